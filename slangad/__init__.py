@@ -1,0 +1,32 @@
+"""slangad: differentiable pipelines in Python or YAML, emitted as Slang.
+
+Users write ``import slangad as sa``. The names they reach that way live in
+``slangad.compiler.lang`` and are loaded on first use, so that the command line
+starts without them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from slangad.compiler.lang.public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kind)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from slangad.compiler.lang import public
+
+    try:
+        return getattr(public, name)
+    except AttributeError:
+        raise AttributeError(f"module 'slangad' has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    from slangad.compiler.lang import public
+
+    return sorted([*public.__all__, "__version__"])
