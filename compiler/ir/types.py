@@ -1,0 +1,273 @@
+"""Types of the IR: frozen values, equal when they mean the same. Front ends produce them, every node carries one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+FLOATING: Final = ("half", "float", "double")
+INTEGRAL: Final = ("int", "uint")
+SCALAR_NAMES: Final = (*FLOATING, *INTEGRAL, "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """``half`` (16 bit), ``float`` (32), ``double`` (64), ``int`` (32), ``uint`` (32) or ``bool``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector of 2 to 4 components."""
+
+    element: Scalar
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A matrix of 2 to 4 rows and columns of floating-point entries; ``m[i]`` is a row."""
+
+    element: Scalar
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A fixed number of values of one type."""
+
+    element: Type
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a struct; a ``no_diff`` field carries no gradient."""
+
+    name: str
+    type: Type
+    no_diff: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A struct. ``key`` tells equal names of different factories or modules apart; ``name`` is the user's."""
+
+    key: str
+    name: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """Several results of one function."""
+
+    elements: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPair:
+    """A differential pair: primal ``.p`` and tangent ``.d`` of one type."""
+
+    primal: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """No value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weak:
+    """The type of a literal (``int`` or ``float``) until its context decides; never in a finished module."""
+
+    name: str
+
+
+Type = Scalar | Vector | Matrix | Array | Struct | Tuple | DiffPair | Void | Weak
+
+HALF: Final = Scalar("half")
+FLOAT: Final = Scalar("float")
+DOUBLE: Final = Scalar("double")
+INT: Final = Scalar("int")
+UINT: Final = Scalar("uint")
+BOOL: Final = Scalar("bool")
+VOID: Final = Void()
+WEAK_INT: Final = Weak("int")
+WEAK_FLOAT: Final = Weak("float")
+
+
+def show(type_: Type) -> str:
+    """The name users know a type by: ``float3``, ``float2x4``, ``Array[float, 4]``, ``Material``."""
+    match type_:
+        case Scalar(name):
+            return name
+        case Vector(element, size):
+            return f"{element.name}{size}"
+        case Matrix(element, rows, columns):
+            return f"{element.name}{rows}x{columns}"
+        case Array(element, size):
+            return f"Array[{show(element)}, {size}]"
+        case Struct(name=name):
+            return name
+        case Tuple(elements):
+            return "tuple[" + ", ".join(show(e) for e in elements) + "]"
+        case DiffPair(primal):
+            return f"DiffPair[{show(primal)}]"
+        case Void():
+            return "None"
+        case Weak(name):
+            return f"{name} literal"
+
+
+def element_of(type_: Type) -> Scalar | None:
+    """The scalar a scalar, vector or matrix is made of; None for other types (``Weak`` gives its default)."""
+    match type_:
+        case Scalar():
+            return type_
+        case Vector(element=element) | Matrix(element=element):
+            return element
+        case Weak(name):
+            return Scalar(name)
+        case _:
+            return None
+
+
+def with_element(type_: Type, element: Scalar) -> Type:
+    """The same shape with another scalar: ``float3`` with ``bool`` is ``bool3``."""
+    match type_:
+        case Vector(size=size):
+            return Vector(element, size)
+        case Matrix(rows=rows, columns=columns):
+            return Matrix(element, rows, columns)
+        case _:
+            return element
+
+
+def is_floating(type_: Type) -> bool:
+    """Whether a scalar, vector or matrix has floating-point components."""
+    element = element_of(type_)
+    return element is not None and element.name in FLOATING
+
+
+def is_integral(type_: Type) -> bool:
+    """Whether a scalar, vector or matrix has ``int`` or ``uint`` components."""
+    element = element_of(type_)
+    return element is not None and element.name in INTEGRAL
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether it is one number or bool (literals included)."""
+    return isinstance(type_, (Scalar, Weak))
+
+
+def strengthen(type_: Type) -> Type:
+    """What a literal becomes when nothing else decides: ``int`` or ``float``."""
+    return Scalar(type_.name) if isinstance(type_, Weak) else type_
+
+
+def carries_gradient(type_: Type) -> bool:
+    """Whether a value of this type has any differentiable component."""
+    match type_:
+        case Scalar() | Vector() | Matrix():
+            return is_floating(type_)
+        case Array(element=element):
+            return carries_gradient(element)
+        case Struct(fields=fields):
+            return any(not f.no_diff and carries_gradient(f.type) for f in fields)
+        case Tuple(elements):
+            return any(carries_gradient(e) for e in elements)
+        case DiffPair() | Void() | Weak():
+            return False
+
+
+def join_scalars(a: Scalar | Weak, b: Scalar | Weak) -> Scalar | Weak | None:
+    """The scalar type two operands meet in, or None when a conversion must be written.
+
+    ``int`` and a floating type meet in the floating type, literals take the other's type,
+    ``half``/``float``/``double`` and ``int``/``uint`` do not mix.
+    """
+    if a == b:
+        return a
+    if isinstance(a, Weak) and isinstance(b, Weak):
+        return WEAK_FLOAT
+    if isinstance(a, Weak):
+        return _join_literal(a, b)
+    if isinstance(b, Weak):
+        return _join_literal(b, a)
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        if a.name == "int" and b.name in FLOATING:
+            return b
+        if b.name == "int" and a.name in FLOATING:
+            return a
+    return None
+
+
+def _join_literal(literal: Weak, other: Scalar | Weak) -> Scalar | Weak | None:
+    if other.name == "bool":
+        return None
+    if literal.name == "float" and other.name in INTEGRAL:
+        return FLOAT if other.name == "int" else None
+    return other
+
+
+def join(a: Type, b: Type) -> Type | None:
+    """The type two values meet in: scalars join and spread over vectors and matrices; other types must be equal."""
+    if a == b:
+        return a
+    ea, eb = element_of_weak(a), element_of_weak(b)
+    if ea is None or eb is None:
+        return None
+    element = join_scalars(ea, eb)
+    if element is None:
+        return None
+    if is_scalar(a) and is_scalar(b):
+        return element
+    shaped = b if is_scalar(a) else a
+    same_shape = is_scalar(a) or is_scalar(b) or with_element(a, BOOL) == with_element(b, BOOL)
+    return with_element(shaped, _strong(element)) if same_shape else None
+
+
+def element_of_weak(type_: Type) -> Scalar | Weak | None:
+    """Like ``element_of``, but a literal stays a literal."""
+    return type_ if isinstance(type_, Weak) else element_of(type_)
+
+
+def _strong(element: Scalar | Weak) -> Scalar:
+    return Scalar(element.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One scalar inside a value: the steps to it (field names, indices) and its type."""
+
+    path: tuple[str | int, ...]
+    type: Scalar
+    no_diff: bool
+
+
+def leaves(type_: Type, path: tuple[str | int, ...] = (), *, no_diff: bool = False) -> Iterator[Leaf]:
+    """Every scalar of a value in memory order: struct fields, array entries, matrix rows, vector components."""
+    match type_:
+        case Scalar():
+            yield Leaf(path, type_, no_diff or not is_floating(type_))
+        case Vector(element, size):
+            for i in range(size):
+                yield from leaves(element, (*path, i), no_diff=no_diff)
+        case Matrix(element, rows, columns):
+            for i in range(rows):
+                yield from leaves(Vector(element, columns), (*path, i), no_diff=no_diff)
+        case Array(element, size):
+            for i in range(size):
+                yield from leaves(element, (*path, i), no_diff=no_diff)
+        case Struct(fields=fields):
+            for field in fields:
+                yield from leaves(field.type, (*path, field.name), no_diff=no_diff or field.no_diff)
+        case Tuple(elements):
+            for i, element in enumerate(elements):
+                yield from leaves(element, (*path, i), no_diff=no_diff)
+        case DiffPair() | Void() | Weak():
+            return
