@@ -1,0 +1,17 @@
+"""``assert_never`` for every supported Python: ``typing`` has it from 3.11 on."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info >= (3, 11):
+    from typing import assert_never
+else:
+    from typing import NoReturn
+
+    def assert_never(value: NoReturn, /) -> NoReturn:
+        """Tells the type checker that a ``match`` is exhaustive; reached only by a defect of slangad."""
+        raise AssertionError(f"not handled: {value!r}")
+
+
+__all__ = ["assert_never"]

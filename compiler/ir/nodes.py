@@ -1,0 +1,541 @@
+"""The IR: what every front end produces and every pass, emitter and report reads.
+
+Frozen values all the way down. Every expression carries its type, every node the span it came from. Statements are
+structured, as in Slang; expressions are pure. Arithmetic means what Slang means: the differences to Python (``/`` and
+``//`` on integers, ``**``, ranges, value semantics) are resolved by the front end before it builds these nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from slangad.compiler.ir.types import Struct, Type
+from slangad.compiler.spans import NOWHERE, Span
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A number or bool of a scalar type."""
+
+    value: int | float | bool
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A parameter or local."""
+
+    name: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRef:
+    """A module constant that is a table or vector (``static const``), by key."""
+
+    key: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-x``, ``!x`` or ``~x``, by component."""
+
+    op: str
+    operand: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operator on two values of one type; comparisons give bools by component, ``&&`` and ``||`` short-circuit."""
+
+    op: str
+    left: Expr
+    right: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary:
+    """``then if condition else other``: only one side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    other: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a described function by key; for a method the first argument is the object."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """A call of a row of the intrinsics table."""
+
+    name: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A vector, matrix, array, struct or tuple from its parts; no parts at all means zeros, one scalar a splat."""
+
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion by component; floating to integer truncates."""
+
+    operand: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A struct field, an element of a tuple (``item0``), or ``p`` / ``d`` of a differential pair."""
+
+    value: Expr
+    name: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """Components of a vector, from ``xyzw``."""
+
+    value: Expr
+    components: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An entry of an array, component of a vector or row of a matrix."""
+
+    value: Expr
+    index: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NoDiff:
+    """The value of an expression with its derivative cut."""
+
+    value: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MakePair:
+    """A differential pair from primal and tangent."""
+
+    primal: Expr
+    tangent: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardCall:
+    """Reverse mode of a function: its arguments, then the cotangent of its result; gives one gradient per
+    differentiable parameter, a tuple when there are several."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardCall:
+    """Forward mode of a function: pairs for differentiable parameters, plain values for the rest; gives a pair."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadId:
+    """The index of this thread along an axis of the domain."""
+
+    axis: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadCount:
+    """The size of the domain along an axis."""
+
+    axis: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+Expr = (
+    Const
+    | Var
+    | ConstantRef
+    | Unary
+    | Binary
+    | Ternary
+    | Call
+    | Intrinsic
+    | Construct
+    | Cast
+    | Member
+    | Swizzle
+    | Index
+    | NoDiff
+    | MakePair
+    | BackwardCall
+    | ForwardCall
+    | ThreadId
+    | ThreadCount
+)
+
+# --- statements ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Declares a local, in the block it stands in; without a value it is set before it is read on every path."""
+
+    name: str
+    type: Type
+    value: Expr | None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Stores into a local or a part of one (``Var`` under ``Member``, ``Swizzle``, ``Index``)."""
+
+    target: Expr
+    value: Expr
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A branch on a scalar bool."""
+
+    condition: Expr
+    then: tuple[Stmt, ...]
+    other: tuple[Stmt, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A counted loop: ``variable`` runs from ``start`` to before ``stop`` by ``step``; the body never assigns it.
+
+    ``limit`` is the most turns it takes; with ``bounded`` false that is exact knowledge, with ``bounded`` true the
+    loop stops there (a trip count beyond it is the program's error). ``unroll`` asks Slang to unroll.
+    """
+
+    variable: str
+    start: Expr
+    stop: Expr
+    step: int
+    limit: int
+    bounded: bool
+    unroll: bool
+    body: tuple[Stmt, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Runs while a condition holds, at most ``limit`` turns."""
+
+    condition: Expr
+    limit: int
+    body: tuple[Stmt, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Leaves the innermost loop."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Goes on with the innermost loop's next turn."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Leaves the function with its result."""
+
+    value: Expr | None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A whole-line comment of the user's, carried into the Slang."""
+
+    text: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+Stmt = Let | Assign | If | For | While | Break | Continue | Return | Comment
+
+# --- derivatives -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """Slang differentiates the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """Functions that give the derivative, by key; at least one is there.
+
+    ``backward`` takes the function's parameters and ``d_out`` and gives one gradient per differentiable parameter;
+    ``forward`` takes pairs for differentiable parameters and gives a pair.
+    """
+
+    backward: str | None
+    forward: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteDifference:
+    """Central differences with an absolute step, or one scaled by ``max(1, |x|)``."""
+
+    step: float
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """The derivative of another function (by key) with the same parameters and result."""
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class StraightThrough:
+    """The derivative of the identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClipGradient:
+    """Every component of every gradient clamped to ±``limit``, or each gradient's norm limited to ``norm``."""
+
+    limit: float | None
+    norm: float | None
+    of: FiniteDifference | Surrogate | StraightThrough | Subgradient | Automatic
+
+
+@dataclass(frozen=True, slots=True)
+class Subgradient:
+    """A chosen derivative at one point, the automatic one elsewhere."""
+
+    at: float
+    value: float
+
+
+Derivative = Automatic | Custom | FiniteDifference | Surrogate | StraightThrough | ClipGradient | Subgradient
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter; ``no_diff`` ones carry no gradient, nor do integers and bools."""
+
+    name: str
+    type: Type
+    no_diff: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where ``slangad check`` draws samples: a parameter or a part of it, ``m.roughness``, and the interval."""
+
+    path: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlangBody:
+    """A body written in Slang."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A function that stands in a Slang file the module imports."""
+
+    symbol: str
+    file: str
+
+
+class Role(str, Enum):
+    """What a function is for; derivatives are printed in Slang's pair form."""
+
+    PLAIN = "plain"
+    BACKWARD = "backward"
+    FORWARD = "forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A device function.
+
+    ``key`` is unique in the module, ``name`` is the user's and may collide. A method has ``owner``, the key of its
+    struct, and unless ``static`` its first parameter is the object. A derivative has a ``role`` and ``of``, the key of
+    the function it belongs to.
+    """
+
+    key: str
+    name: str
+    params: tuple[Param, ...]
+    result: Type
+    body: tuple[Stmt, ...] | SlangBody | External
+    differentiable: bool = True
+    derivative: Derivative = Automatic()
+    prefer: str = ""
+    role: Role = Role.PLAIN
+    of: str = ""
+    owner: str = ""
+    static: bool = False
+    doc: tuple[str, ...] = ()
+    ranges: tuple[Range, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StructDef:
+    """A struct with its comment; its methods are the functions whose ``owner`` is its key."""
+
+    struct: Struct
+    doc: tuple[str, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDef:
+    """A module constant; ``values`` are its scalars in memory order."""
+
+    key: str
+    name: str
+    type: Type
+    values: tuple[int | float | bool, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+class Memory(str, Enum):
+    """Where a kernel's parameter or result lives."""
+
+    EACH = "each"
+    UNIFORM = "uniform"
+    PARAM = "param"
+    TENSOR = "tensor"
+    OUT_TENSOR = "out_tensor"
+    INOUT_TENSOR = "inout_tensor"
+    TEXTURE2D = "texture2d"
+    SUM = "sum"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParam:
+    """A kernel's parameter: what one thread sees of it, and where it lives."""
+
+    name: str
+    memory: Memory
+    type: Type
+    no_diff: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """A kernel's result; ``name`` is ``result``, or ``result.0`` and so on of a tuple."""
+
+    name: str
+    memory: Memory
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function run once per element of a domain; ``function`` is the key of what one thread does."""
+
+    name: str
+    function: str
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    dims: int = 1
+    group_size: tuple[int, ...] = (64,)
+    doc: tuple[str, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One description. Functions stand before their callers.
+
+    Attributes:
+        name: The stem of the emitted file.
+        source: The describing file as it was given.
+        sources: Every file the description depends on: modules it imports, Slang files it names.
+        bound: Constants and closures bound when it was loaded, as name and text.
+        slang_imports: Slang files to import, paths relative to the describing file.
+    """
+
+    name: str
+    source: str
+    structs: tuple[StructDef, ...] = ()
+    constants: tuple[ConstantDef, ...] = ()
+    functions: tuple[Function, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    slang_imports: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    bound: tuple[tuple[str, str], ...] = ()
+    doc: tuple[str, ...] = ()
+
+
+Node = Expr | Stmt

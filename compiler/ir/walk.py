@@ -1,0 +1,187 @@
+"""Walking the IR: children of a node in one place, so that passes say only what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    Assign,
+    BackwardCall,
+    Binary,
+    Break,
+    Call,
+    Cast,
+    Comment,
+    Const,
+    ConstantRef,
+    Construct,
+    Continue,
+    Expr,
+    For,
+    ForwardCall,
+    Function,
+    If,
+    Index,
+    Intrinsic,
+    Let,
+    MakePair,
+    Member,
+    Module,
+    NoDiff,
+    Return,
+    Stmt,
+    Swizzle,
+    Ternary,
+    ThreadCount,
+    ThreadId,
+    Unary,
+    Var,
+    While,
+)
+
+ExprMap = Callable[[Expr], Expr]
+StmtMap = Callable[[Stmt], tuple[Stmt, ...]]
+
+
+def map_children(expr: Expr, f: ExprMap) -> Expr:
+    """The same expression with ``f`` applied to each direct operand."""
+    match expr:
+        case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
+            return expr
+        case Unary(operand=x) | Cast(operand=x):
+            return replace(expr, operand=f(x))
+        case Binary(left=a, right=b):
+            return replace(expr, left=f(a), right=f(b))
+        case Ternary(condition=c, then=a, other=b):
+            return replace(expr, condition=f(c), then=f(a), other=f(b))
+        case Call(args=args) | Intrinsic(args=args) | Construct(args=args):
+            return replace(expr, args=tuple(f(a) for a in args))
+        case BackwardCall(args=args) | ForwardCall(args=args):
+            return replace(expr, args=tuple(f(a) for a in args))
+        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x):
+            return replace(expr, value=f(x))
+        case Index(value=x, index=i):
+            return replace(expr, value=f(x), index=f(i))
+        case MakePair(primal=a, tangent=b):
+            return replace(expr, primal=f(a), tangent=f(b))
+        case _:
+            assert_never(expr)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct operands, left to right."""
+    found: list[Expr] = []
+
+    def collect(child: Expr) -> Expr:
+        found.append(child)
+        return child
+
+    map_children(expr, collect)
+    return tuple(found)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything in it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def rewrite(expr: Expr, f: ExprMap) -> Expr:
+    """Applies ``f`` to every node, operands first."""
+    return f(map_children(expr, lambda child: rewrite(child, f)))
+
+
+def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that stand directly in a statement (not in its nested blocks)."""
+    match stmt:
+        case Let(value=value) | Return(value=value):
+            return () if value is None else (value,)
+        case Assign(target, value):
+            return (target, value)
+        case If(condition=condition) | While(condition=condition):
+            return (condition,)
+        case For(start=start, stop=stop):
+            return (start, stop)
+        case Break() | Continue() | Comment():
+            return ()
+        case _:
+            assert_never(stmt)
+
+
+def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The nested blocks of a statement."""
+    match stmt:
+        case If(then=then, other=other):
+            return (then, other)
+        case For(body=body) | While(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
+    """The same statement with ``f`` applied to each expression that stands directly in it."""
+    match stmt:
+        case Let(value=value) | Return(value=value):
+            return stmt if value is None else replace(stmt, value=f(value))
+        case Assign(target, value):
+            return replace(stmt, target=f(target), value=f(value))
+        case If(condition=condition) | While(condition=condition):
+            return replace(stmt, condition=f(condition))
+        case For(start=start, stop=stop):
+            return replace(stmt, start=f(start), stop=f(stop))
+        case Break() | Continue() | Comment():
+            return stmt
+        case _:
+            assert_never(stmt)
+
+
+def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
+    """The same statement with ``f`` applied to each nested block."""
+    match stmt:
+        case If(then=then, other=other):
+            return replace(stmt, then=f(then), other=f(other))
+        case For(body=body) | While(body=body):
+            return replace(stmt, body=f(body))
+        case _:
+            return stmt
+
+
+def map_body_exprs(body: tuple[Stmt, ...], f: ExprMap) -> tuple[Stmt, ...]:
+    """Every expression of a body, nested blocks included, replaced by ``f`` of it (whole expressions, not operands)."""
+    return tuple(map_blocks(map_stmt_exprs(s, f), lambda block: map_body_exprs(block, f)) for s in body)
+
+
+def walk_stmts(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement of a body in order, nested ones after the statement that holds them."""
+    for stmt in body:
+        yield stmt
+        for block in blocks(stmt):
+            yield from walk_stmts(block)
+
+
+def body_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+    """Every expression node of a body."""
+    for stmt in walk_stmts(body):
+        for expr in stmt_exprs(stmt):
+            yield from walk(expr)
+
+
+def statements(function: Function) -> tuple[Stmt, ...]:
+    """The statements of a function; none for one written in Slang."""
+    return function.body if isinstance(function.body, tuple) else ()
+
+
+def map_functions(module: Module, f: Callable[[Function], Function]) -> Module:
+    """The same module with ``f`` applied to each function."""
+    return replace(module, functions=tuple(f(function) for function in module.functions))
+
+
+def root(expr: Expr) -> Var | None:
+    """The local or parameter that an assignable expression is a part of."""
+    while isinstance(expr, (Member, Swizzle, Index)):
+        expr = expr.value
+    return expr if isinstance(expr, Var) else None
