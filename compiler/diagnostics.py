@@ -74,3 +74,11 @@ class CheckFailed(SlangadError):
     """A gradient check found a wrong derivative."""
 
     exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a code means: a title of one line and a text of one or more paragraphs, shown by ``slangad explain``."""
+
+    title: str
+    text: str
