@@ -1,0 +1,138 @@
+"""What a name in a body can mean. Front ends answer look-ups with these; lowering knows nothing of where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from slangad.compiler.ir.types import Struct, Type
+from slangad.compiler.lang.intrinsics import Intrinsic
+from slangad.compiler.spans import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No default."""
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a signature. ``default`` is a Python constant or ``MISSING``."""
+
+    name: str
+    type: Type
+    no_diff: bool = False
+    default: object = MISSING
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a function is called. For a method that isn't ``static`` the object is not among ``params``."""
+
+    key: str
+    name: str
+    params: tuple[Parameter, ...]
+    result: Type
+    differentiable: bool = True
+    owner: Struct | None = None
+    static: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionEntity:
+    """A described function."""
+
+    signature: Signature
+
+
+@dataclass(frozen=True, slots=True)
+class IntrinsicEntity:
+    """A row of the intrinsics table."""
+
+    row: Intrinsic
+
+
+@dataclass(frozen=True, slots=True)
+class TypeEntity:
+    """A type: calling it constructs or converts."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayEntity:
+    """``Array`` before its subscript."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueEntity:
+    """A Python value bound when the file was loaded; ``name`` is set for module constants worth a name in the Slang."""
+
+    value: object
+    name: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceEntity:
+    """A module: attributes are looked up by ``World.attribute``."""
+
+    value: object
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormEntity:
+    """A construct with rules of its own (``sa.no_diff``, ``range``, ``sa.bwd_diff``, ``len``), by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something that exists and can't be used in a described function."""
+
+    message: str
+    help: str = ""
+
+
+Entity = (
+    FunctionEntity
+    | IntrinsicEntity
+    | TypeEntity
+    | ArrayEntity
+    | ValueEntity
+    | NamespaceEntity
+    | FormEntity
+    | Refused
+)
+
+
+class Scope(Protocol):
+    """Name look-up for one body. Answers stay the same while the body is lowered."""
+
+    def lookup(self, name: str) -> Entity | None:
+        """What a free name means; None when it is unknown."""
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting for a misspelt one."""
+
+    def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
+        """What ``module.name`` means."""
+
+    def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
+        """Names worth suggesting for a misspelt attribute."""
+
+    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
+        """A method of a struct."""
+
+    def defaults(self, struct: Struct) -> Mapping[str, object]:
+        """Default values of a struct's fields."""
+
+    def annotation(self, node: object) -> Type | None:
+        """The type an annotation inside a body names; reports what is wrong with it and gives None."""

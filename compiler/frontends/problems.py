@@ -1,0 +1,42 @@
+"""Collects what is wrong with a description, so that all of it is reported at once."""
+
+from __future__ import annotations
+
+from slangad.compiler.diagnostics import MAX_DIAGNOSTICS, CompileError, Diagnostic, Severity
+from slangad.compiler.spans import Span
+
+
+class Rejected(Exception):  # noqa: N818  (control flow, not an error users see)
+    """An expression was reported and has no meaning; whoever catches it goes on without it."""
+
+
+class Problems:
+    """The diagnostics of one description. Sorted by place, without repeats, at most ``MAX_DIAGNOSTICS``."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, None] = {}
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Adds one."""
+        self._found.setdefault(diagnostic)
+
+    def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
+        """Adds an error and gives the exception to raise where the expression can't go on."""
+        self.add(Diagnostic(code, message, span, label, help))
+        return Rejected(message)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """All of them, by file, line and column."""
+        return tuple(sorted(self._found, key=lambda d: (d.span, d.code, d.message)))[:MAX_DIAGNOSTICS]
+
+    def raise_if_any(self) -> None:
+        """Raises ``CompileError`` when there is an error.
+
+        Raises:
+            CompileError: with everything collected so far.
+        """
+        if any(d.severity is Severity.ERROR for d in self._found):
+            raise CompileError(self.sorted())
