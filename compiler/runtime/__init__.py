@@ -1,0 +1,1 @@
+"""Artefacts on devices: the emitted C++ on the CPU, and GPUs."""

@@ -1,0 +1,52 @@
+"""One job and some of its targets become slangc's argument list, the same for the library and for an executable."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from slangad.compiler.toolchain.targets import TARGETS, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from slangad.compiler.toolchain.request import CompileJob
+
+COMMON = (
+    "-enable-machine-readable-diagnostics",
+    "-matrix-layout-row-major",
+    "-line-directive-mode",
+    "none",
+    "-fvk-use-entrypoint-name",
+    "-warnings-disable",
+    "31106,31107",
+)
+"""Given always. Row-major as in numpy; the two warnings only tell that Vulkan passes buffers apart from uniforms."""
+
+
+def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """Build the argument list for some entry points and targets of a job.
+
+    Args:
+        job: What to compile; its ``entry_points`` and ``targets`` are not read.
+        source: Where the job's text lies on disk, beside its modules.
+        entries: Entry points to compile.
+        targets: Names of targets to compile for.
+    """
+    arguments = [os.fspath(source), *COMMON, f"-O{job.optimization}", "-I", os.fspath(source.parent)]
+    for folder in job.include_dirs:
+        arguments += ["-I", folder]
+    arguments += [f"-D{name}={value}" for name, value in job.defines]
+    for entry in entries:
+        arguments += ["-entry", entry, "-stage", "compute"]
+    for name in targets:
+        arguments += ["-target", name, *TARGETS[name].arguments, *_tool_arguments(TARGETS[name])]
+    return (*arguments, *job.extra_arguments)
+
+
+def _tool_arguments(target: Target) -> tuple[str, ...]:
+    if target.tool is None or not target.tool.argument:
+        return ()
+    found = target.tool.find()
+    return (target.tool.argument, os.fspath(found.parent)) if found else ()

@@ -1,0 +1,57 @@
+"""What a running compile reports, in order: one ``Front``, then ``Begin``, ``Reflection`` and ``Code`` for each unit.
+
+Both back ends (the library in a worker, an external slangc) speak it. ``Begin`` comes before the work, so that when a
+worker dies the last one names the culprit. Kept free of dataclasses: workers should start fast.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+
+class Front(NamedTuple):
+    """Parsing and checking ended; without ``ok`` nothing follows."""
+
+    ok: bool
+    output: str
+    dependencies: tuple[str, ...]
+
+
+class Begin(NamedTuple):
+    """Code generation for one unit starts."""
+
+    target: str
+    entry: str
+
+
+class Reflection(NamedTuple):
+    """Slang's reflection of one unit, as JSON."""
+
+    target: str
+    entry: str
+    text: str
+
+
+class Code(NamedTuple):
+    """One unit ended: its code, or ``None`` when Slang refused; ``output`` is what Slang said meanwhile."""
+
+    target: str
+    entry: str
+    data: Union[bytes, None]  # noqa: UP007  (evaluated at run time; Python 3.10 accepts both spellings)
+    output: str
+
+
+Event = Union[Front, Begin, Reflection, Code]  # noqa: UP007  (a value, not an annotation)
+
+
+class Work(NamedTuple):
+    """One call of the compiler: slangc's arguments, and the units to produce from it.
+
+    ``targets`` and ``entries`` are in the order of the arguments. ``units`` holds indices into both; the entry index is
+    -1 where one artefact holds all entry points.
+    """
+
+    arguments: tuple[str, ...]
+    targets: tuple[str, ...]
+    entries: tuple[str, ...]
+    units: tuple[tuple[int, int], ...]

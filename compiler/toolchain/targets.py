@@ -1,0 +1,58 @@
+"""What slangad can compile to: one row per target, read by the argument builder, the command line and ``doctor``.
+
+Goes in: a target's name. Comes out: slangc's arguments for it, the file extension, and the tool it needs beyond Slang.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slangad.compiler.toolchain.tools import CXX_COMPILER, DXC, NVRTC, Tool
+
+SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
+"""Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One output format.
+
+    Attributes:
+        name: What users write after ``-t`` and slangc after ``-target``.
+        extension: File name ending, with its dot.
+        is_text: Whether people can read it.
+        title: Half a line for listings: whose format it is.
+        arguments: What slangc needs besides ``-target name``.
+        tool: A program or library that Slang calls for it; ``None`` when Slang needs nothing else.
+        whole: Whether one artefact can hold all entry points of a job.
+    """
+
+    name: str
+    extension: str
+    is_text: bool
+    title: str
+    arguments: tuple[str, ...] = ()
+    tool: Tool | None = None
+    whole: bool = True
+
+
+_ROWS = (
+    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT),
+    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT),
+    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False),
+    Target("hlsl", ".hlsl", is_text=True, title="Direct3D source"),
+    Target("metal", ".metal", is_text=True, title="Metal source"),
+    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source"),
+    Target("cuda", ".cu", is_text=True, title="CUDA source"),
+    Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU"),
+    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC),
+    Target(
+        "dxil", ".dxil", is_text=False, title="Direct3D 12", arguments=("-profile", "sm_6_6"), tool=DXC, whole=False
+    ),
+    Target("shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool=CXX_COMPILER),
+)
+
+TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}
+
+ALWAYS = tuple(row.name for row in _ROWS if row.tool is None)
+"""Targets that work wherever slangad is installed."""

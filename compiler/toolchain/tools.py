@@ -1,0 +1,101 @@
+"""Programs and libraries that some targets need beyond Slang: how to find each, and what to tell a user who lacks it.
+
+Goes in: nothing but the machine. Comes out: where the tool is, or ``None``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something Slang calls to finish a target.
+
+    Attributes:
+        name: What its users call it.
+        find: Returns its path, or ``None``; takes no time worth mentioning.
+        remedy: One line: how to get it.
+        argument: The slangc option that takes its directory, empty when Slang finds it by itself.
+    """
+
+    name: str
+    find: Callable[[], Path | None]
+    remedy: str
+    argument: str = ""
+
+
+def find_cxx_compiler() -> Path | None:
+    """The C++ compiler Slang itself would call."""
+    names = ("cl",) if sys.platform == "win32" else ("g++", "clang++", "c++")
+    return next((Path(path) for name in names if (path := shutil.which(name))), None)
+
+
+def find_dxc() -> Path | None:
+    """The DirectX shader compiler's library."""
+    name = {"win32": "dxcompiler.dll", "darwin": "libdxcompiler.dylib"}.get(sys.platform, "libdxcompiler.so")
+    return _library(("SLANGAD_DXC",), (name,))
+
+
+def find_nvrtc() -> Path | None:
+    """NVIDIA's run-time compiler library, from a toolkit or from NVIDIA's Python packages."""
+    pattern = "nvrtc64_*.dll" if sys.platform == "win32" else "libnvrtc.so*"
+    return _library(("SLANGAD_NVRTC", "CUDA_PATH", "CUDA_HOME"), (pattern,))
+
+
+def _library(variables: tuple[str, ...], patterns: tuple[str, ...]) -> Path | None:
+    for folder in _folders(variables):
+        for pattern in patterns:
+            found = sorted(folder.glob(pattern))
+            if found:
+                return found[0]
+    return None
+
+
+def _folders(variables: tuple[str, ...]) -> list[Path]:
+    named = [Path(value) for name in variables if (value := os.environ.get(name))]
+    inside = ("", "..", "bin", "lib64", "lib")
+    places = [folder / name for folder in named for name in inside]
+    search = "PATH" if sys.platform == "win32" else "LD_LIBRARY_PATH"
+    places += [Path(entry) for entry in os.environ.get(search, "").split(os.pathsep) if entry]
+    for entry in sys.path:
+        places += sorted(Path(entry).glob("nvidia/*/lib")) if entry.endswith("site-packages") else []
+    places += [Path(place) for place in _SYSTEM_FOLDERS]
+    return [place for place in places if place.is_dir()]
+
+
+_SYSTEM_FOLDERS = (
+    "/usr/local/cuda/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/lib",
+)
+
+DXC = Tool(
+    "DXC (the DirectX shader compiler)",
+    find_dxc,
+    "install the DirectX Shader Compiler (github.com/microsoft/DirectXShaderCompiler) and set SLANGAD_DXC to its "
+    "library; or compile the hlsl target and run dxc on it",
+    "-dxc-path",
+)
+NVRTC = Tool(
+    "NVRTC (NVIDIA's run-time compiler)",
+    find_nvrtc,
+    "install the CUDA toolkit, or `pip install nvidia-cuda-nvrtc`; or compile the cuda target and run nvcc on it",
+    "-nvrtc-path",
+)
+CXX_COMPILER = Tool(
+    "a C++ compiler",
+    find_cxx_compiler,
+    "install g++ or clang++ (on Windows: the Visual Studio build tools)",
+)
