@@ -1,0 +1,99 @@
+"""What a command says: the product goes to stdout, everything else to stderr; rich is loaded only for colour."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import Console
+
+    from slangad.compiler.diagnostics import Diagnostic
+
+BROKEN_PIPE = 141
+"""Exit code when the reader of stdout went away: what a shell shows for a program ended by SIGPIPE."""
+
+
+@dataclass
+class Session:
+    """One run of the command line: how much to say, and where; the object every command gets from click."""
+
+    verbosity: int = 0
+    color: bool | None = None
+    debug: bool = False
+    json: bool = False
+    """A command sets this for ``--format json``: its errors are then part of the one document on stdout."""
+
+    @cached_property
+    def console(self) -> Console:
+        """The one console, on stderr; compiler text has brackets, so it takes no markup."""
+        from rich.console import Console
+
+        return Console(
+            stderr=True,
+            markup=False,
+            highlight=False,
+            force_terminal=self.color,
+            no_color=None if self.color is None else not self.color,
+            color_system="standard" if self.color else "auto",
+        )
+
+    @property
+    def colored(self) -> bool:
+        """Whether stderr gets colour: ``--color`` wins, then NO_COLOR, FORCE_COLOR, and whether it is a terminal."""
+        if self.color is not None:
+            return self.color
+        if os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
+
+    def say(self, text: str, level: int = 0) -> None:
+        """Print a line on stderr if the verbosity is at least ``level``: 0 is the summary, 1 a detail."""
+        if self.verbosity >= level:
+            click.echo(text, err=True)
+
+    def show(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Print diagnostics on stderr; under ``-q`` errors only."""
+        shown = [d for d in diagnostics if self.verbosity >= 0 or d.severity.value == "error"]
+        if not self.colored:
+            from slangad.compiler.report.text import render
+
+            click.echo(render(shown), err=True, nl=False)
+            return
+        from slangad.compiler.report.terminal import texts_of
+
+        for text in texts_of(shown):
+            self.console.print(text, soft_wrap=True)
+
+    def product(self, content: str | bytes) -> None:
+        """Write the product to stdout; a reader that went away ends the program without a word."""
+        data = content if isinstance(content, bytes) else content.encode()
+        stream = click.get_binary_stream("stdout")
+        try:
+            stream.write(data)
+            stream.flush()
+        except BrokenPipeError:
+            _discard_stdout()
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
+        """Yield a function to call with (done, total), or None where nobody watches: no terminal, or ``-q``."""
+        if self.verbosity < 0 or self.json or not sys.stderr.isatty():
+            yield None
+            return
+        with self.console.status(label) as status:
+            yield lambda done, total: status.update(f"{label} {done}/{total}")
+
+
+def _discard_stdout() -> None:
+    """Point stdout at nothing, so that flushing it at exit can't fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,119 @@
+"""The ``slangad`` command: arguments go in, an exit code comes out; commands are imported only when they are used.
+
+Exit codes, here and nowhere else: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain
+or device is missing or failed (or an output can't be written), 70 a defect of slangad, 130 interrupted, 141 the reader
+of stdout went away.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from slangad import __version__
+from slangad.cli.console import Session
+from slangad.compiler.diagnostics import CompileError, SlangadError, ToolchainError
+
+INTERRUPTED = 130
+INTERNAL_ERROR = 70
+COMMANDS = {
+    "compile": "slangad.cli.compile:compile_command",
+    "doctor": "slangad.cli.doctor:doctor_command",
+    "explain": "slangad.cli.explain:explain_command",
+}
+
+
+class LazyGroup(click.Group):
+    """The group of all commands; turns every outcome into its exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+        """The names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (click's)
+        """Import the command of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)  # noqa: S101  (the table above is ours)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for an unknown one suggest the nearest."""
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, n=1)
+        raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}", ctx)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command and map what it raises to an exit code."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except SlangadError as error:
+            _show(ctx.ensure_object(Session), error)
+            code = error.exit_code
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except Exception as error:
+            _report_defect(error, debug=ctx.ensure_object(Session).debug)
+            code = INTERNAL_ERROR
+        ctx.exit(code)
+
+
+def _show(session: Session, error: SlangadError) -> None:
+    diagnostics = error.diagnostics if isinstance(error, CompileError | ToolchainError) else ()
+    if session.json:
+        from slangad.compiler.report.json import diagnostic_records, document
+
+        records = diagnostic_records(diagnostics)
+        session.product(document({"ok": False, "exit_code": error.exit_code, "diagnostics": records}))
+    elif diagnostics:
+        session.show(diagnostics)
+    else:
+        click.echo(str(error), err=True)
+
+
+def _report_defect(error: Exception, *, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    click.echo(
+        f"slangad: internal error: {type(error).__name__}: {error}\n"
+        f"This is a defect of slangad {__version__}, not of your program. Please report it with the input and the\n"
+        "output of `slangad doctor`" + ("." if debug else "; `slangad --debug …` shows where it happened."),
+        err=True,
+    )
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SLANGAD"},
+)
+@click.option("-v", "--verbose", count=True, help="Say more; may be repeated.")
+@click.option("-q", "--quiet", count=True, help="Say less: no summary, no warnings.")
+@click.option("--color/--no-color", default=None, help="Colour on stderr  [default: on terminals, unless NO_COLOR]")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@click.version_option(__version__, message="slangad %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, debug: bool) -> None:
+    """Differentiable pipelines described in Python, as readable Slang and compiled for every GPU API.
+
+    Exit codes: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain or device is missing
+    or failed, 70 a defect of slangad.
+    """
+    ctx.obj = Session(verbosity=verbose - quiet, color=color, debug=debug)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    cli.main(prog_name="slangad")
