@@ -1,0 +1,161 @@
+"""Kernels of the ``cpp`` target, loaded and launched on the CPU; groups are spread over threads.
+
+Goes in: a shared library and Slang's reflection of it. Launching writes into the caller's numpy arrays. A kernel runs
+in the calling process: an index out of bounds can take it down.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.runtime.cxx import build_shared_library
+from slangad.compiler.runtime.layout import BUFFERS, element_dtype, struct_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.layout import Json
+    from slangad.compiler.toolchain.cache import Cache
+
+_MIN_THREADS_EACH = 2048
+"""Kernel threads below which another CPU thread costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuModule:
+    """A loaded shared library; ``entries`` and ``globals_`` are Slang's reflection of its parameters."""
+
+    library: ctypes.CDLL
+    entries: Mapping[str, Json]
+    globals_: tuple[Json, ...]
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[Any]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+    ) -> None:
+        """Run at least ``thread_count`` threads of a kernel, in whole groups.
+
+        Args:
+            entry: The entry point's name.
+            thread_count: Threads wanted along x, y and z.
+            buffers: An array for every buffer parameter, of its element type; those written must be C-contiguous.
+            uniforms: A value for every other parameter: a scalar, an array, or a mapping for a struct.
+            workers: CPU threads to use; as many as pay off when not given.
+        """
+        reflection = self.entries[entry]
+        parameters = [p for p in reflection["parameters"] if "binding" in p]
+        names = {p["name"] for p in (*parameters, *self.globals_)}
+        if unknown := (set(buffers) | set(uniforms)) - names:
+            raise KeyError(f"{entry} has no parameter {', '.join(sorted(unknown))}")
+        kept: list[npt.NDArray[Any]] = []
+        local = _pack(parameters, buffers, uniforms, kept)
+        shared = _pack(self.globals_, buffers, uniforms, kept)
+        groups = [-(-count // size) for count, size in zip(thread_count, reflection["threadGroupSize"], strict=True)]
+        function = getattr(self.library, entry)
+        run = _runner(function, local.ctypes.data, shared.ctypes.data, groups)
+        _spread(run, max(groups), workers or _worker_count(thread_count))
+
+
+def load_module(library: bytes, reflection: str) -> CpuModule:
+    """Load a shared library that ``build_shared_library`` made."""
+    handle, name = tempfile.mkstemp(prefix="slangad-", suffix=".dll" if os.name == "nt" else ".so")
+    with os.fdopen(handle, "wb") as file:
+        file.write(library)
+    loaded = ctypes.CDLL(name)
+    if os.name != "nt":
+        Path(name).unlink()
+    parsed = json.loads(reflection)
+    entries = {entry["name"]: entry for entry in parsed["entryPoints"]}
+    return CpuModule(loaded, entries, tuple(p for p in parsed["parameters"] if "binding" in p))
+
+
+def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache: Cache | None = None) -> CpuModule:
+    """Compile the ``cpp`` target's output (of one entry point or all) and load it."""
+    return load_module(build_shared_library(source, optimization=optimization, cache=cache), reflection)
+
+
+def _pack(
+    parameters: list[Json] | tuple[Json, ...],
+    buffers: Mapping[str, npt.NDArray[Any]],
+    uniforms: Mapping[str, object],
+    kept: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    """The parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
+    import numpy as np
+
+    block = np.zeros((), struct_dtype(parameters))
+    for parameter in parameters:
+        name, kind = parameter["name"], parameter["type"]
+        if kind["kind"] == "resource" and kind["baseShape"] in BUFFERS:
+            array = _buffer(buffers[name], kind, name)
+            kept.append(array)
+            block[name] = (array.ctypes.data, array.nbytes // element_dtype(kind).itemsize)
+        else:
+            _fill(block, name, uniforms[name])
+    return block
+
+
+def _buffer(array: npt.NDArray[Any], kind: Json, name: str) -> npt.NDArray[Any]:
+    import numpy as np
+
+    element = element_dtype(kind)
+    scalar = element.subdtype[0].base if element.subdtype else element
+    if array.dtype not in (scalar, element) and "resultType" in kind:
+        raise TypeError(f"buffer {name} needs {scalar}, not {array.dtype}")
+    if kind.get("access") == "readWrite" and not (array.flags.c_contiguous and array.flags.writeable):
+        raise TypeError(f"buffer {name} is written: its array must be writable and C-contiguous")
+    return np.ascontiguousarray(array)
+
+
+def _fill(block: np.ndarray[Any, Any], name: str, value: object) -> None:
+    """Store a value in a field; mappings go into structs, sequences into arrays of structs."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _fill(block[name], key, part)
+    elif isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
+        for index, item in enumerate(value):
+            for key, part in item.items():
+                _fill(block[name][index : index + 1].reshape(()), key, part)
+    else:
+        block[name] = value
+
+
+def _worker_count(thread_count: tuple[int, int, int]) -> int:
+    total = thread_count[0] * thread_count[1] * thread_count[2]
+    return max(1, min(os.cpu_count() or 1, total // _MIN_THREADS_EACH))
+
+
+def _runner(function: Callable[..., object], local: int, shared: int, groups: list[int]) -> Callable[[int, int], None]:
+    """Runs the groups from ``start`` to ``end`` along the axis that has most of them."""
+    axis = groups.index(max(groups))
+
+    def run(start: int, end: int) -> None:
+        first, last = [0, 0, 0], list(groups)
+        first[axis], last[axis] = start, end
+        function((ctypes.c_uint32 * 6)(*first, *last), ctypes.c_void_p(local), ctypes.c_void_p(shared))
+
+    return run
+
+
+def _spread(run: Callable[[int, int], None], count: int, workers: int) -> None:
+    cuts = [count * index // workers for index in range(workers + 1)]
+    if workers == 1:
+        run(0, count)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(run, cuts[:-1], cuts[1:]))

@@ -1,0 +1,123 @@
+"""C++ text becomes a shared library, by whichever C++ compiler the machine has; built once per content.
+
+Goes in: the ``cpp`` target's output (which brings Slang's prelude with it). Comes out: the library's bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slangad.compiler.toolchain.failures import failed
+
+if TYPE_CHECKING:
+    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.toolchain.cache import Cache
+
+TIME_LIMIT = 300.0
+"""Seconds the C++ compiler may take."""
+
+_GNU_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno")
+_MSVC_FLAGS = ("/nologo", "/std:c++17", "/LD", "/EHsc", "/fp:precise", "/w")
+_MAX_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class CxxCompiler:
+    """A C++ compiler and how to talk to it: ``command`` starts it, ``msvc`` says whose options it takes."""
+
+    command: tuple[str, ...]
+    msvc: bool = False
+
+    def arguments(self, source: Path, output: Path, optimization: int) -> list[str]:
+        """The command line that makes a shared library of one source file.
+
+        Contraction into fused multiply-adds stays off, so that results do not depend on the machine.
+        """
+        if self.msvc:
+            level = "/Od" if optimization == 0 else "/O2"
+            return [*self.command, *_MSVC_FLAGS, level, str(source), f"/Fe:{output}", f"/Fo:{output}.obj"]
+        return [*self.command, *_GNU_FLAGS, f"-O{optimization}", str(source), "-o", str(output)]
+
+    def identity(self) -> str:
+        """Tells one compiler from another, for cache keys, without running it."""
+        program = Path(shutil.which(self.command[0]) or self.command[0]).resolve()
+        status = program.stat()
+        return f"{self.command}|{program}|{status.st_size}|{status.st_mtime_ns}"
+
+
+def find_cxx() -> CxxCompiler | None:
+    """The machine's C++ compiler: ``$CXX``, c++, g++, clang++, cl, or the one in the ``ziglang`` package."""
+    named = shlex.split(os.environ.get("CXX", ""))
+    if named and shutil.which(named[0]):
+        return CxxCompiler(tuple(named), msvc=Path(named[0]).stem.lower() in ("cl", "clang-cl"))
+    for name in ("c++", "g++", "clang++", "cl"):
+        if shutil.which(name):
+            return CxxCompiler((name,), msvc=name == "cl")
+    return CxxCompiler((sys.executable, "-m", "ziglang", "c++")) if find_spec("ziglang") else None
+
+
+def build_shared_library(source: bytes, *, optimization: int = 1, cache: Cache | None = None) -> bytes:
+    """Compile C++ text to a shared library.
+
+    Raises:
+        ToolchainError: There is no C++ compiler, it rejects the text, or it takes too long.
+    """
+    compiler = find_cxx()
+    if compiler is None:
+        raise failed(
+            "SA245",
+            "the cpu device needs a C++ compiler and found none",
+            help="install g++ or clang++, set CXX, or `pip install slangad[zig]`",
+        )
+    key = _key(source, compiler, optimization)
+    stored = cache.get(key) if cache else None
+    if stored is not None:
+        return stored
+    library = _build(compiler, source, optimization)
+    if cache:
+        cache.put(key, library)
+    return library
+
+
+def _key(source: bytes, compiler: CxxCompiler, optimization: int) -> str:
+    digest = hashlib.sha256(source)
+    digest.update(f"|{compiler.identity()}|{compiler.arguments(Path(), Path(), optimization)}".encode())
+    return digest.hexdigest()
+
+
+def _build(compiler: CxxCompiler, source: bytes, optimization: int) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True) as folder:
+        text, output = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+        text.write_bytes(source)
+        command = compiler.arguments(text, output, optimization)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=TIME_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
+        except subprocess.TimeoutExpired:
+            raise failed("SA241", f"{command[0]} did not finish within {TIME_LIMIT:.0f} s") from None
+        except OSError as error:
+            raise failed("SA245", f"{command[0]} could not be started: {error.strerror}", help="correct CXX") from None
+        if done.returncode != 0:
+            raise _rejected(command, done.returncode, done.stderr or done.stdout)
+        return output.read_bytes()
+
+
+def _rejected(command: list[str], status: int, output: str) -> ToolchainError:
+    """The compiler's errors, without the instantiation chains around them."""
+    lines = output.strip().splitlines()
+    errors = [line for line in lines if "error" in line] or lines
+    return failed(
+        "SA246",
+        f"{command[0]} rejected the C++ that Slang emitted (exit status {status})",
+        help="this is a defect of Slang or slangad; the other targets may be fine",
+        notes=tuple(errors[:_MAX_LINES]),
+    )

@@ -1,0 +1,92 @@
+"""Slang's reflection JSON of the ``cpp`` target becomes numpy dtypes with the same bytes as the emitted C++ structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    Json = Mapping[str, Any]
+
+SCALARS = {
+    "bool": "?",
+    "int8": "i1",
+    "uint8": "u1",
+    "int16": "i2",
+    "uint16": "u2",
+    "int32": "i4",
+    "uint32": "u4",
+    "int64": "i8",
+    "uint64": "u8",
+    "float16": "f2",
+    "float32": "f4",
+    "float64": "f8",
+}
+"""Slang's scalar types and numpy's codes for them."""
+
+BUFFERS = ("structuredBuffer", "byteAddressBuffer")
+
+
+def dtype_of(type_: Json) -> np.dtype[Any]:
+    """The numpy type with the layout the emitted C++ gives a Slang type.
+
+    Vectors and arrays are subarrays, matrices are (rows, columns), structs have named fields; a buffer is its address
+    and its element count.
+
+    Raises:
+        NotImplementedError: The type cannot be passed to the CPU (a texture, say).
+    """
+    import numpy as np
+
+    match type_["kind"]:
+        case "scalar":
+            return np.dtype(SCALARS[type_["scalarType"]])
+        case "vector":
+            return np.dtype((dtype_of(type_["elementType"]), (type_["elementCount"],)))
+        case "matrix":
+            return np.dtype((dtype_of(type_["elementType"]), (type_["rowCount"], type_["columnCount"])))
+        case "array":
+            return np.dtype((dtype_of(type_["elementType"]), (type_["elementCount"],)))
+        case "struct":
+            return struct_dtype(type_["fields"])
+        case "resource" if type_["baseShape"] in BUFFERS:
+            return np.dtype([("data", "u8"), ("count", "u8")])
+        case _:
+            raise NotImplementedError(f"a {type_.get('baseShape', type_['kind'])} cannot be passed to the CPU")
+
+
+def struct_dtype(fields: Sequence[Json]) -> np.dtype[Any]:
+    """The dtype of a struct whose fields carry their offsets; padded at the end as C++ pads it."""
+    import numpy as np
+
+    types = [dtype_of(field["type"]) for field in fields]
+    offsets = [int(field["binding"]["offset"]) for field in fields]
+    end = max((offset + kind.itemsize for offset, kind in zip(offsets, types, strict=True)), default=0)
+    align = max((alignment(kind) for kind in types), default=1)
+    return np.dtype(
+        {
+            "names": [field["name"] for field in fields],
+            "formats": types,
+            "offsets": offsets,
+            "itemsize": max(1, -(-end // align) * align),
+        }
+    )
+
+
+def alignment(kind: np.dtype[Any]) -> int:
+    """Bytes the C++ type of this dtype is aligned to: that of its largest scalar."""
+    if kind.subdtype:
+        return alignment(kind.subdtype[0])
+    if kind.fields:
+        return max(alignment(field[0]) for field in kind.fields.values())
+    return kind.itemsize
+
+
+def element_dtype(buffer: Json) -> np.dtype[Any]:
+    """The dtype of one element of a buffer."""
+    import numpy as np
+
+    return dtype_of(buffer["resultType"]) if "resultType" in buffer else np.dtype("u1")
