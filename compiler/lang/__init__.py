@@ -1,0 +1,1 @@
+"""What users import as ``sa``: types, the intrinsics table, decorators, and running described functions in Python."""

@@ -1,0 +1,38 @@
+"""What the words users import raise: a wrong description, a wrong annotation, a loop past its bound.
+
+``DescriptionError`` is turned into a diagnostic at the user's line by whoever loads the file. ``TypeRuleError`` is how
+a row of the intrinsics table refuses argument types; front ends report it at the argument.
+"""
+
+from __future__ import annotations
+
+
+class DescriptionError(Exception):
+    """A decorator, policy or type was used wrongly; ``help`` says what to write instead."""
+
+    def __init__(self, message: str, help: str = "") -> None:  # noqa: A002  (named as in Diagnostic)
+        self.message = message
+        self.help = help
+        super().__init__(f"{message} ({help})" if help else message)
+
+
+class AnnotationError(DescriptionError):
+    """An annotation names no type slangad knows; ``parameter`` is whose it is, ``return`` for the result."""
+
+    def __init__(self, message: str, help: str = "", parameter: str = "") -> None:  # noqa: A002  (as above)
+        super().__init__(message, help)
+        self.parameter = parameter
+
+
+class TypeRuleError(Exception):
+    """Argument types an intrinsic does not take; ``index`` is the argument at fault, None when it is their number."""
+
+    def __init__(self, index: int | None, message: str, help: str = "") -> None:  # noqa: A002  (as above)
+        self.index = index
+        self.message = message
+        self.help = help
+        super().__init__(f"{message} ({help})" if help else message)
+
+
+class LoopBoundExceeded(RuntimeError):  # noqa: N818  (reads as what happened: sa.LoopBoundExceeded)
+    """A loop ran past the bound given by ``sa.range(…, max_iters=)`` or ``sa.max_iters``, in Python execution."""

@@ -1,0 +1,196 @@
+"""Rows of the intrinsics table: comparison, rounding, remainders, interpolation. Conventions at kinks are Slang's."""
+
+# ruff: noqa: ARG005  (all functions of a row take the same arguments)
+
+from __future__ import annotations
+
+from slangad.compiler.lang.intrinsics.model import EVERYWHERE, Interval, Intrinsic, Kinks
+from slangad.compiler.lang.intrinsics.rules import floating, integral, number
+
+_TIE = Kinks("kink", "x == y", lambda np, x, y: np.abs(x - y))
+_INTEGER = Kinks("jump", "x is an integer", lambda np, x: np.abs(x - np.rint(x)))
+_HALF = Kinks("jump", "x is an integer and a half", lambda np, x: np.abs(x - np.floor(x) - 0.5))
+_MULTIPLE = Kinks("jump", "x / y is an integer", lambda np, x, y: np.abs(x / y - np.rint(x / y)) * np.abs(y))
+_NOT_ZERO = Interval(0.0, low_open=True)
+
+
+def _smoothstep(f, low, high, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (numpy or traced values)
+    t = f.clamp((x - low) / (high - low), 0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+def _smoothstep_value(np, low, high, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (numpy values)
+    t = np.fmin(np.fmax((x - low) / (high - low), 0), 1)
+    return (t * t * (3 - 2 * t)).astype(x.dtype)
+
+
+COMPARISON = (
+    Intrinsic(
+        "min",
+        ("x", "y"),
+        number,
+        lambda np, x, y: np.fmin(x, y),
+        "min",
+        "The smaller of two or more numbers; where two tie, each gets half the gradient.",
+        partials=(
+            lambda f, x, y: f.where(x < y, 1.0, f.where(x == y, 0.5, 0.0)),
+            lambda f, x, y: f.where(y < x, 1.0, f.where(x == y, 0.5, 0.0)),
+        ),
+        kinks=(_TIE,),
+        variadic=True,
+    ),
+    Intrinsic(
+        "max",
+        ("x", "y"),
+        number,
+        lambda np, x, y: np.fmax(x, y),
+        "max",
+        "The larger of two or more numbers; where two tie, each gets half the gradient.",
+        partials=(
+            lambda f, x, y: f.where(x > y, 1.0, f.where(x == y, 0.5, 0.0)),
+            lambda f, x, y: f.where(y > x, 1.0, f.where(x == y, 0.5, 0.0)),
+        ),
+        kinks=(_TIE,),
+        variadic=True,
+    ),
+    Intrinsic(
+        "clamp",
+        ("x", "low", "high"),
+        number,
+        lambda np, x, low, high: np.fmin(np.fmax(x, low), high),
+        "clamp",
+        "x limited to [low, high]; at the limits the gradient goes to x.",
+        partials=(
+            lambda f, x, low, high: f.where((x >= low) & (x <= high), 1.0, 0.0),
+            lambda f, x, low, high: f.where((x < low) & (low <= high), 1.0, 0.0),
+            lambda f, x, low, high: f.where((x > high) | (low > high), 1.0, 0.0),
+        ),
+        kinks=(
+            Kinks("kink", "x == low", lambda np, x, low, high: np.abs(x - low)),
+            Kinks("kink", "x == high", lambda np, x, low, high: np.abs(x - high)),
+        ),
+        valid=lambda np, x, low, high: low <= high,
+    ),
+    Intrinsic(
+        "saturate",
+        ("x",),
+        floating,
+        lambda np, x: np.fmin(np.fmax(x, 0), 1).astype(x.dtype),
+        "saturate",
+        "x limited to [0, 1].",
+        partials=(lambda f, x: f.where((x >= 0.0) & (x <= 1.0), 1.0, 0.0),),
+        kinks=(Kinks("kink", "x == 0 or x == 1", lambda np, x: np.minimum(np.abs(x), np.abs(x - 1))),),
+    ),
+    Intrinsic(
+        "abs",
+        ("x",),
+        number,
+        lambda np, x: np.abs(x),
+        "abs",
+        "The magnitude; the gradient at 0 is 0.",
+        partials=(lambda f, x: f.where(x > 0.0, 1.0, f.where(x < 0.0, -1.0, 0.0)),),
+        kinks=(Kinks("kink", "x == 0", lambda np, x: np.abs(x)),),
+    ),
+    Intrinsic(
+        "sign",
+        ("x",),
+        number,
+        lambda np, x: np.sign(x),
+        "sign",
+        "-1, 0 or 1, of the type of x; the gradient is 0.",
+        partials=(None,),
+        kinks=(Kinks("jump", "x == 0", lambda np, x: np.abs(x)),),
+    ),
+    Intrinsic(
+        "step",
+        ("edge", "x"),
+        floating,
+        lambda np, edge, x: np.where(x >= edge, 1, 0).astype(x.dtype),
+        "step",
+        "1 from edge on, 0 before; the gradient is 0.",
+        partials=(None, None),
+        kinks=(Kinks("jump", "x == edge", lambda np, edge, x: np.abs(x - edge)),),
+    ),
+)
+
+ROUNDING = (
+    Intrinsic("floor", ("x",), floating, lambda np, x: np.floor(x), "floor", "The integer at or below x; gradient 0.",
+              partials=(None,), kinks=(_INTEGER,)),
+    Intrinsic("ceil", ("x",), floating, lambda np, x: np.ceil(x), "ceil", "The integer at or above x; gradient 0.",
+              partials=(None,), kinks=(_INTEGER,)),
+    Intrinsic("round", ("x",), floating, lambda np, x: np.rint(x), "round",
+              "The nearest integer as a float, halves to even; gradient 0.", partials=(None,), kinks=(_HALF,)),
+    Intrinsic("trunc", ("x",), floating, lambda np, x: np.trunc(x), "trunc", "x without its fraction; gradient 0.",
+              partials=(None,), kinks=(_INTEGER,)),
+    Intrinsic("frac", ("x",), floating, lambda np, x: x - np.floor(x), "frac", "x - floor(x); the gradient is 1.",
+              partials=(lambda f, x: 1.0,), kinks=(_INTEGER,)),
+    Intrinsic("floor_to_int", ("x",), integral, lambda np, x: np.floor(x), "floor", "floor as an int (math.floor).",
+              partials=(None,), kinks=(_INTEGER,), cast_of="floor"),
+    Intrinsic("ceil_to_int", ("x",), integral, lambda np, x: np.ceil(x), "ceil", "ceil as an int (math.ceil).",
+              partials=(None,), kinks=(_INTEGER,), cast_of="ceil"),
+    Intrinsic("round_to_int", ("x",), integral, lambda np, x: np.rint(x), "round", "round as an int (round).",
+              partials=(None,), kinks=(_HALF,), cast_of="round"),
+    Intrinsic("trunc_to_int", ("x",), integral, lambda np, x: np.trunc(x), "trunc", "trunc as an int (math.trunc).",
+              partials=(None,), kinks=(_INTEGER,), cast_of="trunc"),
+)  # fmt: skip
+
+REMAINDERS = (
+    Intrinsic(
+        "fmod",
+        ("x", "y"),
+        floating,
+        lambda np, x, y: np.fmod(x, y),
+        "fmod",
+        "The remainder of x / y with the sign of x, as in C.",
+        partials=(lambda f, x, y: 1.0, lambda f, x, y: -f.trunc(x / y)),
+        kinks=(_MULTIPLE,),
+        domain=(EVERYWHERE, _NOT_ZERO),
+    ),
+    Intrinsic(
+        "mod",
+        ("x", "y"),
+        number,
+        lambda np, x, y: np.mod(x, y),
+        "mod",
+        "x % y: the remainder with the sign of y, as in Python.",
+        partials=(lambda f, x, y: 1.0, lambda f, x, y: -f.floor(x / y)),
+        kinks=(_MULTIPLE,),
+        domain=(EVERYWHERE, _NOT_ZERO),
+    ),
+    Intrinsic(
+        "floor_div",
+        ("x", "y"),
+        number,
+        lambda np, x, y: np.floor_divide(x, y),
+        "floor_div",
+        "x // y: the quotient rounded down, as in Python; the gradient is 0.",
+        partials=(None, None),
+        kinks=(_MULTIPLE,),
+        domain=(EVERYWHERE, _NOT_ZERO),
+    ),
+)
+
+INTERPOLATION = (
+    Intrinsic(
+        "lerp",
+        ("a", "b", "t"),
+        floating,
+        lambda np, a, b, t: a + (b - a) * t,
+        "lerp",
+        "a at t = 0, b at t = 1, and in between in proportion.",
+        partials=(lambda f, a, b, t: 1.0 - t, lambda f, a, b, t: t, lambda f, a, b, t: b - a),
+    ),
+    Intrinsic(
+        "smoothstep",
+        ("low", "high", "x"),
+        floating,
+        _smoothstep_value,
+        "smoothstep",
+        "0 up to low, 1 from high on, a smooth cubic in between.",
+        composed=_smoothstep,
+        valid=lambda np, low, high, x: low < high,
+    ),
+)
+
+
+ROWS = (*COMPARISON, *ROUNDING, *REMAINDERS, *INTERPOLATION)

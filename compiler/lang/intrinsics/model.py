@@ -1,0 +1,110 @@
+"""The shape of one row of the intrinsics table, and the small records it is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from slangad.compiler.ir.types import Type
+
+Meaning = Callable[..., object]
+"""Called with the numpy module (or the traced functions, for derivatives) and then the arguments' data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a call's arguments convert to, and the type of its result."""
+
+    params: tuple[Type, ...]
+    result: Type
+
+
+Rule = Callable[[Sequence[Type]], Signature]
+"""From argument types (literals are ``Weak``) to a signature; raises ``TypeRuleError``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where an argument, or every component of it, may lie; open at an end the value or derivative does not reach."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.low_open else value >= self.low
+        return above and (value < self.high if self.high_open else value <= self.high)
+
+
+EVERYWHERE = Interval()
+POSITIVE = Interval(0.0, low_open=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinks:
+    """Where a derivative jumps (``kink``) or the value does (``jump``).
+
+    Attributes:
+        text: The place in words, ``x == y``.
+        distance: How far arguments are from it, called like ``meaning``; 0 at the place itself.
+    """
+
+    kind: Literal["kink", "jump"]
+    text: str
+    distance: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """One intrinsic function.
+
+    Attributes:
+        name: As in ``sa.name``.
+        params: Parameter names.
+        rule: Types of arguments to a signature.
+        meaning: The value, from numpy and arguments of the signature's types; by component, last axes are the value's.
+        slang: The spelling before the ``(``.
+        partials: For functions by component: one derivative per parameter (None is zero), from functions that take
+            arrays and traced values alike, then the arguments in float64.
+        composed: For other functions: the value written in those functions, which is then differentiated.
+        differentiable: Whether a derivative exists at all; without, results carry no gradient.
+        kinks: Where the derivative is not continuous.
+        domain: Per parameter, where value and derivative are finite.
+        valid: Further condition on the arguments together, called like ``meaning``; gives bools.
+        variadic: Two or more arguments mean a fold from the left.
+        cast_of: This is ``int(...)`` of another row: ``floor_to_int`` is ``int(floor(x))``.
+        doc: One line for users.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    rule: Rule
+    meaning: Meaning
+    slang: str
+    doc: str
+    partials: tuple[Meaning | None, ...] | None = None
+    composed: Meaning | None = None
+    differentiable: bool = True
+    kinks: tuple[Kinks, ...] = ()
+    domain: tuple[Interval, ...] = ()
+    valid: Meaning | None = None
+    variadic: bool = False
+    cast_of: str = ""
+
+    def interval(self, index: int) -> Interval:
+        """The domain of one parameter."""
+        return self.domain[index] if index < len(self.domain) else EVERYWHERE
+
+    def signature(self, types: Sequence[Type]) -> Signature:
+        """The signature for these argument types, their number checked first.
+
+        Raises:
+            TypeRuleError: when the call is not allowed.
+        """
+        from slangad.compiler.lang.intrinsics.rules import check_count
+
+        check_count(self, types)
+        return self.rule(types)

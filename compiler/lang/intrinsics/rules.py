@@ -1,0 +1,247 @@
+"""Type rules shared by rows of the intrinsics table: from argument types to a signature, or ``TypeRuleError``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    FLOATING,
+    Matrix,
+    Scalar,
+    Type,
+    Vector,
+    Weak,
+    element_of,
+    element_of_weak,
+    join,
+    show,
+    with_element,
+)
+from slangad.compiler.lang.errors import TypeRuleError
+from slangad.compiler.lang.intrinsics.model import Rule, Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.lang.intrinsics.model import Intrinsic
+
+
+def check_count(row: Intrinsic, types: Sequence[Type]) -> None:
+    """Raises ``TypeRuleError`` when a call has too few or too many arguments."""
+    wanted = len(row.params)
+    if len(types) == wanted or (row.variadic and len(types) > wanted):
+        return
+    count = f"at least {wanted}" if row.variadic else str(wanted)
+    plural = "" if wanted == 1 else "s"
+    raise TypeRuleError(None, f"{row.name} takes {count} argument{plural}, not {len(types)}", _usage(row))
+
+
+def _usage(row: Intrinsic) -> str:
+    return f"{row.name}({', '.join(row.params)}{', …' if row.variadic else ''})"
+
+
+def meet(types: Sequence[Type], *, first: int = 0) -> Type:
+    """The type all arguments convert to; ``first`` is the number of the first one, for messages."""
+    met = types[0]
+    for index, type_ in enumerate(types):
+        _require_numbers(type_, first + index)
+        joined = join(met, type_)
+        if joined is None:
+            raise TypeRuleError(first + index, f"{show(type_)} does not mix with {show(met)}", _mixing(met, type_))
+        met = joined
+    return met
+
+
+def _mixing(a: Type, b: Type) -> str:
+    ea, eb = element_of(a), element_of(b)
+    if ea is not None and eb is not None and ea != eb:
+        return f"convert one of them, for example with {show(with_element(b, ea))}(...)"
+    return "both need the same number of components"
+
+
+def _require_numbers(type_: Type, index: int) -> None:
+    if isinstance(type_, Matrix):
+        raise TypeRuleError(index, f"{show(type_)} is a matrix", "apply it to the rows: m[0], m[1], …")
+    element = element_of(type_)
+    if element is None or element == BOOL:
+        raise TypeRuleError(index, f"{show(type_)} is not a number or a vector of numbers")
+
+
+def as_floating(type_: Type, index: int) -> Type:
+    """The floating type a number converts to by itself: literals and ints become ``float``."""
+    element = element_of_weak(type_)
+    if isinstance(element, Weak) or (element is not None and element.name == "int"):
+        return with_element(type_, FLOAT)
+    if element is not None and element.name == "uint":
+        wanted = show(with_element(type_, FLOAT))
+        raise TypeRuleError(index, f"{show(type_)} does not become a float by itself", f"write {wanted}(...)")
+    return type_
+
+
+def floating(types: Sequence[Type]) -> Signature:
+    """All arguments and the result are one floating type, scalar or vector."""
+    met = as_floating(meet(types), 0)
+    return Signature((met,) * len(types), met)
+
+
+def number(types: Sequence[Type]) -> Signature:
+    """All arguments and the result are one type of numbers; two literals meet in what they would be."""
+    met = meet(types)
+    strong = Scalar(met.name) if isinstance(met, Weak) else met
+    return Signature((strong,) * len(types), strong)
+
+
+def integral(types: Sequence[Type]) -> Signature:
+    """One argument, floating; the result has ``int`` components."""
+    met = as_floating(meet(types), 0)
+    return Signature((met,), with_element(met, Scalar("int")))
+
+
+def classify(types: Sequence[Type]) -> Signature:
+    """One floating argument; the result has ``bool`` components."""
+    met = as_floating(meet(types), 0)
+    return Signature((met,), with_element(met, BOOL))
+
+
+def reduce_bools(types: Sequence[Type]) -> Signature:
+    """A bool vector to one bool."""
+    (type_,) = types
+    if not isinstance(type_, Vector) or type_.element != BOOL:
+        raise TypeRuleError(0, f"{show(type_)} is not a bool vector", "compare first: any(v > 0.0)")
+    return Signature((type_,), BOOL)
+
+
+def reduce_numbers(types: Sequence[Type]) -> Signature:
+    """A vector of numbers to one of them."""
+    (type_,) = types
+    if not isinstance(type_, Vector) or type_.element == BOOL:
+        raise TypeRuleError(0, f"{show(type_)} is not a vector of numbers", "add the entries of an array in a loop")
+    return Signature((type_,), type_.element)
+
+
+def choose(types: Sequence[Type]) -> Signature:
+    """A bool or bool vector, and two values of one type."""
+    condition, *values = types
+    if element_of(condition) != BOOL:
+        raise TypeRuleError(0, f"the condition is {show(condition)}, not bool", "compare: x > 0.0")
+    if all(element_of(v) == BOOL for v in values):
+        met: Type = values[0]
+        if values[0] != values[1]:
+            raise TypeRuleError(2, f"{show(values[1])} does not mix with {show(values[0])}")
+    else:
+        met = meet(values, first=1)
+    met = Scalar(met.name) if isinstance(met, Weak) else met
+    if isinstance(condition, Vector):
+        met = _spread(met, condition.size)
+    return Signature((condition, met, met), met)
+
+
+def _spread(type_: Type, size: int) -> Type:
+    if isinstance(type_, Scalar):
+        return Vector(type_, size)
+    if not isinstance(type_, Vector) or type_.size != size:
+        raise TypeRuleError(0, f"a condition of {size} components does not fit {show(type_)}")
+    return type_
+
+
+def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scalars: int = 0) -> Rule:
+    """``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
+
+    def rule(types: Sequence[Type]) -> Signature:
+        for index, type_ in enumerate(types[:count]):
+            if not isinstance(type_, Vector) or type_.size not in sizes:
+                wanted = " or ".join(f"{n}" for n in sizes)
+                raise TypeRuleError(index, f"{show(type_)} is not a vector of {wanted} components")
+        vector = as_floating(meet(types[:count]), 0)
+        assert isinstance(vector, Vector)  # noqa: S101  (all arguments are vectors)
+        params = (vector,) * count + (vector.element,) * scalars
+        for index in range(count, count + scalars):
+            _require_scalar(types[index], vector.element, index)
+        return Signature(params, vector if result == "vector" else vector.element)
+
+    return rule
+
+
+def _require_scalar(type_: Type, wanted: Scalar, index: int) -> None:
+    if join(type_, wanted) != wanted:
+        raise TypeRuleError(index, f"{show(type_)} is not a {wanted.name}")
+
+
+def _matrix(type_: Type, index: int) -> Matrix:
+    if not isinstance(type_, Matrix):
+        raise TypeRuleError(index, f"{show(type_)} is not a matrix")
+    return type_
+
+
+def transposed(types: Sequence[Type]) -> Signature:
+    """A matrix to one with rows and columns swapped."""
+    matrix = _matrix(types[0], 0)
+    return Signature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
+
+
+def square(types: Sequence[Type]) -> Signature:
+    """A square matrix to a scalar."""
+    matrix = _matrix(types[0], 0)
+    if matrix.rows != matrix.columns:
+        raise TypeRuleError(0, f"{show(matrix)} is not square")
+    return Signature((matrix,), matrix.element)
+
+
+def product(types: Sequence[Type]) -> Signature:
+    """Matrix by matrix, matrix by vector, or vector (a row) by matrix."""
+    left, right = (_as_factor(t, i) for i, t in enumerate(types))
+    if isinstance(left, Vector) and isinstance(right, Vector):
+        raise TypeRuleError(1, "two vectors have no matrix product", "use sa.dot(a, b), or a * b by component")
+    left, right = _one_element(left, right)
+    inner = left.size if isinstance(left, Vector) else left.columns
+    outer = right.size if isinstance(right, Vector) else right.rows
+    if inner != outer:
+        raise TypeRuleError(1, f"{show(left)} by {show(right)} does not fit: {inner} columns, {outer} rows")
+    return Signature((left, right), _product_type(left, right))
+
+
+def _product_type(left: Vector | Matrix, right: Vector | Matrix) -> Type:
+    if isinstance(left, Matrix) and isinstance(right, Matrix):
+        return Matrix(left.element, left.rows, right.columns)
+    if isinstance(left, Matrix):
+        return Vector(left.element, left.rows)
+    assert isinstance(right, Matrix)  # noqa: S101  (two vectors were refused)
+    return Vector(left.element, right.columns)
+
+
+def _as_factor(type_: Type, index: int) -> Vector | Matrix:
+    if isinstance(type_, (Vector, Matrix)) and element_of(type_) != BOOL:
+        return type_
+    raise TypeRuleError(index, f"{show(type_)} is not a matrix or vector", "use * to scale by a number")
+
+
+def _one_element(left: Vector | Matrix, right: Vector | Matrix) -> tuple[Vector | Matrix, Vector | Matrix]:
+    """An int vector converts to the matrix' floating type; other elements must agree."""
+    if left.element == right.element:
+        return left, right
+    met = join(left.element, right.element)
+    if not isinstance(met, Scalar) or met.name not in FLOATING:
+        raise TypeRuleError(1, f"{show(right)} does not mix with {show(left)}", _mixing(left, right))
+    return _with(left, met), _with(right, met)
+
+
+def _with(type_: Vector | Matrix, element: Scalar) -> Vector | Matrix:
+    if isinstance(type_, Vector):
+        return Vector(element, type_.size)
+    return Matrix(element, type_.rows, type_.columns)
+
+
+def bits(result: Scalar, sources: tuple[str, ...]) -> Rule:
+    """A reinterpretation of 32 bits, by component."""
+
+    def rule(types: Sequence[Type]) -> Signature:
+        (type_,) = types
+        strong = Scalar(type_.name) if isinstance(type_, Weak) else type_
+        element = element_of(strong)
+        if element is None or isinstance(strong, Matrix) or element.name not in sources:
+            raise TypeRuleError(0, f"{show(type_)} has no bits to reinterpret as {result.name}")
+        return Signature((strong,), with_element(strong, result))
+
+    return rule
