@@ -1,0 +1,92 @@
+"""Values bound when the file was loaded: numbers become literals or named constants, tuples and arrays tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.entities import ValueEntity
+from slangad.compiler.ir.nodes import Const, ConstantRef, Expr
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, element_of
+from slangad.compiler.lang.constants import constant_parts
+from slangad.compiler.spans import Span
+
+MAX_TABLE: Final = 4096
+Number = int | float | bool
+
+
+def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
+    """A bound value as an expression.
+
+    Raises:
+        Rejected: when it has no meaning in Slang.
+    """
+    value = entity.value
+    if isinstance(value, bool):
+        return Const(value, BOOL, span)
+    if isinstance(value, int):
+        return Const(value, WEAK_INT, span)
+    if isinstance(value, float):
+        if not entity.name:
+            return Const(value, WEAK_FLOAT, span)
+        ctx.constants.used[entity.key] = (entity.name, FLOAT, (value,))
+        return ConstantRef(entity.key, WEAK_FLOAT, span)
+    table = table_of(value)
+    if table is None:
+        kind = type(value).__name__
+        raise ctx.error(
+            "SA027", span, f"a {kind} can't be used in a described function",
+            help="constants are int, float, bool, vectors, tuples of them and numpy arrays of up to 4096 entries",
+        )
+    type_, scalars = table
+    if isinstance(type_, Scalar):
+        return Const(scalars[0], type_, span)
+    if len(scalars) > MAX_TABLE:
+        raise ctx.error(
+            "SA027", span, f"a constant table may have {MAX_TABLE} entries, this one has {len(scalars)}",
+            help="pass it to the kernel as a tensor",
+        )
+    key = entity.key or f"{entity.name or 'TABLE'}@{hash_of(type_, scalars)}"
+    ctx.constants.used[key] = (entity.name or "TABLE", type_, scalars)
+    return ConstantRef(key, type_, span)
+
+
+def hash_of(type_: Type, scalars: Sequence[Number]) -> str:
+    """A short stable digest that keeps tables of one name apart."""
+    import hashlib
+
+    return hashlib.sha256(repr((type_, tuple(scalars))).encode()).hexdigest()[:8]
+
+
+def table_of(value: object) -> tuple[Type, tuple[Number, ...]] | None:
+    """Type and scalars of a tuple, list-like or vector value; None when it isn't made of numbers of one shape."""
+    if isinstance(value, bool):
+        return BOOL, (value,)
+    if isinstance(value, int):
+        return INT, (value,)
+    if isinstance(value, float):
+        return FLOAT, (value,)
+    if not isinstance(value, tuple):
+        return constant_parts(value)
+    if not value:
+        return None
+    parts = [table_of(v) for v in value]
+    return _uniform_table([p for p in parts if p is not None]) if None not in parts else None
+
+
+def _uniform_table(parts: list[tuple[Type, tuple[Number, ...]]]) -> tuple[Type, tuple[Number, ...]] | None:
+    types = {p[0] for p in parts}
+    if types == {INT, FLOAT}:
+        parts = [(FLOAT, tuple(float(x) for x in p[1])) for p in parts]
+        types = {FLOAT}
+    if len(types) != 1:
+        return None
+    return Array(types.pop(), len(parts)), tuple(x for p in parts for x in p[1])
+
+
+def static_int(expr: Expr) -> int | None:
+    """The value of an integer known when the file is loaded."""
+    if isinstance(expr, Const) and element_of(expr.type) in (INT, Scalar("uint")) and not isinstance(expr.value, float):
+        return int(expr.value)
+    return None

@@ -1,0 +1,113 @@
+"""The mutable state of lowering one body: types of locals, what is surely set, comments to carry, fresh names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from slangad.compiler.frontends.lowering.aliases import AliasLog
+from slangad.compiler.frontends.lowering.entities import Scope, Signature
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.problems import Problems, Rejected
+from slangad.compiler.ir.nodes import Comment, Expr, Role, Stmt
+from slangad.compiler.ir.types import Type
+from slangad.compiler.spans import Span
+
+
+@dataclass(slots=True)
+class Constants:
+    """Module constants that bodies of one module refer to: key to (name, type, scalars, span)."""
+
+    used: dict[str, tuple[str, Type, tuple[int | float | bool, ...]]] = field(default_factory=dict)
+
+    def weak_value(self, key: str) -> float:
+        """The value of a scalar constant."""
+        return float(self.used[key][2][0])
+
+
+@dataclass(slots=True)
+class LoopFlow:
+    """What is surely set where a loop is left early or its next turn begins."""
+
+    breaks: list[frozenset[str]] = field(default_factory=list)
+    continues: list[frozenset[str]] = field(default_factory=list)
+    left_flag: str = ""
+
+
+@dataclass(slots=True)
+class Context:
+    """One round over one body.
+
+    Attributes:
+        params: Parameter names with the type seen inside (a pair in a forward derivative).
+        locals: Types found by earlier rounds; ``None`` marks a local whose only assignments were rejected.
+        found: Types found in this round.
+        names: Every name the body assigns.
+        assigned: Names surely set at the current point; meaningless while ``reachable`` is false.
+        calls: Keys of functions called, with the first place.
+        in_kernel: The dimensions of the kernel this is the body of, or 0.
+    """
+
+    places: Places
+    problems: Problems
+    scope: Scope
+    signature: Signature
+    role: Role
+    params: dict[str, Type]
+    names: frozenset[str]
+    locals: dict[str, Type | None]
+    constants: Constants
+    lower_expr: Callable[[Context, ast.expr, Type | None], Expr]
+    in_kernel: int = 0
+    shadows: dict[str, str] = field(default_factory=dict)
+    found: dict[str, Type | None] = field(default_factory=dict)
+    assigned: frozenset[str] = frozenset()
+    reachable: bool = True
+    loops: list[LoopFlow] = field(default_factory=list)
+    calls: dict[str, Span] = field(default_factory=dict)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    aliases: AliasLog = field(default_factory=AliasLog)
+    pending: list[Stmt] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of a node."""
+        return self.places.span(node)
+
+    def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
+        """Reports an error; raise what it gives to abandon the expression."""
+        return self.problems.error(code, span, message, label=label, help=help)
+
+    def expr(self, node: ast.expr, expected: Type | None = None) -> Expr:
+        """Lowers one expression; ``expected`` is a hint for tuples and nothing else."""
+        return self.lower_expr(self, node, expected)
+
+    def exprs(self, nodes: Sequence[ast.expr]) -> list[Expr]:
+        """Lowers several, reporting what is wrong in each before giving up."""
+        done: list[Expr] = []
+        failed: Rejected | None = None
+        for node in nodes:
+            try:
+                done.append(self.expr(node))
+            except Rejected as rejected:
+                failed = rejected
+        if failed is not None:
+            raise failed
+        return done
+
+    def fresh(self, wish: str) -> str:
+        """A name no parameter, local or earlier fresh name has."""
+        name, count = wish, 2
+        while name in self.taken:
+            name, count = f"{wish}_{count}", count + 1
+        self.taken.add(name)
+        return name
+
+    def comments_before(self, line: int) -> list[Stmt]:
+        """Whole-line comments that stand before a line and were not yielded yet."""
+        found: list[Stmt] = []
+        while self.comments and self.comments[0][0] < line:
+            at, text = self.comments.pop(0)
+            found.append(Comment(text, self.places.point(at, 1)))
+        return found

@@ -1,0 +1,148 @@
+"""Conversions the language makes by itself: literals take the type of their context, ``int`` becomes floating."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.ir.nodes import Binary, Cast, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
+from slangad.compiler.ir.types import (
+    FLOATING,
+    Matrix,
+    Scalar,
+    Type,
+    Vector,
+    Weak,
+    element_of,
+    is_scalar,
+    join,
+    join_scalars,
+    show,
+    strengthen,
+    with_element,
+)
+from slangad.compiler.spans import Span
+
+
+def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
+    """Gives an expression made of literals the scalar type its context wants."""
+    if not isinstance(expr.type, Weak):
+        return convert(expr, type_)
+    floating = isinstance(type_, (Scalar, Weak)) and (type_.name in FLOATING)
+    match expr:
+        case Const(value=value):
+            return replace(expr, value=float(value) if floating else value, type=type_)
+        case ConstantRef(key=key):
+            return _retype_constant(ctx, expr, key, type_)
+        case Unary(operand=x):
+            return replace(expr, operand=retype(ctx, x, type_), type=type_)
+        case Binary(left=a, right=b):
+            return replace(expr, left=retype(ctx, a, type_), right=retype(ctx, b, type_), type=type_)
+        case Ternary(then=a, other=b):
+            return replace(expr, then=retype(ctx, a, type_), other=retype(ctx, b, type_), type=type_)
+        case Var():
+            return replace(expr, type=type_)
+        case _:
+            return Cast(expr, type_, expr.span)
+
+
+def _retype_constant(ctx: Context, expr: ConstantRef, key: str, type_: Type) -> Expr:
+    if type_ in (Scalar("float"), Weak("float")):
+        return replace(expr, type=type_)
+    return Const(ctx.constants.weak_value(key), type_, expr.span)
+
+
+def convert(expr: Expr, type_: Type) -> Expr:
+    """The same value in another element type, as ``Cast``; nothing when the type already fits."""
+    if expr.type == type_:
+        return expr
+    if isinstance(expr, Const) and isinstance(type_, Scalar) and type_.name in FLOATING:
+        return replace(expr, value=float(expr.value), type=type_)
+    return Cast(expr, type_, expr.span)
+
+
+def strong(ctx: Context, expr: Expr) -> Expr:
+    """The expression with its default type when it is a literal."""
+    return retype(ctx, expr, strengthen(expr.type)) if isinstance(expr.type, Weak) else expr
+
+
+def fits(found: Type, wanted: Type) -> bool:
+    """Whether a value converts by itself where ``wanted`` is declared: literals, and ``int`` to floating."""
+    if found == wanted:
+        return True
+    if is_scalar(found) and isinstance(wanted, Scalar):
+        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (told by is_scalar)
+        return join_scalars(found, wanted) == wanted
+    return False
+
+
+def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, code: str = "SA013") -> Expr:
+    """The expression as a value of a declared type.
+
+    Raises:
+        Rejected: when the type does not convert by itself; ``what`` names the place in the message.
+    """
+    if expr.type == wanted:
+        return expr
+    if not fits(expr.type, wanted):
+        raise ctx.error(
+            code, span, f"{what} must be {show(wanted)}, not {_found(expr.type)}", label=show(strengthen(expr.type)),
+            help=conversion_help(expr.type, wanted),
+        )
+    return retype(ctx, expr, wanted) if isinstance(expr.type, Weak) else convert(expr, wanted)
+
+
+def _found(type_: Type) -> str:
+    return f"{'an' if show(type_).startswith('int') else 'a'} {show(type_)}" if isinstance(type_, Weak) else show(type_)
+
+
+def conversion_help(found: Type, wanted: Type) -> str:
+    """What to write to get from one type to another, or nothing."""
+    if is_scalar(found) and isinstance(wanted, (Vector, Matrix)):
+        return f"write {show(wanted)}(…) to spread one value over all components"
+    if is_scalar(found) and isinstance(wanted, Scalar):
+        if wanted.name == "bool":
+            return "compare it, for example x != 0"
+        prefix = "" if wanted.name in ("float", "int", "bool") else "sa."
+        return f"convert with {prefix}{wanted.name}(…)"
+    return ""
+
+
+def spread(ctx: Context, expr: Expr, type_: Type) -> Expr:
+    """Brings an operand to the type both operands meet in: element conversion, then a splat over components."""
+    element = element_of(type_)
+    assert element is not None  # noqa: S101  (only scalars, vectors and matrices meet)
+    if is_scalar(type_):
+        return retype(ctx, expr, type_)
+    if is_scalar(expr.type):
+        return Construct((retype(ctx, expr, element),), type_, expr.span)
+    return convert(expr, with_element(expr.type, element))
+
+
+def meet(ctx: Context, left: Expr, right: Expr, span: Span, what: str) -> tuple[Expr, Expr, Type]:
+    """Brings two operands to one type.
+
+    Raises:
+        Rejected: when they do not meet without a conversion.
+    """
+    joined = join(left.type, right.type)
+    if joined is None:
+        raise ctx.error(
+            "SA013", span, f"{what} does not take {show(left.type)} and {show(right.type)}",
+            label=f"{show(left.type)} and {show(right.type)}", help=_meeting_help(left.type, right.type),
+        )
+    return spread(ctx, left, joined), spread(ctx, right, joined), joined
+
+
+def _meeting_help(a: Type, b: Type) -> str:
+    ea, eb = element_of(a), element_of(b)
+    if ea is None or eb is None:
+        return ""
+    names = {ea.name, eb.name}
+    if "bool" in names:
+        return "turn the bool into a number with int(…) or float(…)"
+    if names == {"int", "uint"}:
+        return "cast one side: int(…) or sa.uint(…)"
+    if ea != eb:
+        return "half, float, double and uint do not mix by themselves: convert one side"
+    return "the shapes differ"

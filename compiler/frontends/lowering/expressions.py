@@ -1,0 +1,157 @@
+"""Expressions of a body: one function per kind of syntax, typed IR out. Start here to follow any expression down."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+
+from slangad.compiler.frontends.lowering import calls, constants, operators, subscripts
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.entities import (
+    Entity,
+    NamespaceEntity,
+    Refused,
+    ValueEntity,
+)
+from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
+from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
+
+
+def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:
+    """Lowers one expression.
+
+    Raises:
+        Rejected: after the problem was reported.
+    """
+    match node:
+        case ast.Constant():
+            return literal(ctx, node)
+        case ast.Name():
+            return name(ctx, node)
+        case ast.Attribute():
+            return attribute(ctx, node)
+        case ast.Subscript():
+            return subscripts.subscript(ctx, node)
+        case ast.Call():
+            return calls.call(ctx, node)
+        case ast.BinOp():
+            return operators.binary(ctx, node)
+        case ast.UnaryOp():
+            return operators.unary(ctx, node)
+        case ast.BoolOp():
+            return operators.boolean(ctx, node)
+        case ast.Compare():
+            return operators.compare(ctx, node)
+        case ast.IfExp():
+            return operators.ternary(ctx, node, expected)
+        case ast.Tuple():
+            return make_tuple(ctx, node, expected)
+        case _:
+            raise ctx.error("SA004", ctx.span(node), "this expression is not supported")
+
+
+def literal(ctx: Context, node: ast.Constant) -> Expr:
+    """A number or bool."""
+    value, span = node.value, ctx.span(node)
+    match value:
+        case bool():
+            return Const(value, BOOL, span)
+        case int():
+            return Const(value, WEAK_INT, span)
+        case float():
+            return Const(value, WEAK_FLOAT, span)
+        case _:
+            raise ctx.error("SA004", span, "only numbers, True and False can be written here")
+
+
+def name(ctx: Context, node: ast.Name) -> Expr:
+    """A parameter, local or constant."""
+    span = ctx.span(node)
+    if node.id in ctx.names or node.id in ctx.params:
+        return local(ctx, node)
+    entity = resolve(ctx, node)
+    if isinstance(entity, ValueEntity):
+        return constants.constant(ctx, entity, span)
+    if isinstance(entity, Refused):
+        raise ctx.error("SA026", span, entity.message, help=entity.help)
+    raise ctx.error("SA026", span, f"'{node.id}' is not a value", help="call it, or use one of its members")
+
+
+def local(ctx: Context, node: ast.Name) -> Expr:
+    """A parameter or local; it must be set on every path that leads here."""
+    span = ctx.span(node)
+    if node.id not in ctx.assigned and ctx.reachable:
+        known = any(isinstance(t, object) for t in (ctx.found.get(node.id), ctx.locals.get(node.id)) if t is not None)
+        if node.id in ctx.found and ctx.found[node.id] is None:
+            raise Rejected(node.id)
+        how = "may not be set on every path that leads here" if known else "is used before it is set"
+        raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
+    ctx.aliases.read(node.id, span)
+    if node.id in ctx.names and node.id not in ctx.params:
+        type_ = ctx.locals.get(node.id) or ctx.found.get(node.id)
+        if type_ is None:
+            raise Rejected(node.id)
+        return Var(node.id, type_, span)
+    return Var(ctx.shadows.get(node.id, node.id), ctx.params[node.id], span)
+
+
+def resolve(ctx: Context, node: ast.Name) -> Entity:
+    """What a free name means.
+
+    Raises:
+        Rejected: when it is unknown; the nearest known name is suggested.
+    """
+    entity = ctx.scope.lookup(node.id)
+    if entity is None:
+        near = difflib.get_close_matches(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names], n=1)
+        raise ctx.error(
+            "SA010", ctx.span(node), f"unknown name '{node.id}'", label="not defined",
+            help=f"did you mean '{near[0]}'?" if near else "",
+        )
+    return entity
+
+
+def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
+    """What ``name`` or ``module.name`` stands for; None when the expression is a value of the body itself."""
+    match node:
+        case ast.Name(id=identifier) if identifier not in ctx.names and identifier not in ctx.params:
+            return resolve(ctx, node)
+        case ast.Attribute(value=value, attr=attr):
+            owner = entity_of(ctx, value)
+            if not isinstance(owner, NamespaceEntity):
+                return None
+            found = ctx.scope.attribute(owner, attr)
+            if found is None:
+                near = difflib.get_close_matches(attr, ctx.scope.attribute_names(owner), n=1)
+                raise ctx.error(
+                    "SA010", ctx.places.after(value, len(attr)), f"'{owner.name}' has no '{attr}'", label="not defined",
+                    help=f"did you mean '{near[0]}'?" if near else "",
+                )
+            return found
+        case _:
+            return None
+
+
+def attribute(ctx: Context, node: ast.Attribute) -> Expr:
+    """A field, swizzle or part of a pair; or a constant of a module."""
+    entity = entity_of(ctx, node)
+    span = ctx.places.after(node.value, len(node.attr))
+    if isinstance(entity, ValueEntity):
+        return constants.constant(ctx, entity, ctx.span(node))
+    if isinstance(entity, Refused):
+        raise ctx.error("SA026", span, entity.message, help=entity.help)
+    if entity is not None:
+        raise ctx.error("SA026", span, f"'{node.attr}' is not a value", help="call it")
+    return subscripts.member(ctx, node, ctx.expr(node.value))
+
+
+def make_tuple(ctx: Context, node: ast.Tuple, expected: Type | None) -> Expr:
+    """``a, b``: several results."""
+    hints = expected.elements if isinstance(expected, Tuple) and len(expected.elements) == len(node.elts) else None
+    parts = [
+        ctx.expr(e, hints[i] if hints else None) if isinstance(e, ast.Tuple) else e for i, e in enumerate(node.elts)
+    ]
+    lowered = iter(ctx.exprs([p for p in parts if isinstance(p, ast.expr)]))
+    args = tuple(next(lowered) if isinstance(p, ast.expr) else p for p in parts)
+    return Construct(args, Tuple(tuple(a.type for a in args)), ctx.span(node))

@@ -1,0 +1,51 @@
+"""Calls of the intrinsics table: its typing rule decides, arguments are converted, literals get their type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import convert, retype, spread
+from slangad.compiler.ir.nodes import Expr, Intrinsic
+from slangad.compiler.ir.types import Matrix, Type, Vector, Weak, element_of, is_scalar
+from slangad.compiler.lang.intrinsics import INTRINSICS, TypeRuleError
+from slangad.compiler.spans import Span
+
+
+def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, arg_spans: Sequence[Span]) -> Expr:
+    """An intrinsic on lowered arguments.
+
+    Args:
+        ctx: The body being lowered.
+        name: The row's name.
+        args: One per parameter; variadic rows take two or more and are nested from the left.
+        span: The whole call, for errors without a culprit.
+        arg_spans: The arguments' places.
+
+    Raises:
+        Rejected: when the typing rule refuses the arguments.
+    """
+    row = INTRINSICS[name]
+    try:
+        signature = row.rule([a.type for a in args])
+    except TypeRuleError as error:
+        where = span if error.argument is None else arg_spans[error.argument]
+        raise ctx.error("SA014", where, error.message, help=error.help) from None
+    adapted = tuple(adapt(ctx, a, t) for a, t in zip(args, signature.params, strict=True))
+    if row.variadic and len(adapted) > 2:
+        nested: Expr = Intrinsic(name, adapted[:2], signature.result, span)
+        for arg in adapted[2:]:
+            nested = Intrinsic(name, (nested, arg), signature.result, span)
+        return nested
+    return Intrinsic(name, adapted, signature.result, span)
+
+
+def adapt(ctx: Context, expr: Expr, wanted: Type) -> Expr:
+    """An argument as the type the rule chose: retyped, converted, spread."""
+    if expr.type == wanted:
+        return expr
+    if is_scalar(expr.type) and isinstance(wanted, (Vector, Matrix)):
+        return spread(ctx, expr, wanted)
+    if isinstance(expr.type, Weak):
+        return retype(ctx, expr, wanted)
+    return convert(expr, wanted) if element_of(wanted) is not None else expr

@@ -1,0 +1,294 @@
+"""Operators: from what Python means by them to IR nodes that mean the same in Slang."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
+from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
+from slangad.compiler.ir.nodes import Binary, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    WEAK_FLOAT,
+    WEAK_INT,
+    Matrix,
+    Scalar,
+    Type,
+    Vector,
+    Weak,
+    element_of,
+    is_integral,
+    is_scalar,
+    show,
+    strengthen,
+    with_element,
+)
+
+ARITHMETIC: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@",
+}  # fmt: skip
+BITS: Final[dict[type[ast.operator], str]] = {
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+Number = int | float
+_FOLD: Final[dict[str, Callable[[Number, Number], Number]]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow,
+}  # fmt: skip
+_FOLD_BITS: Final[dict[str, Callable[[int, int], int]]] = {
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_FOLD_COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+MAX_POWER: Final = 64
+
+
+def binary(ctx: Context, node: ast.BinOp) -> Expr:
+    """``left op right``."""
+    left, right = ctx.exprs([node.left, node.right])
+    return apply(ctx, node, node.op, left, right, node.right)
+
+
+def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr, right_node: ast.expr) -> Expr:
+    """The operator on lowered operands (also for ``+=`` and its kin)."""
+    if type(op) in BITS:
+        return _bits(ctx, node, BITS[type(op)], left, right)
+    symbol = ARITHMETIC[type(op)]
+    if symbol == "@":
+        return call_intrinsic(ctx, "mul", [left, right], ctx.span(node), [ctx.span(node)] * 2)
+    if symbol == "**":
+        return power(ctx, node, left, right, right_node)
+    _refuse_bools(ctx, node, symbol, left, right)
+    if isinstance(left, Const) and isinstance(right, Const) and isinstance(left.type, Weak) and isinstance(right.type, Weak):
+        return _fold(ctx, node, symbol, left, right)
+    left, right, type_ = meet(ctx, left, right, ctx.span(node), f"'{symbol}'")
+    return _arithmetic(ctx, node, symbol, left, right, type_)
+
+
+def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr, type_: Type) -> Expr:
+    span = ctx.span(node)
+    if symbol == "/" and (is_integral(type_) or type_ == WEAK_INT):
+        type_ = WEAK_FLOAT if isinstance(type_, Weak) else with_element(type_, FLOAT)
+        left, right = spread(ctx, left, type_), spread(ctx, right, type_)
+    if symbol in ("//", "%"):
+        left, right = strong(ctx, left), strong(ctx, right)
+        name = "floordiv" if symbol == "//" else "mod"
+        return call_intrinsic(ctx, name, [left, right], span, [span, span])
+    return Binary(symbol, left, right, type_, span)
+
+
+def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: Expr) -> None:
+    for operand in operands:
+        if element_of(operand.type) == BOOL:
+            raise ctx.error(
+                "SA013", ctx.span(node), f"'{symbol}' does not take a bool",
+                label=show(operand.type), help="turn the bool into a number with int(…) or float(…)",
+            )
+        if element_of(operand.type) is None:
+            raise ctx.error(
+                "SA013", ctx.span(node), f"'{symbol}' does not take {show(operand.type)}", label=show(operand.type),
+                help="write a method or a function that combines the fields",
+            )
+
+
+def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -> Const:
+    """Arithmetic on two literals, as Python does it."""
+    try:
+        value = _FOLD[symbol](left.value, right.value)
+    except ZeroDivisionError:
+        if symbol == "/" :
+            value = math.copysign(math.inf, left.value) if left.value else math.nan
+        else:
+            raise ctx.error("SA013", ctx.span(node), "division by zero", help="the divisor is 0 when the file is loaded") from None
+    except OverflowError:
+        value = math.inf
+    if isinstance(value, complex):
+        raise ctx.error("SA012", ctx.span(node), "a negative number to a fractional power is not real")
+    return Const(value, WEAK_FLOAT if isinstance(value, float) else WEAK_INT, ctx.span(node))
+
+
+def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> Expr:
+    span = ctx.span(node)
+    for operand in (left, right):
+        if not (is_integral(operand.type) or operand.type == WEAK_INT):
+            raise ctx.error(
+                "SA013", span, f"'{symbol}' takes ints and uints, not {show(operand.type)}", label=show(operand.type),
+                help="for bools write 'and', 'or', '!='" if element_of(operand.type) == BOOL else "",
+            )
+    if isinstance(left, Const) and isinstance(right, Const) and isinstance(left.type, Weak) and isinstance(right.type, Weak):
+        if symbol in ("<<", ">>") and right.value < 0:
+            raise ctx.error("SA013", span, "negative shift count")
+        return Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), WEAK_INT, span)
+    left, right, type_ = meet(ctx, left, right, span, f"'{symbol}'")
+    return Binary(symbol, left, right, type_, span)
+
+
+def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node: ast.expr) -> Expr:
+    """``base ** exponent``: products for integer constants, ``pow`` (for a positive base) otherwise."""
+    span = ctx.span(node)
+    _refuse_bools(ctx, node, "**", base, exponent)
+    if isinstance(exponent, Const) and exponent.type == WEAK_INT:
+        if isinstance(base, Const) and isinstance(base.type, Weak):
+            return _fold(ctx, node, "**", base, exponent)
+        return integer_power(ctx, node, strong(ctx, base), int(exponent.value), exponent_node)
+    if is_integral(exponent.type) or exponent.type == WEAK_INT:
+        raise ctx.error(
+            "SA012", ctx.span(exponent_node), "the exponent must be a constant, or floating", label="not a constant",
+            help="write the product as a loop, or float(…) around the exponent where the base is positive",
+        )
+    if isinstance(base, Const) and isinstance(exponent, Const) and isinstance(base.type, Weak) and isinstance(exponent.type, Weak):
+        return _fold(ctx, node, "**", base, exponent)
+    if is_integral(base.type):
+        base = spread(ctx, base, with_element(base.type, FLOAT))
+    return call_intrinsic(ctx, "pow", [base, exponent], span, [span, ctx.span(exponent_node)])
+
+
+def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, exponent_node: ast.expr) -> Expr:
+    """A product of ``|exponent|`` factors; one over it for negative exponents."""
+    span = ctx.span(node)
+    if abs(exponent) > MAX_POWER:
+        raise ctx.error(
+            "SA012", ctx.span(exponent_node), f"a constant exponent may be at most {MAX_POWER}",
+            help="write float(…) around it where the base is positive",
+        )
+    if isinstance(base.type, Matrix):
+        raise ctx.error("SA013", span, "'**' does not take a matrix", help="write m * m per entry or m @ m")
+    if exponent < 0 and is_integral(base.type):
+        base = spread(ctx, base, with_element(base.type, FLOAT))
+    type_ = base.type
+    one = spread(ctx, Const(1, WEAK_INT, span), type_)
+    if exponent == 0:
+        return one
+    product = _product(ctx, base, abs(exponent), span)
+    return Binary("/", one, product, type_, span) if exponent < 0 else product
+
+
+def _product(ctx: Context, base: Expr, count: int, span: object) -> Expr:
+    if count == 1:
+        return base
+    if isinstance(base, (Var, ConstantRef, Const)) and count <= 4:
+        product: Expr = base
+        for _ in range(count - 1):
+            product = Binary("*", product, base, base.type, base.span)
+        return product
+    return call_intrinsic(ctx, "powi", [base, Const(count, WEAK_INT, base.span)], base.span, [base.span] * 2)
+
+
+def unary(ctx: Context, node: ast.UnaryOp) -> Expr:
+    """``-x``, ``+x``, ``not x``, ``~x``."""
+    span = ctx.span(node)
+    operand = ctx.expr(node.operand)
+    match node.op:
+        case ast.Not():
+            return Unary("!", condition(ctx, operand, node.operand), BOOL, span)
+        case ast.Invert():
+            if not (is_integral(operand.type) or operand.type == WEAK_INT):
+                raise ctx.error("SA013", span, f"'~' takes ints and uints, not {show(operand.type)}")
+            operand = strong(ctx, operand)
+            return Unary("~", operand, operand.type, span)
+        case ast.UAdd() | ast.USub():
+            symbol = "-" if isinstance(node.op, ast.USub) else "+"
+            _refuse_bools(ctx, node, symbol, operand)
+            if symbol == "+":
+                return operand
+            if isinstance(operand, Const) and isinstance(operand.type, Weak):
+                return Const(-operand.value, operand.type, span)
+            return Unary("-", operand, operand.type, span)
+        case _:
+            raise ctx.error("SA004", span, "this operator is not supported")
+
+
+def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
+    """Checks that an expression is a scalar bool.
+
+    Raises:
+        Rejected: when it is anything else.
+    """
+    if expr.type == BOOL:
+        return expr
+    span = ctx.span(node)
+    if element_of(expr.type) == BOOL:
+        raise ctx.error(
+            "SA024", span, f"a condition must be one bool, not {show(expr.type)}", label=show(expr.type),
+            help="wrap it in any(…) or all(…)",
+        )
+    raise ctx.error(
+        "SA024", span, f"a condition must be a bool, not {show(strengthen(expr.type))}",
+        label=show(strengthen(expr.type)), help="compare it, for example x != 0",
+    )
+
+
+def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
+    """``a and b``, ``a or b``: short-circuit on bools."""
+    symbol = "&&" if isinstance(node.op, ast.And) else "||"
+    parts = [condition(ctx, e, n) for e, n in zip(ctx.exprs(node.values), node.values, strict=True)]
+    result = parts[0]
+    for part in parts[1:]:
+        result = Binary(symbol, result, part, BOOL, ctx.span(node))
+    return result
+
+
+def compare(ctx: Context, node: ast.Compare) -> Expr:
+    """``a < b``, and chains, which are the conjunction of their links."""
+    nodes = [node.left, *node.comparators]
+    operands = ctx.exprs(nodes)
+    links = [
+        _link(ctx, node, op, operands[i], operands[i + 1], nodes[i + 1]) for i, op in enumerate(node.ops)
+    ]
+    result = links[0]
+    for link, comparator in zip(links[1:], node.comparators[1:], strict=True):
+        result = Binary("&&", condition(ctx, result, node.left), condition(ctx, link, comparator), BOOL, ctx.span(node))
+    return result
+
+
+def _link(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Expr, right: Expr, right_node: ast.expr) -> Expr:
+    span = ctx.span(node)
+    symbol = COMPARISONS[type(op)]
+    for operand in (left, right):
+        if element_of(operand.type) is None or isinstance(operand.type, Matrix):
+            raise ctx.error(
+                "SA013", span, f"'{symbol}' does not take {show(operand.type)}", label=show(operand.type),
+                help="compare the fields or entries",
+            )
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(_FOLD_COMPARE[symbol](left.value, right.value), BOOL, span)
+    if symbol not in ("==", "!=") and BOOL in (element_of(left.type), element_of(right.type)):
+        raise ctx.error("SA013", span, f"'{symbol}' does not order bools", help="use 'and', 'or', 'not', '==' or '!='")
+    left, right, type_ = meet(ctx, left, right, ctx.span(right_node) if is_scalar(right.type) else span, f"'{symbol}'")
+    left, right = strong(ctx, left), strong(ctx, right)
+    return Binary(symbol, left, right, with_element(type_, BOOL) if isinstance(type_, Vector) else BOOL, span)
+
+
+def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
+    """``a if c else b``: only one side is evaluated."""
+    span = ctx.span(node)
+    test = condition(ctx, ctx.expr(node.test), node.test)
+    then, other = ctx.expr(node.body, expected), ctx.expr(node.orelse, expected)
+    if then.type == other.type:
+        return Ternary(test, then, other, then.type, span)
+    if is_scalar(then.type) and is_scalar(other.type):
+        then, other, type_ = meet(ctx, then, other, span, "'if … else'")
+        return Ternary(test, then, other, type_, span)
+    raise ctx.error(
+        "SA013", span, f"both sides of 'if … else' must have one type, not {show(then.type)} and {show(other.type)}",
+        label=f"{show(then.type)} and {show(other.type)}",
+    )
+
+
+def zero(type_: Type) -> Expr:
+    """All zeros."""
+    if isinstance(type_, Scalar):
+        return Const({"bool": False, "int": 0, "uint": 0}.get(type_.name, 0.0), type_)
+    return Construct((), type_)
+
