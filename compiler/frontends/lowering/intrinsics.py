@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import convert, retype, spread
-from slangad.compiler.ir.nodes import Expr, Intrinsic
+from slangad.compiler.ir.nodes import Cast, Expr, Intrinsic
 from slangad.compiler.ir.types import Matrix, Type, Vector, Weak, element_of, is_scalar
-from slangad.compiler.lang.intrinsics import INTRINSICS, TypeRuleError
+from slangad.compiler.lang.errors import TypeRuleError
+from slangad.compiler.lang.intrinsics import INTRINSICS
 from slangad.compiler.spans import Span
 
 
@@ -27,9 +28,9 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
     """
     row = INTRINSICS[name]
     try:
-        signature = row.rule([a.type for a in args])
+        signature = row.signature([a.type for a in args])
     except TypeRuleError as error:
-        where = span if error.argument is None else arg_spans[error.argument]
+        where = span if error.index is None else arg_spans[error.index]
         raise ctx.error("SA014", where, error.message, help=error.help) from None
     adapted = tuple(adapt(ctx, a, t) for a, t in zip(args, signature.params, strict=True))
     if row.variadic and len(adapted) > 2:
@@ -37,6 +38,8 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
         for arg in adapted[2:]:
             nested = Intrinsic(name, (nested, arg), signature.result, span)
         return nested
+    if row.cast_of:
+        return Cast(Intrinsic(row.cast_of, adapted, signature.params[0], span), signature.result, span)
     return Intrinsic(name, adapted, signature.result, span)
 
 

@@ -11,14 +11,13 @@ from typing import Final
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
-from slangad.compiler.ir.nodes import Binary, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
+from slangad.compiler.ir.nodes import Binary, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
     WEAK_FLOAT,
     WEAK_INT,
     Matrix,
-    Scalar,
     Type,
     Vector,
     Weak,
@@ -83,7 +82,7 @@ def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Exp
         left, right = spread(ctx, left, type_), spread(ctx, right, type_)
     if symbol in ("//", "%"):
         left, right = strong(ctx, left), strong(ctx, right)
-        name = "floordiv" if symbol == "//" else "mod"
+        name = "floor_div" if symbol == "//" else "mod"
         return call_intrinsic(ctx, name, [left, right], span, [span, span])
     return Binary(symbol, left, right, type_, span)
 
@@ -170,14 +169,20 @@ def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, expone
     one = spread(ctx, Const(1, WEAK_INT, span), type_)
     if exponent == 0:
         return one
-    product = _product(ctx, base, abs(exponent), span)
+    product = _product(ctx, base, abs(exponent))
     return Binary("/", one, product, type_, span) if exponent < 0 else product
 
 
-def _product(ctx: Context, base: Expr, count: int, span: object) -> Expr:
+def _is_simple(expr: Expr) -> bool:
+    while isinstance(expr, (Member, Swizzle)):
+        expr = expr.value
+    return isinstance(expr, (Var, ConstantRef, Const))
+
+
+def _product(ctx: Context, base: Expr, count: int) -> Expr:
     if count == 1:
         return base
-    if isinstance(base, (Var, ConstantRef, Const)) and count <= 4:
+    if _is_simple(base) and count <= 4:
         product: Expr = base
         for _ in range(count - 1):
             product = Binary("*", product, base, base.type, base.span)
@@ -284,11 +289,4 @@ def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
         "SA013", span, f"both sides of 'if … else' must have one type, not {show(then.type)} and {show(other.type)}",
         label=f"{show(then.type)} and {show(other.type)}",
     )
-
-
-def zero(type_: Type) -> Expr:
-    """All zeros."""
-    if isinstance(type_, Scalar):
-        return Const({"bool": False, "int": 0, "uint": 0}.get(type_.name, 0.0), type_)
-    return Construct((), type_)
 

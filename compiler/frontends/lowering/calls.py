@@ -1,0 +1,238 @@
+"""Calls: of described functions and methods, intrinsics, types, and the forms with rules of their own."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Sequence
+
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.frontends.lowering import constructors, forms
+from slangad.compiler.frontends.lowering.constants import constant
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import coerce
+from slangad.compiler.frontends.lowering.entities import (
+    MISSING,
+    ArrayEntity,
+    Entity,
+    FormEntity,
+    FunctionEntity,
+    IntrinsicEntity,
+    NamespaceEntity,
+    Parameter,
+    Refused,
+    Signature,
+    TypeEntity,
+    ValueEntity,
+)
+from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
+from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.ir.nodes import Call, Expr
+from slangad.compiler.ir.types import Struct, Type, show, strengthen
+from slangad.compiler.lang.intrinsics import INTRINSICS
+from slangad.compiler.lang.intrinsics.model import Intrinsic
+from slangad.compiler.spans import Span
+
+
+def call(ctx: Context, node: ast.Call) -> Expr:
+    """Any call expression."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    if isinstance(node.func, ast.Call):
+        return forms.derivative_call(ctx, node, node.func)
+    if isinstance(node.func, ast.Subscript):
+        return constructors.construct(ctx, node, constructors.array_type(ctx, node.func))
+    entity = entity_of(ctx, node.func)
+    if entity is None:
+        return method_call(ctx, node)
+    return entity_call(ctx, node, entity)
+
+
+def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
+    """A call of something a name stands for."""
+    match entity:
+        case FunctionEntity(signature):
+            return function_call(ctx, node, signature, ())
+        case IntrinsicEntity(row):
+            return intrinsic_call(ctx, node, row)
+        case TypeEntity(type_):
+            return constructors.construct(ctx, node, type_)
+        case FormEntity(name):
+            return forms.form(ctx, node, name)
+        case Refused(message, help_):
+            raise ctx.error("SA026", ctx.span(node.func), message, help=help_)
+        case ArrayEntity():
+            raise ctx.error("SA026", ctx.span(node.func), "Array needs its type", help="write Array[float, 4](…)")
+        case ValueEntity() | NamespaceEntity():
+            raise ctx.error("SA026", ctx.span(node.func), f"'{ast.unparse(node.func)}' can't be called")
+        case _:
+            assert_never(entity)
+
+
+def callee_span(ctx: Context, node: ast.Call) -> Span:
+    """The place of the called name: the last part of ``a.b.f``."""
+    if isinstance(node.func, ast.Attribute):
+        return ctx.places.after(node.func.value, len(node.func.attr))
+    return ctx.span(node.func)
+
+
+def method_call(ctx: Context, node: ast.Call) -> Expr:
+    """``value.method(…)`` and ``Type.static_method(…)``."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        raise ctx.error("SA026", ctx.span(func), "this can't be called")
+    owner = entity_of(ctx, func.value)
+    span = callee_span(ctx, node)
+    if isinstance(owner, TypeEntity) and isinstance(owner.type, Struct):
+        signature = find_method(ctx, owner.type, func.attr, span)
+        if not signature.static:
+            raise ctx.error("SA026", span, f"'{func.attr}' needs an object", help=f"call it on a {show(owner.type)}")
+        return function_call(ctx, node, signature, ())
+    if owner is not None:
+        raise ctx.error("SA026", span, f"'{func.attr}' can't be called here")
+    value = ctx.expr(func.value)
+    if not isinstance(value.type, Struct):
+        raise ctx.error(
+            "SA011", span, f"{show(strengthen(value.type))} has no method '{func.attr}'",
+            help=f"call sa.{func.attr}(…)" if func.attr in INTRINSICS else "",
+        )
+    signature = find_method(ctx, value.type, func.attr, span)
+    return function_call(ctx, node, signature, () if signature.static else (value,))
+
+
+def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signature:
+    """A method by name.
+
+    Raises:
+        Rejected: when the struct has none of that name.
+    """
+    found = ctx.scope.method(struct, name)
+    if isinstance(found, FunctionEntity):
+        return found.signature
+    if isinstance(found, Refused):
+        raise ctx.error("SA026", span, found.message, help=found.help)
+    raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
+
+
+def function_call(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Expr, ...]) -> Expr:
+    """A call of a described function; ``first`` is the object of a method."""
+    args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords)
+    ctx.calls.setdefault(signature.key, callee_span(ctx, node))
+    return Call(signature.key, (*first, *args), signature.result, ctx.span(node))
+
+
+def bind_arguments(
+    ctx: Context,
+    node: ast.Call,
+    name: str,
+    params: Sequence[Parameter],
+    positional: Sequence[ast.expr],
+    keywords: Sequence[ast.keyword],
+) -> tuple[Expr, ...]:
+    """Arguments in parameter order, defaults filled in, each converted to its parameter's type.
+
+    Raises:
+        Rejected: after everything wrong with them was reported.
+    """
+    given = match_arguments(ctx, node, name, params, positional, keywords)
+    bound: list[Expr] = []
+    failed: Rejected | None = None
+    for param in params:
+        try:
+            bound.append(_argument(ctx, node, name, param, given.get(param.name)))
+        except Rejected as rejected:
+            failed = rejected
+    if failed is not None:
+        raise failed
+    return tuple(bound)
+
+
+def match_arguments(
+    ctx: Context,
+    node: ast.Call,
+    name: str,
+    params: Sequence[Parameter],
+    positional: Sequence[ast.expr],
+    keywords: Sequence[ast.keyword],
+) -> dict[str, ast.expr]:
+    """Which argument goes to which parameter; parameters without one are left out when they have a default."""
+    if any(isinstance(a, ast.Starred) for a in positional) or any(k.arg is None for k in keywords):
+        raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
+    if len(positional) > len(params):
+        raise ctx.error(
+            "SA015", callee_span(ctx, node), f"{name} takes {_count(len(params))}, not {len(positional)}",
+            help=usage(name, params),
+        )
+    given = {p.name: a for p, a in zip(params, positional, strict=False)}
+    for keyword in keywords:
+        _keyword(ctx, name, params, given, keyword)
+    missing = [p.name for p in params if p.name not in given and p.default is MISSING]
+    if missing:
+        raise ctx.error(
+            "SA015", callee_span(ctx, node), f"{name} needs {', '.join(missing)}", label="missing argument",
+            help=usage(name, params),
+        )
+    return given
+
+
+def _keyword(
+    ctx: Context, name: str, params: Sequence[Parameter], given: dict[str, ast.expr], keyword: ast.keyword
+) -> None:
+    arg = keyword.arg or ""
+    span = ctx.places.point(keyword.lineno, ctx.span(keyword).column - ctx.places.column_offset, len(arg))
+    if arg not in {p.name for p in params}:
+        near = difflib.get_close_matches(arg, [p.name for p in params], n=1)
+        raise ctx.error(
+            "SA015", span, f"{name} has no parameter '{arg}'", help=f"did you mean '{near[0]}'?" if near else usage(name, params)
+        )
+    if arg in given:
+        raise ctx.error("SA015", span, f"'{arg}' is given twice")
+    given[arg] = keyword.value
+
+
+def usage(name: str, params: Sequence[Parameter]) -> str:
+    """``f(x: float, n: int)``."""
+    return f"{name}({', '.join(f'{p.name}: {show(p.type)}' for p in params)})"
+
+
+def _count(number: int) -> str:
+    return "1 argument" if number == 1 else f"{number} arguments"
+
+
+def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: ast.expr | None) -> Expr:
+    if given is None:
+        value = constant(ctx, ValueEntity(param.default), callee_span(ctx, node))
+        return coerce(ctx, value, param.type, callee_span(ctx, node), what=f"the default of '{param.name}'")
+    value = ctx.expr(given, param.type)
+    return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
+
+
+def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
+    """A call of a row of the table, keywords allowed."""
+    nodes = _ordered(ctx, node, row)
+    if row.name == "pow" and len(nodes) == 2:
+        from slangad.compiler.frontends.lowering.operators import power
+
+        base, exponent = ctx.exprs(nodes)
+        return power(ctx, node, base, exponent, nodes[1])
+    args = ctx.exprs(nodes)
+    return call_intrinsic(ctx, row.name, args, callee_span(ctx, node), [ctx.span(n) for n in nodes])
+
+
+def _ordered(ctx: Context, node: ast.Call, row: Intrinsic) -> list[ast.expr]:
+    if not node.keywords:
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            raise ctx.error("SA015", callee_span(ctx, node), "'*' arguments are not supported")
+        return list(node.args)
+    params: list[Type | str] = [*row.params]
+    given: dict[str, ast.expr] = dict(zip(row.params, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in params or keyword.arg in given:
+            raise ctx.error(
+                "SA015", callee_span(ctx, node), f"{row.name} does not take '{keyword.arg}' here",
+                help=f"{row.name}({', '.join(row.params)})",
+            )
+        given[str(keyword.arg)] = keyword.value
+    return [given[p] for p in row.params if p in given]

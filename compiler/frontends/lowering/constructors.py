@@ -1,0 +1,189 @@
+"""Calling a type: scalars and vectors convert, splat and concatenate; arrays list; structs take fields."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import coerce, retype
+from slangad.compiler.frontends.lowering.entities import MISSING, ArrayEntity, Parameter, TypeEntity
+from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Role
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOATING,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    Weak,
+    carries_gradient,
+    element_of,
+    is_scalar,
+    show,
+    strengthen,
+    with_element,
+)
+from slangad.compiler.spans import Span
+
+
+def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:
+    """``type(arguments)``."""
+    if isinstance(type_, Struct):
+        return _struct(ctx, node, type_)
+    if node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), f"{show(type_)} takes no keyword arguments")
+    args = ctx.exprs(node.args)
+    spans = [ctx.span(a) for a in node.args]
+    match type_:
+        case Scalar():
+            return _scalar(ctx, node, type_, args, spans)
+        case Vector():
+            return _vector(ctx, node, type_, args, spans)
+        case Matrix():
+            return _matrix(ctx, node, type_, args, spans)
+        case Array():
+            return _array(ctx, node, type_, args, spans)
+        case _:
+            raise ctx.error("SA026", ctx.span(node.func), f"{show(type_)} can't be constructed")
+
+
+def array_type(ctx: Context, node: ast.Subscript) -> Type:
+    """``Array[T, N]`` in a body.
+
+    Raises:
+        Rejected: when it is no array type.
+    """
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    entity = entity_of(ctx, node.value)
+    if not isinstance(entity, (ArrayEntity, TypeEntity)):
+        raise ctx.error("SA026", ctx.span(node), "this can't be called")
+    found = ctx.scope.annotation(node)
+    if found is None:
+        raise ctx.error("SA017", ctx.span(node), "this is not a type", help="write Array[float, 4](…)")
+    return found
+
+
+def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr:
+    """``float(x)``, ``int(x)``, ``bool(x)`` and their kin."""
+    if not is_scalar(value.type):
+        raise ctx.error(
+            "SA014", span, f"{type_.name}(…) takes one number, not {show(value.type)}", label=show(value.type),
+            help=f"write {show(with_element(value.type, type_))}(…)" if element_of(value.type) else "",
+        )
+    if isinstance(value, Const) and isinstance(value.type, Weak):
+        return Const(_literal_as(value.value, type_), type_, value.span)
+    if isinstance(value.type, Weak):
+        value = retype(ctx, value, strengthen(value.type))
+    return convert_element(value, type_)
+
+
+def _literal_as(value: float, type_: Scalar) -> int | float | bool:
+    if type_.name == "bool":
+        return bool(value)
+    return float(value) if type_.name in FLOATING else int(value)
+
+
+def convert_element(value: Expr, type_: Type) -> Expr:
+    """A conversion by component; to bool it asks whether each is not zero."""
+    element = element_of(type_)
+    if element == BOOL and element_of(value.type) != BOOL:
+        return Binary("!=", value, zero(value.type), with_element(value.type, BOOL), value.span)
+    return value if value.type == type_ else Cast(value, type_, value.span)
+
+
+def _scalar(ctx: Context, node: ast.Call, type_: Scalar, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+    if len(args) != 1:
+        raise ctx.error("SA015", ctx.span(node.func), f"{type_.name}(…) takes 1 argument, not {len(args)}")
+    return convert_scalar(ctx, args[0], type_, spans[0])
+
+
+def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+    span = ctx.span(node)
+    if not args:
+        return Construct((), type_, span)
+    if len(args) == 1 and is_scalar(args[0].type):
+        return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
+    if len(args) == 1 and isinstance(args[0].type, Vector) and args[0].type.size == type_.size:
+        return convert_element(args[0], type_)
+    parts: list[Expr] = []
+    count = 0
+    for arg, at in zip(args, spans, strict=True):
+        if isinstance(arg.type, Vector):
+            parts.append(convert_element(arg, Vector(type_.element, arg.type.size)))
+            count += arg.type.size
+        else:
+            parts.append(convert_scalar(ctx, arg, type_.element, at))
+            count += 1
+    if count != type_.size:
+        raise ctx.error(
+            "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.size} components, not {count}",
+            help=f"{show(type_)}(x) spreads one value",
+        )
+    return Construct(tuple(parts), type_, span)
+
+
+def _matrix(ctx: Context, node: ast.Call, type_: Matrix, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+    span = ctx.span(node)
+    row = Vector(type_.element, type_.columns)
+    if not args:
+        return Construct((), type_, span)
+    if len(args) == 1 and isinstance(args[0].type, Matrix) and with_element(args[0].type, BOOL) == with_element(type_, BOOL):
+        return convert_element(args[0], type_)
+    if len(args) == 1 and is_scalar(args[0].type):
+        return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
+    if len(args) == type_.rows and all(isinstance(a.type, Vector) and a.type.size == type_.columns for a in args):
+        return Construct(tuple(convert_element(a, row) for a in args), type_, span)
+    if len(args) == type_.rows * type_.columns and all(is_scalar(a.type) for a in args):
+        scalars = [convert_scalar(ctx, a, type_.element, s) for a, s in zip(args, spans, strict=True)]
+        n = type_.columns
+        rows = (Construct(tuple(scalars[i : i + n]), row, span) for i in range(0, len(scalars), n))
+        return Construct(tuple(rows), type_, span)
+    raise ctx.error(
+        "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.rows} rows of {type_.columns}, all entries, or one value",
+    )
+
+
+def _array(ctx: Context, node: ast.Call, type_: Array, args: Sequence[Expr], spans: Sequence[Span]) -> Expr:
+    if not args:
+        return Construct((), type_, ctx.span(node))
+    if len(args) != type_.size:
+        raise ctx.error(
+            "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.size} entries or none (zeros), not {len(args)}"
+        )
+    entries = [
+        coerce(ctx, a, type_.element, s, what="an entry", code="SA014") for a, s in zip(args, spans, strict=True)
+    ]
+    return Construct(tuple(entries), type_, ctx.span(node))
+
+
+def _struct(ctx: Context, node: ast.Call, type_: Struct) -> Expr:
+    from slangad.compiler.frontends.lowering.calls import bind_arguments
+
+    defaults = ctx.scope.defaults(type_)
+    params = [Parameter(f.name, f.type, default=defaults.get(f.name, MISSING)) for f in type_.fields]
+    if ctx.role is not Role.BACKWARD:
+        return Construct(bind_arguments(ctx, node, type_.name, params, node.args, node.keywords), type_, ctx.span(node))
+    return _gradient(ctx, node, type_, params)
+
+
+def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Parameter]) -> Expr:
+    """A gradient of a struct: fields that carry none are left out and become zero."""
+    from slangad.compiler.frontends.lowering.calls import bind_arguments
+
+    passive = {f.name for f in type_.fields if f.no_diff or not carries_gradient(f.type)}
+    given = {k.arg for k in node.keywords}
+    bound = [p for i, p in enumerate(params) if p.name not in passive or p.name in given or i < len(node.args)]
+    args = dict(zip((p.name for p in bound), bind_arguments(ctx, node, type_.name, bound, node.args, node.keywords), strict=True))
+    return Construct(tuple(args.get(f.name) or zero(f.type) for f in type_.fields), type_, ctx.span(node))
+
+
+def zero(type_: Type) -> Expr:
+    """All zeros."""
+    if isinstance(type_, Scalar):
+        return Const(False if type_.name == "bool" else 0.0 if type_.name in FLOATING else 0, type_)
+    return Construct((), type_)
+
