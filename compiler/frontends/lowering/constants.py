@@ -7,8 +7,8 @@ from typing import Final
 
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.entities import ValueEntity
-from slangad.compiler.ir.nodes import Const, ConstantRef, Expr
-from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, element_of
+from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
 from slangad.compiler.lang.constants import constant_parts
 from slangad.compiler.spans import Span
 
@@ -47,6 +47,8 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
             "SA027", span, f"a constant table may have {MAX_TABLE} entries, this one has {len(scalars)}",
             help="pass it to the kernel as a tensor",
         )
+    if isinstance(type_, Vector) and not entity.name:
+        return Construct(tuple(Const(v, type_.element, span) for v in scalars), type_, span)
     key = entity.key or f"{entity.name or 'TABLE'}@{hash_of(type_, scalars)}"
     ctx.constants.used[key] = (entity.name or "TABLE", type_, scalars)
     return ConstantRef(key, type_, span)

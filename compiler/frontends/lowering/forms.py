@@ -1,0 +1,249 @@
+"""Forms with rules of their own: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``sa.fwd_diff(g)(…)``, ``len``, ``sa.zeros`` …"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Final
+
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import coerce, strong
+from slangad.compiler.frontends.lowering.entities import (
+    MISSING,
+    Entity,
+    FormEntity,
+    FunctionEntity,
+    Parameter,
+    Signature,
+    TypeEntity,
+)
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Const,
+    Expr,
+    ForwardCall,
+    MakePair,
+    NoDiff,
+    ThreadCount,
+    ThreadId,
+)
+from slangad.compiler.ir.types import (
+    INT,
+    WEAK_INT,
+    Array,
+    DiffPair,
+    Matrix,
+    Tuple,
+    Type,
+    Vector,
+    carries_gradient,
+    show,
+    strengthen,
+)
+
+LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
+
+
+def form(ctx: Context, node: ast.Call, name: str) -> Expr:
+    """A call of a form that is an expression."""
+    handler = _FORMS.get(name)
+    if handler is not None:
+        return handler(ctx, node)
+    if name in LOOP_FORMS:
+        raise ctx.error("SA026", ctx.span(node.func), f"'{ast.unparse(node.func)}' stands only in a for loop")
+    if name == "max_iters":
+        raise ctx.error(
+            "SA021", ctx.span(node.func), "sa.max_iters stands first in a while condition",
+            help="write: while sa.max_iters(32) and condition:",
+        )
+    if name in ("bwd_diff", "fwd_diff"):
+        raise ctx.error("SA026", ctx.span(node.func), f"sa.{name}(g) must be called", help=f"write sa.{name}(g)(…)")
+    if name == "static_assert":
+        raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert is a statement of its own")
+    raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
+
+
+def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
+    """The only argument of a form.
+
+    Raises:
+        Rejected: when there isn't exactly one.
+    """
+    if len(node.args) != 1 or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), f"{name}(…) takes 1 argument, not {len(node.args) + len(node.keywords)}")
+    return node.args[0]
+
+
+def _no_diff(ctx: Context, node: ast.Call) -> Expr:
+    value = strong(ctx, ctx.expr(single_argument(ctx, node, "no_diff")))
+    return NoDiff(value, value.type, ctx.span(node)) if carries_gradient(value.type) else value
+
+
+def _copy(ctx: Context, node: ast.Call) -> Expr:
+    return ctx.expr(single_argument(ctx, node, "copy"))
+
+
+def _len(ctx: Context, node: ast.Call) -> Expr:
+    value = ctx.expr(single_argument(ctx, node, "len"))
+    match value.type:
+        case Array(size=size) | Vector(size=size):
+            return Const(size, WEAK_INT, ctx.span(node))
+        case Matrix(rows=rows):
+            return Const(rows, WEAK_INT, ctx.span(node))
+        case Tuple(elements):
+            return Const(len(elements), WEAK_INT, ctx.span(node))
+        case other:
+            raise ctx.error("SA014", ctx.span(node.args[0]), f"{show(strengthen(other))} has no length")
+
+
+def _zeros(ctx: Context, node: ast.Call) -> Expr:
+    from slangad.compiler.frontends.lowering.constructors import zero
+
+    type_ = ctx.scope.annotation(single_argument(ctx, node, "zeros"))
+    if type_ is None:
+        raise ctx.error("SA017", ctx.span(node.args[0]), "sa.zeros takes a type", help="for example sa.zeros(Material)")
+    return zero(type_)
+
+
+def _diff_pair(ctx: Context, node: ast.Call) -> Expr:
+    if len(node.args) != 2 or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), "diff_pair takes a primal and a tangent")
+    primal, tangent = (strong(ctx, e) for e in ctx.exprs(node.args))
+    tangent = coerce(ctx, tangent, primal.type, ctx.span(node.args[1]), what="the tangent", code="SA014")
+    return MakePair(primal, tangent, DiffPair(primal.type), ctx.span(node))
+
+
+def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
+    from slangad.compiler.frontends.lowering.constants import static_int
+
+    if not ctx.in_kernel:
+        raise ctx.error(
+            "SA036", ctx.span(node.func), f"sa.{name} stands only in a kernel's own body",
+            help="take it in the kernel and pass it on as an int",
+        )
+    axis = static_int(ctx.expr(single_argument(ctx, node, name))) if node.args or node.keywords else 0
+    if axis is None:
+        raise ctx.error("SA036", ctx.span(node.args[0]), "the axis must be a constant")
+    if not 0 <= axis < ctx.in_kernel:
+        plural = "" if ctx.in_kernel == 1 else "s"
+        raise ctx.error(
+            "SA036", ctx.span(node.args[0]), f"axis {axis} is outside the kernel's {ctx.in_kernel} dimension{plural}",
+            help="@sa.kernel(dims=2) gives a kernel two dimensions",
+        )
+    return axis
+
+
+def _thread_id(ctx: Context, node: ast.Call) -> Expr:
+    return ThreadId(_thread_axis(ctx, node, "thread_id"), INT, ctx.span(node))
+
+
+def _thread_count(ctx: Context, node: ast.Call) -> Expr:
+    return ThreadCount(_thread_axis(ctx, node, "thread_count"), INT, ctx.span(node))
+
+
+_FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
+    "no_diff": _no_diff,
+    "copy": _copy,
+    "len": _len,
+    "zeros": _zeros,
+    "diff_pair": _diff_pair,
+    "thread_id": _thread_id,
+    "thread_count": _thread_count,
+}
+
+
+def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
+    """``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    entity = entity_of(ctx, maker.func)
+    if isinstance(entity, FormEntity) and entity.name in ("bwd_diff", "fwd_diff"):
+        target = single_argument(ctx, maker, entity.name)
+        signature, first = _differentiated(ctx, target, entity_of(ctx, target), entity.name)
+        ctx.calls.setdefault(signature.key, ctx.span(target))
+        if entity.name == "bwd_diff":
+            return _backward(ctx, node, signature, first)
+        return _forward(ctx, node, signature, first)
+    raise ctx.error("SA026", ctx.span(maker), "the result of a call can't be called")
+
+
+def _differentiated(
+    ctx: Context, node: ast.expr, entity: Entity | None, name: str
+) -> tuple[Signature, tuple[Parameter, ...]]:
+    """The function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
+    if isinstance(entity, FunctionEntity):
+        return entity.signature, ()
+    if isinstance(node, ast.Attribute):
+        from slangad.compiler.frontends.lowering.calls import find_method
+        from slangad.compiler.frontends.lowering.expressions import entity_of
+
+        owner = entity_of(ctx, node.value)
+        if isinstance(owner, TypeEntity):
+            from slangad.compiler.ir.types import Struct
+
+            if isinstance(owner.type, Struct):
+                signature = find_method(ctx, owner.type, node.attr, ctx.places.after(node.value, len(node.attr)))
+                return signature, () if signature.static else (Parameter("self", owner.type),)
+    raise ctx.error("SA026", ctx.span(node), f"sa.{name} takes a described function", help="pass the function itself")
+
+
+def gradient_types(params: tuple[Parameter, ...]) -> tuple[Type, ...]:
+    """The types of the gradients a backward derivative gives."""
+    return tuple(p.type for p in params if not p.no_diff and carries_gradient(p.type))
+
+
+def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) -> None:
+    if not signature.differentiable:
+        raise ctx.error(
+            "SA028", ctx.span(node.func), f"'{signature.name}' is not differentiable",
+            help="decorate it with @sa.differentiable, or give it a derivative=",
+        )
+
+
+def _backward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+    from slangad.compiler.frontends.lowering.calls import bind_arguments
+
+    _require_differentiable(ctx, node, signature)
+    params = (*first, *signature.params)
+    gradients = gradient_types(params)
+    if not gradients:
+        raise ctx.error("SA028", ctx.span(node.func), f"'{signature.name}' has no differentiable parameter")
+    cotangent = Parameter("d_out", signature.result)
+    plain = tuple(Parameter(p.name, p.type, p.no_diff, MISSING) for p in params)
+    args = bind_arguments(ctx, node, f"bwd_diff({signature.name})", (*plain, cotangent), node.args, node.keywords)
+    type_ = gradients[0] if len(gradients) == 1 else Tuple(gradients)
+    return BackwardCall(signature.key, args, type_, ctx.span(node))
+
+
+def _forward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+    from slangad.compiler.frontends.lowering.calls import match_arguments
+
+    _require_differentiable(ctx, node, signature)
+    params = (*first, *signature.params)
+    paired = tuple(
+        Parameter(p.name, p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type), p.no_diff, p.default)
+        for p in params
+    )
+    given = match_arguments(ctx, node, f"fwd_diff({signature.name})", paired, node.args, node.keywords)
+    args: list[Expr] = []
+    for param in paired:
+        if param.name not in given:
+            raise ctx.error("SA015", ctx.span(node.func), f"fwd_diff({signature.name}) needs {param.name}")
+        value = ctx.expr(given[param.name])
+        args.append(_pair_argument(ctx, value, param, given[param.name]))
+    return ForwardCall(signature.key, tuple(args), DiffPair(signature.result), ctx.span(node))
+
+
+def _pair_argument(ctx: Context, value: Expr, param: Parameter, node: ast.expr) -> Expr:
+    wanted = param.type
+    if isinstance(wanted, DiffPair) and isinstance(value, MakePair) and value.type != wanted:
+        primal = coerce(ctx, value.primal, wanted.primal, ctx.span(node), what=f"the primal of '{param.name}'")
+        tangent = coerce(ctx, value.tangent, wanted.primal, ctx.span(node), what=f"the tangent of '{param.name}'")
+        return MakePair(primal, tangent, wanted, value.span)
+    if isinstance(wanted, DiffPair) and not isinstance(value.type, DiffPair):
+        raise ctx.error(
+            "SA014", ctx.span(node), f"argument '{param.name}' must be a differential pair",
+            label=show(strengthen(value.type)), help="write sa.diff_pair(x, dx)",
+        )
+    return coerce(ctx, value, wanted, ctx.span(node), what=f"argument '{param.name}'", code="SA014")
+
