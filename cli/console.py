@@ -29,8 +29,8 @@ class Session:
     verbosity: int = 0
     color: bool | None = None
     debug: bool = False
-    json: bool = False
-    """A command sets this for ``--format json``: its errors are then part of the one document on stdout."""
+    document: dict[str, object] | None = None
+    """Set by a command under ``--format json``: what goes into the document on stdout besides the outcome."""
 
     @cached_property
     def console(self) -> Console:
@@ -61,7 +61,14 @@ class Session:
             click.echo(text, err=True)
 
     def show(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Print diagnostics on stderr; under ``-q`` errors only."""
+        """Print diagnostics on stderr, or keep them for the document; under ``-q`` errors only."""
+        if self.document is not None:
+            from slangad.compiler.report.json import diagnostic_records
+
+            known = self.document.setdefault("diagnostics", [])
+            assert isinstance(known, list)  # noqa: S101  (only this method sets it)
+            known += diagnostic_records(diagnostics)
+            return
         shown = [d for d in diagnostics if self.verbosity >= 0 or d.severity.value == "error"]
         if not self.colored:
             from slangad.compiler.report.text import render
@@ -72,6 +79,14 @@ class Session:
 
         for text in texts_of(shown):
             self.console.print(text, soft_wrap=True)
+
+    def finish(self, exit_code: int) -> None:
+        """Print the document, if there is to be one."""
+        if self.document is not None:
+            from slangad.compiler.report import json
+
+            outcome = {"ok": exit_code == 0, "exit_code": exit_code}
+            self.product(json.document({**outcome, "diagnostics": [], **self.document}))
 
     def product(self, content: str | bytes) -> None:
         """Write the product to stdout; a reader that went away ends the program without a word."""
@@ -87,7 +102,7 @@ class Session:
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
         """Yield a function to call with (done, total), or None where nobody watches: no terminal, or ``-q``."""
-        if self.verbosity < 0 or self.json or not sys.stderr.isatty():
+        if self.verbosity < 0 or self.document is not None or not sys.stderr.isatty():
             yield None
             return
         with self.console.status(label) as status:

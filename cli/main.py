@@ -1,22 +1,16 @@
-"""The ``slangad`` command: arguments go in, an exit code comes out; commands are imported only when they are used.
-
-Exit codes, here and nowhere else: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain
-or device is missing or failed (or an output can't be written), 70 a defect of slangad, 130 interrupted, 141 the reader
-of stdout went away.
-"""
+"""The ``slangad`` command: arguments go in, an exit code comes out; commands are imported only when they are used."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 
 import click
 
 from slangad import __version__
 from slangad.cli.console import Session
-from slangad.compiler.diagnostics import CompileError, SlangadError, ToolchainError
+from slangad.cli.outcome import outcome
 
-INTERRUPTED = 130
-INTERNAL_ERROR = 70
 COMMANDS = {
     "compile": "slangad.cli.compile:compile_command",
     "doctor": "slangad.cli.doctor:doctor_command",
@@ -52,47 +46,9 @@ class LazyGroup(click.Group):
         near = get_close_matches(name, COMMANDS, n=1)
         raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}", ctx)
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command and map what it raises to an exit code."""
-        try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except SlangadError as error:
-            _show(ctx.ensure_object(Session), error)
-            code = error.exit_code
-        except KeyboardInterrupt:
-            code = INTERRUPTED
-        except Exception as error:
-            _report_defect(error, debug=ctx.ensure_object(Session).debug)
-            code = INTERNAL_ERROR
-        ctx.exit(code)
-
-
-def _show(session: Session, error: SlangadError) -> None:
-    diagnostics = error.diagnostics if isinstance(error, CompileError | ToolchainError) else ()
-    if session.json:
-        from slangad.compiler.report.json import diagnostic_records, document
-
-        records = diagnostic_records(diagnostics)
-        session.product(document({"ok": False, "exit_code": error.exit_code, "diagnostics": records}))
-    elif diagnostics:
-        session.show(diagnostics)
-    else:
-        click.echo(str(error), err=True)
-
-
-def _report_defect(error: Exception, *, debug: bool) -> None:
-    if debug:
-        import traceback
-
-        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    click.echo(
-        f"slangad: internal error: {type(error).__name__}: {error}\n"
-        f"This is a defect of slangad {__version__}, not of your program. Please report it with the input and the\n"
-        "output of `slangad doctor`" + ("." if debug else "; `slangad --debug …` shows where it happened."),
-        err=True,
-    )
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command; whatever happens becomes an exit code."""
+        ctx.exit(outcome(ctx.ensure_object(Session), partial(super().invoke, ctx)))
 
 
 @click.group(
@@ -111,7 +67,8 @@ def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, deb
     Exit codes: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain or device is missing
     or failed, 70 a defect of slangad.
     """
-    ctx.obj = Session(verbosity=verbose - quiet, color=color, debug=debug)
+    session = ctx.ensure_object(Session)
+    session.verbosity, session.color, session.debug = verbose - quiet, color, debug
 
 
 def main() -> None:

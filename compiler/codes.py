@@ -9,8 +9,8 @@ from slangad.compiler.diagnostics import Explanation
 CODES: Final[dict[str, Explanation]] = {
     "SA301": Explanation(
         "two inputs of one name",
-        """Every file written for an input starts with the input's stem: brdf.py gives brdf.slang, brdf.manifest.json and
-so on. Two inputs of one stem would overwrite each other's files (also where they differ only in case, since many
+        """Every file written for an input starts with the input's stem: brdf.py gives brdf.slang, brdf.manifest.json
+and so on. Two inputs of one stem would overwrite each other's files (also where they differ only in case, since many
 file systems don't tell those apart). Rename one, or compile them in two runs with different output folders.""",
     ),
     "SA302": Explanation(

@@ -1,0 +1,242 @@
+"""``slangad compile``: describing files go in; Slang, artefacts, reflection, manifests and depfiles come out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from slangad.cli.parameters import InputName, TargetName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typing_extensions import Unpack
+
+    from slangad.cli.console import Session
+    from slangad.compiler.delivery import Destination, Emit
+    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.pipeline import Built, Options
+
+MODES = ("forward", "backward", "jvp")
+
+
+class CompileArguments(TypedDict):
+    """What the command line said."""
+
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+    output: str
+    emit: tuple[Emit, ...]
+    modes: tuple[str, ...]
+    jobs: int
+    watch: bool
+    optimization: int
+    slangc: Path | None
+    include_dirs: tuple[str, ...]
+    depfile: Path | None
+    depfile_targets: tuple[str, ...]
+    dump_after: tuple[str, ...]
+    time_limit: float | None
+    cache_dir: Path | None
+    no_cache: bool
+    output_format: str
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FORMATS = click.Choice(["text", "json"])
+
+
+@click.command("compile")
+@click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:KERNEL]]...")
+@click.option(
+    "-t", "--target", "targets", multiple=True, type=TargetName(), help="Compile for this target  [default: spirv]"
+)
+@click.option(
+    "-o", "--output", default="build", type=click.Path(), show_default=True, help="Output folder; - is stdout."
+)
+@click.option(
+    "--emit",
+    multiple=True,
+    type=click.Choice(["slang", "ir", "artefacts"]),
+    help="Write this  [default: slang, artefacts]",
+)
+@click.option(
+    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Only these entry points  [default: all]"
+)
+@click.option(
+    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes  [default: cores]"
+)
+@click.option("-O", "optimization", default=1, type=click.IntRange(0, 3), show_default=True, help="Optimisation level.")
+@click.option(
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
+)
+@click.option("--slangc", type=_FILE, help="Use this slangc instead of the built-in compiler.")
+@click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
+@click.option("--depfile", type=_FILE, help="Write a Makefile depfile of all inputs here too.")
+@click.option(
+    "--depfile-target", "depfile_targets", multiple=True, type=click.Path(), help="Name this as made in depfiles."
+)
+@click.option(
+    "--dump-after", multiple=True, metavar="PASS", help="Show the IR after this pass (all: after each) on stderr."
+)
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds the Slang compiler may take.")
+@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
+@click.option("--format", "output_format", type=_FORMATS, default="text", help="json: one document on stdout.")
+@click.pass_obj
+def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> None:
+    """Compile descriptions to Slang and to code for every GPU API.
+
+    FILE is a Python description; FILE:KERNEL compiles one kernel of it. Without -t the target is spirv.
+
+    \b
+      slangad compile brdf.py                         SPIR-V and Slang into build/
+      slangad compile brdf.py -t cuda -t wgsl -o out  CUDA and WGSL
+      slangad compile brdf.py -o -                    the Slang text on stdout
+    """  # noqa: D301  (click's mark for text to be left as it is)
+    _check_usage(arguments)
+    if arguments["output_format"] == "json":
+        session.document = {}
+    if arguments["output"] == "-":
+        print_product(session, arguments)
+    elif arguments["watch"]:
+        from slangad.cli.watch import watch
+
+        watch(session, arguments)
+    else:
+        compile_once(session, arguments)
+
+
+def _check_usage(arguments: CompileArguments) -> None:
+    if not arguments["inputs"]:
+        raise click.UsageError("Nothing to compile: name a file, as in `slangad compile brdf.py`.")
+    if arguments["watch"] and (arguments["output"] == "-" or arguments["output_format"] == "json"):
+        raise click.UsageError("--watch compiles again and again, so it goes neither with -o - nor with --format json.")
+    if arguments["output"] == "-" and arguments["output_format"] == "json":
+        raise click.UsageError("-o - and --format json both want stdout.")
+
+
+def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, ...]:
+    """Compile all inputs and write what they give.
+
+    Raises:
+        CompileError: An input was rejected; nothing is written.
+        ToolchainError: Slang failed and nothing is written, or a target lacks its tool and the others are written.
+    """
+    from slangad.compiler.delivery import deliver
+    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import build
+
+    options = _options_of(session, arguments)
+    destination = _destination_of(arguments)
+    with session.progress("compiling") as progress:
+        built = build(parse_inputs(arguments["inputs"]), options, progress)
+    delivery = deliver(built, options, destination)
+    warnings = [warning for one in built for warning in one.warnings]
+    if session.document is not None:
+        session.document["output"] = arguments["output"]
+        session.document["files"] = [path.as_posix() for path in delivery.files]
+        session.document["inputs"] = delivery.inputs
+    session.show(warnings)
+    session.say(_summary(built, arguments["output"]))
+    failures = [failure for one in built for failure in one.failures]
+    if failures:
+        raise ToolchainError(failures)
+    return built
+
+
+def print_product(session: Session, arguments: CompileArguments) -> None:
+    """Put the one product that was asked for on stdout: Slang text unless targets or ``--emit`` say otherwise."""
+    from slangad.compiler.delivery import wanted_products
+    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import build
+
+    unsaid: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
+    emit = arguments["emit"] or unsaid
+    inputs = parse_inputs(arguments["inputs"])
+    if len(emit) > 1 or len(inputs) > 1:
+        raise click.UsageError(
+            "-o - prints one product: name one file and at most one --emit, or give an output folder."
+        )
+    arguments["emit"] = emit
+    (one,) = build(inputs, _options_of(session, arguments))
+    if one.failures:
+        raise ToolchainError(one.failures)
+    kind = {"slang": "slang", "ir": "ir", "artefacts": "artefact"}[emit[0]]
+    products = [product for product in wanted_products(one, frozenset(emit)) if product.kind == kind]
+    if len(products) != 1:
+        raise click.UsageError(
+            f"-o - prints one product, and this gives {len(products)}: name one FILE:KERNEL, one --mode and one -t."
+        )
+    session.show(one.warnings)
+    session.product(products[0].data)
+
+
+def _options_of(session: Session, arguments: CompileArguments) -> Options:
+    """The compiler's options from what the command line said."""
+    from slangad.compiler.pipeline import Options
+    from slangad.compiler.toolchain.cache import Cache, default_cache
+    from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT
+
+    compiles = not arguments["emit"] or "artefacts" in arguments["emit"]
+    cache_dir = arguments["cache_dir"]
+    return Options(
+        targets=tuple(dict.fromkeys(arguments["targets"] or ("spirv",))) if compiles else (),
+        modes=arguments["modes"] or MODES,
+        include_dirs=arguments["include_dirs"],
+        optimization=arguments["optimization"],
+        slangc=arguments["slangc"],
+        workers=arguments["jobs"],
+        time_limit=arguments["time_limit"] or DEFAULT_TIME_LIMIT,
+        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        dump=_dumper(session, arguments["dump_after"]),
+    )
+
+
+def _destination_of(arguments: CompileArguments) -> Destination:
+    from slangad.compiler.delivery import Destination
+
+    return Destination(
+        folder=Path(arguments["output"]),
+        emit=frozenset(arguments["emit"] or ("slang", "artefacts")),
+        depfile=arguments["depfile"],
+        depfile_targets=arguments["depfile_targets"],
+    )
+
+
+def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], None] | None:
+    """What shows the IR after the passes that were asked for."""
+    if not wanted:
+        return None
+    from slangad.compiler.ir.text import show
+
+    from slangad.compiler.passes import PASS_NAMES
+
+    unknown = [name for name in wanted if name not in (*PASS_NAMES, "all")]
+    if unknown:
+        raise click.UsageError(f"There is no pass {unknown[0]!r}. Choose from {', '.join(PASS_NAMES)} or all.")
+
+    def dump(name: str, module: Module) -> None:
+        if name in wanted or "all" in wanted:
+            session.say(f"// {module.source} after {name}\n{show(module)}", level=-9)
+
+    return dump
+
+
+def _summary(built: Sequence[Built], output: str) -> str:
+    """One line for people: how much was compiled, and where it is."""
+    artefacts = sum(product.kind == "artefact" for one in built for product in one.products)
+    kernels = sum(len(one.unit.kernels) for one in built)
+    cached = sum(one.cached for one in built)
+    note = f", {cached} of {len(built)} from the cache" if cached else ""
+    return f"{_count(kernels, 'kernel')}, {_count(artefacts, 'artefact')} in {output}{note}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

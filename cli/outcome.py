@@ -1,0 +1,62 @@
+"""Every exit code of the command line, in one place: an action goes in, what it raised is shown, a code comes out.
+
+0 ok, 1 the program was rejected, 2 usage (click's), 3 a gradient check failed, 4 a toolchain or device is missing or
+failed, or an output can't be written, 70 a defect of slangad, 130 interrupted, 141 the reader of stdout went away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slangad import __version__
+from slangad.compiler.diagnostics import CompileError, SlangadError, ToolchainError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.cli.console import Session
+
+OK = 0
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+
+
+def outcome(session: Session, action: Callable[[], object]) -> int:
+    """Run an action, show the error it raises if any, and return the exit code."""
+    try:
+        action()
+        code = OK
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except SlangadError as error:
+        _show(session, error)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:
+        _report_defect(error, debug=session.debug)
+        code = INTERNAL_ERROR
+    session.finish(code)
+    return code
+
+
+def _show(session: Session, error: SlangadError) -> None:
+    if isinstance(error, CompileError | ToolchainError):
+        session.show(error.diagnostics)
+    else:
+        click.echo(str(error), err=True)
+
+
+def _report_defect(error: Exception, *, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    click.echo(
+        f"slangad: internal error: {type(error).__name__}: {error}\n"
+        f"This is a defect of slangad {__version__}, not of your program. Please report it with the input and the\n"
+        "output of `slangad doctor`" + ("." if debug else "; `slangad --debug …` shows where it happened."),
+        err=True,
+    )

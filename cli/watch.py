@@ -1,0 +1,85 @@
+"""``slangad compile --watch``: compile, wait until a file it depends on changes, and compile again, until interrupted.
+
+Every compile runs in a fresh process, so that changed modules are really imported anew. An error is shown and the watch
+goes on; a file that is missing for a moment while an editor saves it is waited for.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.cli.compile import CompileArguments
+    from slangad.cli.console import Session
+
+INTERVAL = 0.15
+"""Seconds between two looks at the files."""
+PATIENCE = 2.0
+"""Seconds to wait for a missing file to come back before compiling without it."""
+
+State = dict[str, tuple[int, int, int] | None]
+"""For each file its modification time, size and identity, or None when it is missing."""
+
+
+def watch(session: Session, arguments: CompileArguments) -> None:
+    """Compile whenever something changed; ends only by an interrupt."""
+    from slangad.compiler.inputs import parse_inputs
+
+    inputs = {str(item.path) for item in parse_inputs(arguments["inputs"])}
+    files = inputs
+    while True:
+        before = state_of(files)
+        found, worked = _compile_in_process(session, arguments)
+        files = inputs | (found if worked else files | found)
+        session.say(f"watching {len(files)} file{'s' if len(files) > 1 else ''}; Ctrl+C ends")
+        wait_for_change({**state_of(files), **{path: state for path, state in before.items() if path in files}})
+
+
+def wait_for_change(before: State) -> None:
+    """Return when the files differ from ``before`` and have settled, those that were there being there again."""
+    while (now := state_of(before)) == before:
+        time.sleep(INTERVAL)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        time.sleep(INTERVAL)
+        later = state_of(before)
+        complete = all(later[path] or not before[path] for path in before)
+        if later == now and (complete or time.monotonic() > deadline):
+            return
+        now = later
+
+
+def state_of(paths: Iterable[str]) -> State:
+    """How the files are now."""
+    return {path: _state(path) for path in paths}
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[set[str], bool]:
+    """Compile once in a child; return the files it depends on, and whether it worked."""
+    with tempfile.TemporaryDirectory(prefix="slangad-watch-") as folder:
+        answer = Path(folder) / "files.json"
+        request = pickle.dumps((arguments, session.verbosity, session.color, session.debug, answer))
+        command = [sys.executable, "-m", "slangad.cli.rebuild"]
+        ended = subprocess.run(command, input=request, check=False)  # noqa: S603  (our own module)
+        try:
+            files = set(json.loads(answer.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            files = set()
+    return files, ended.returncode == 0

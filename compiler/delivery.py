@@ -1,0 +1,101 @@
+"""The last step of a compile: what was built goes in, files on disk come out; all of them or none.
+
+Adds what only this step can know, since it names files and folders: the manifests and the depfiles.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from slangad.compiler.ir.text import show
+from slangad.compiler.toolchain.depfile import depfile_text
+from slangad.compiler.toolchain.outputs import write_files
+
+from slangad.compiler.manifest import FILE_NAME, Record, input_record, manifest_text
+from slangad.compiler.products import Product
+from slangad.compiler.toolchain.locate import toolchain_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.pipeline import Built, Options
+
+Emit = Literal["slang", "ir", "artefacts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where files go and which.
+
+    Attributes:
+        folder: The output folder; made if need be.
+        emit: What is wanted of each input.
+        depfile: Where one depfile for all inputs goes besides the one each input gets.
+        depfile_targets: What depfiles name as made; all that is written when not given.
+    """
+
+    folder: Path
+    emit: frozenset[Emit] = frozenset({"slang", "artefacts"})
+    depfile: Path | None = None
+    depfile_targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What lies on disk now: paths in the order of writing, and the manifest's records of the inputs."""
+
+    files: tuple[Path, ...]
+    inputs: tuple[Record, ...]
+
+
+def wanted_products(built: Built, emit: frozenset[Emit]) -> list[Product]:
+    """The products of an input that are asked for."""
+    kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection"), "ir": ()}
+    wanted = {kind for name in emit for kind in kinds[name]}
+    products = [product for product in built.products if product.kind in wanted]
+    if "ir" in emit:
+        products.append(Product(f"{built.unit.stem}.ir.txt", show(built.unit.module).encode(), "ir"))
+    return products
+
+
+def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delivery:
+    """Write the files of all inputs.
+
+    Raises:
+        ToolchainError: They can't be written; what was there before is unchanged.
+    """
+    toolchain = toolchain_record(options.slangc)
+    files: dict[Path, bytes] = {}
+    records: list[Record] = []
+    for one in built:
+        products = wanted_products(one, to.emit)
+        record = input_record(one.unit, products, one.sources, to.folder)
+        manifest = to.folder / f"{one.unit.label}.manifest.json"
+        own = {to.folder / product.name: product.data for product in products}
+        own[manifest] = manifest_text([record], options.targets, toolchain).encode()
+        files |= own
+        files[to.folder / f"{one.unit.label}.d"] = _depfile(to, list(own), one.sources)
+        records.append(record)
+    if to.depfile:
+        sources = list(dict.fromkeys(path for one in built for path in one.sources))
+        files[to.depfile] = _depfile(to, list(files), sources)
+    files[to.folder / FILE_NAME] = manifest_text(records, options.targets, toolchain).encode()
+    write_files(files)
+    return Delivery(tuple(files), tuple(records))
+
+
+def _depfile(to: Destination, written: Sequence[Path], sources: Sequence[str]) -> bytes:
+    """Makefile rules; paths as a build tool that runs here would write them."""
+    targets = to.depfile_targets or [str(path) for path in written]
+    return depfile_text(targets, [_from_here(path) for path in sources]).encode()
+
+
+def _from_here(path: str) -> str:
+    """A path relative to the working directory if it lies below, unless it was given otherwise."""
+    if not Path(path).is_absolute():
+        return path
+    relative = os.path.relpath(os.path.realpath(path), os.path.realpath(Path.cwd()))
+    return path if relative.startswith(os.pardir) else relative

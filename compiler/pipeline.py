@@ -1,0 +1,172 @@
+"""The whole way, one call per stage: describing files go in, the files to be written come out.
+
+``load`` reads a description, ``run_passes`` completes it, ``emit_module`` prints Slang, ``compile_jobs`` makes code.
+All inputs go through the front end before anything is compiled, so all their errors are reported together.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
+from slangad.compiler.emit import emit_module
+from slangad.compiler.frontends import load
+from slangad.compiler.passes import run_passes
+from slangad.compiler.products import Product, Unit, artefact_products, check_names, slang_products
+from slangad.compiler.toolchain.messages import to_diagnostics
+from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT, CompileJob, CompileResult
+from slangad.compiler.toolchain.session import compile_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.inputs import Input
+    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.spans import Span
+    from slangad.compiler.toolchain.cache import Cache
+
+
+MISSING_TOOL = "SA242"
+"""The code of a target whose tool this machine lacks: the other targets are still written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile; what is written and where is the command line's business.
+
+    Attributes:
+        targets: Names from ``toolchain.targets``; none means Slang only.
+        modes: Which entry points of a kernel: ``forward``, ``backward``, ``jvp``.
+        dump: Called with the name of each pass and the module after it.
+    """
+
+    targets: tuple[str, ...] = ("spirv",)
+    modes: tuple[str, ...] = ("forward", "backward", "jvp")
+    include_dirs: tuple[str, ...] = ()
+    optimization: int = 1
+    slangc: Path | None = None
+    workers: int = 2
+    time_limit: float = DEFAULT_TIME_LIMIT
+    cache: Cache | None = None
+    dump: Callable[[str, Module], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One input, compiled: what to write for it, what it depends on, and what is worth telling.
+
+    ``failures`` are about targets that need a tool this machine lacks; what the others gave is in ``products``.
+    """
+
+    unit: Unit
+    products: tuple[Product, ...]
+    sources: tuple[str, ...]
+    errors: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+    failures: tuple[Diagnostic, ...] = ()
+    cached: bool = False
+
+
+def build(
+    inputs: Sequence[Input], options: Options, progress: Callable[[int, int], None] | None = None
+) -> tuple[Built, ...]:
+    """Compile all inputs, or raise with everything that is wrong with any of them.
+
+    Raises:
+        CompileError: A description was rejected, by slangad or by Slang.
+        ToolchainError: Slang crashed, hung or could not be run.
+    """
+    units = describe(inputs, options)
+    check_names(units)
+    jobs = [_job(unit, options) for unit in units if unit.entries and options.targets]
+    results = compile_jobs(jobs, workers=options.workers, slangc=options.slangc, cache=options.cache, progress=progress)
+    by_name = dict(zip((job.name for job in jobs), results, strict=True))
+    return _accepted([_finish(unit, by_name.get(unit.emitted.file_name, CompileResult())) for unit in units])
+
+
+def describe(inputs: Sequence[Input], options: Options) -> list[Unit]:
+    """Take every input through the front end, the passes and the emitter.
+
+    Raises:
+        CompileError: With what is wrong in any of them.
+    """
+    units: list[Unit] = []
+    problems: list[Diagnostic] = []
+    for item in inputs:
+        try:
+            units.append(_describe_one(item, options))
+        except CompileError as error:  # noqa: PERF203  (one bad input must not hide another)
+            problems += error.diagnostics
+    if problems:
+        raise CompileError(problems)
+    return units
+
+
+def _describe_one(item: Input, options: Options) -> Unit:
+    module = run_passes(load(item.path), options.dump)
+    emitted = emit_module(module)
+    known = [kernel.name for kernel in module.kernels]
+    unknown = [name for name in item.kernels if name not in known]
+    if unknown:
+        names = ", ".join(known) or "none"
+        raise CompileError(
+            [
+                Diagnostic("SA303", f"{item.path} has no kernel called {name}", help=f"it has: {names}")
+                for name in unknown
+            ]
+        )
+    wanted = item.kernels or known
+    entries = tuple(e for e in emitted.entry_points if e.kernel in wanted and e.mode.value in options.modes)
+    return Unit(item, module, emitted, entries)
+
+
+def _job(unit: Unit, options: Options) -> CompileJob:
+    return CompileJob(
+        name=unit.emitted.file_name,
+        source=unit.emitted.text,
+        entry_points=tuple(entry.name for entry in unit.entries),
+        targets=options.targets,
+        modules=tuple(unit.emitted.libraries.items()),
+        include_dirs=(str(unit.input.path.absolute().parent), *options.include_dirs),
+        optimization=options.optimization,
+        time_limit=options.time_limit,
+    )
+
+
+def _finish(unit: Unit, result: CompileResult) -> Built:
+    said = to_diagnostics(result.messages, partial(_locate, unit))
+    errors = [d for d in said if d.severity is Severity.ERROR]
+    return Built(
+        unit=unit,
+        products=(*slang_products(unit), *artefact_products(unit, result)),
+        sources=_each_once((unit.module.source, *unit.module.sources, *result.dependencies)),
+        errors=tuple(errors),
+        warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
+        failures=result.diagnostics,
+        cached=result.cached,
+    )
+
+
+def _each_once(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths in order, each file once, by the first of its names."""
+    return tuple({os.path.realpath(path): path for path in reversed([*paths])}.values())[::-1]
+
+
+def _locate(unit: Unit, file: str, line: int, column: int) -> Span | None:
+    """The place in the user's description that a position of the emitted text was made from."""
+    return unit.emitted.locate(line, column) if file == unit.emitted.file_name else None
+
+
+def _accepted(built: Sequence[Built]) -> tuple[Built, ...]:
+    """The same, provided nothing is wrong that a missing tool doesn't explain."""
+    errors = [error for one in built for error in one.errors]
+    if errors:
+        raise CompileError(errors)
+    failures = [failure for one in built for failure in one.failures if failure.code != MISSING_TOOL]
+    if failures:
+        raise ToolchainError(failures)
+    return tuple(built)
