@@ -90,8 +90,8 @@ class Session:
 
     def product(self, content: str | bytes) -> None:
         """Write the product to stdout; a reader that went away ends the program without a word."""
-        data = content if isinstance(content, bytes) else content.encode()
-        stream = click.get_binary_stream("stdout")
+        data = content.encode() if isinstance(content, str) else content
+        stream = sys.stdout.buffer
         try:
             stream.write(data)
             stream.flush()
