@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.diagnostics import Diagnostic
+from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.events import Code, Event, Front, Reflection
 from slangad.compiler.toolchain.messages import SlangMessage, parse_messages
 from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.staging import real_dependencies, unstage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.toolchain.backends import CompilerDiedError
 
 
 class Collector:
@@ -21,35 +24,58 @@ class Collector:
     def __init__(self, job: CompileJob, staged: Path) -> None:
         self.job = job
         self.staged = staged
-        self.code: dict[tuple[str, str], bytes] = {}
-        self.reflection: dict[tuple[str, str], str] = {}
-        self.messages: dict[SlangMessage, None] = {}
-        self.dependencies: set[str] = set()
-        self.diagnostics: list[Diagnostic] = []
+        self._code: dict[tuple[str, str], bytes] = {}
+        self._reflection: dict[tuple[str, str], str] = {}
+        self._messages: dict[SlangMessage, None] = {}
+        self._dependencies: set[str] = set()
+        self._deaths: dict[tuple[str, str, bool], tuple[CompilerDiedError, list[str]]] = {}
 
     def add(self, event: Event) -> None:
-        """Take in one event."""
+        """Take in one event. Code that Slang delivers along with an error is not code."""
         if isinstance(event, Front):
             self._say(event.output)
-            self.dependencies.update(event.dependencies)
+            self._dependencies.update(event.dependencies)
         elif isinstance(event, Reflection):
-            self.reflection[event.target, event.entry] = event.text
+            self._reflection[event.target, event.entry] = event.text
         elif isinstance(event, Code):
-            self._say(event.output)
-            if event.data is not None:
-                self.code[event.target, event.entry] = event.data
+            failed = self._say(event.output)
+            if event.data is not None and not failed:
+                self._code[event.target, event.entry] = event.data
+
+    def blame(self, death: CompilerDiedError, units: Iterable[tuple[str, str]], *, while_checking: bool) -> None:
+        """Remember what the compiler's process died of, and over which units."""
+        for target, entry in units:
+            key = (death.how, "" if while_checking else entry, while_checking)
+            self._deaths.setdefault(key, (death, []))[1].append(target)
 
     def result(self) -> CompileResult:
         """What became of the job."""
         units = self.job.units()
         return CompileResult(
-            artefacts=tuple(Artefact(*unit, self.code[unit]) for unit in units if unit in self.code),
-            reflection=tuple((*unit, self.reflection[unit]) for unit in units if unit in self.reflection),
-            messages=tuple(self.messages),
-            diagnostics=tuple(self.diagnostics),
-            dependencies=real_dependencies(self.dependencies, self.staged),
+            artefacts=tuple(Artefact(*unit, self._code[unit]) for unit in units if unit in self._code),
+            reflection=tuple((*unit, self._reflection[unit]) for unit in units if unit in self._code),
+            messages=tuple(self._messages),
+            diagnostics=tuple(self._death_notice(*key) for key in sorted(self._deaths)),
+            dependencies=real_dependencies(self._dependencies, self.staged),
         )
 
-    def _say(self, output: str) -> None:
-        for message in parse_messages(output):
-            self.messages.setdefault(unstage(message, self.staged, self.job))
+    def _say(self, output: str) -> bool:
+        messages = [unstage(message, self.staged, self.job) for message in parse_messages(output)]
+        self._messages.update(dict.fromkeys(messages))
+        return any(message.is_error for message in messages)
+
+    def _death_notice(self, how: str, entry: str, while_checking: bool) -> Diagnostic:  # noqa: FBT001  (part of the key)
+        death, targets = self._deaths[how, entry, while_checking]
+        work = "checking the program" if while_checking else f"generating code for {entry or 'all entry points'}"
+        named = [target for target in self.job.targets if target in targets]
+        where = "" if while_checking else f" ({', '.join(named)})"
+        span = Span(self.job.name, 0, 0, 0, 0)
+        notes = tuple(death.tail.splitlines()[-3:])
+        if how:
+            message = f"the Slang compiler crashed ({how}) on {self.job.name} while {work}{where}"
+            return Diagnostic("SA240", message, span, help="see `slangad explain SA240` for known causes", notes=notes)
+        message = f"the Slang compiler was still {work} of {self.job.name}{where} after {self.job.time_limit:g} s"
+        return Diagnostic("SA241", message.replace("program of", "program"), span, help=_TIME_HELP, notes=notes)
+
+
+_TIME_HELP = "look for recursion in differentiable functions, or allow more time with --time-limit"

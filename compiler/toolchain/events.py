@@ -10,7 +10,7 @@ from typing import NamedTuple, Union
 
 
 class Front(NamedTuple):
-    """Parsing and checking ended; without ``ok`` nothing follows."""
+    """Parsing and checking ended; without ``ok`` no unit follows."""
 
     ok: bool
     output: str
@@ -37,11 +37,21 @@ class Code(NamedTuple):
 
     target: str
     entry: str
-    data: Union[bytes, None]  # noqa: UP007  (evaluated at run time; Python 3.10 accepts both spellings)
+    data: bytes | None
     output: str
 
 
-Event = Union[Front, Begin, Reflection, Code]  # noqa: UP007  (a value, not an annotation)
+class Broken(NamedTuple):
+    """The compiler itself could not be used, and why; nothing follows."""
+
+    reason: str
+
+
+class End(NamedTuple):
+    """The call is over."""
+
+
+Event = Union[Front, Begin, Reflection, Code, Broken, End]  # noqa: UP007  (a value: Python 3.10 needs Union)
 
 
 class Work(NamedTuple):
@@ -55,3 +65,8 @@ class Work(NamedTuple):
     targets: tuple[str, ...]
     entries: tuple[str, ...]
     units: tuple[tuple[int, int], ...]
+
+    def names(self, unit: tuple[int, int]) -> tuple[str, str]:
+        """The target and entry point of a unit; the entry is empty when the artefact holds all."""
+        target, entry = unit
+        return self.targets[target], self.entries[entry] if entry >= 0 else ""

@@ -8,12 +8,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
+import shutil
 from pathlib import Path
 
-from slangad.compiler.diagnostics import Diagnostic, ToolchainError
+from slangad.compiler.toolchain.failures import failed
 
 LIBRARY_VARIABLE = "SLANGAD_SLANG_LIBRARY"
 _PATTERNS = ("libslang-compiler.so*", "libslang-compiler*.dylib", "slang-compiler.dll", "libslang.so*", "slang.dll")
+_VERSION = re.compile(r"\d{4}\.\d+(\.\d+)*")
 
 
 def find_library() -> Path:
@@ -24,20 +27,30 @@ def find_library() -> Path:
     """
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
-        return _existing(Path(named))
+        if not Path(named).is_file():
+            raise failed("SA244", f"{LIBRARY_VARIABLE} names {named}, which is not a file", help="correct or unset it")
+        return Path(named)
     for folder in _package_folders():
         for pattern in _PATTERNS:
             for found in sorted(folder.glob(pattern)):
                 return found
-    raise ToolchainError(
-        [
-            Diagnostic(
-                "SA244",
-                "the Slang compiler was not found: slangpy is not installed, or its package has no Slang library",
-                help="run `pip install slangpy`, or give an executable with --slangc",
-            )
-        ]
+    raise failed(
+        "SA244",
+        "the Slang compiler was not found: slangpy is not installed, or its package has no Slang library",
+        help="run `pip install slangpy`, or give an executable with --slangc",
     )
+
+
+def find_slangc(named: Path) -> Path:
+    """The slangc executable a user named, by path or by a name on PATH.
+
+    Raises:
+        ToolchainError: It does not exist or can't be executed.
+    """
+    found = shutil.which(named)
+    if found is None:
+        raise failed("SA243", f"{named} is not a program that can be run", help="correct --slangc, or leave it out")
+    return Path(found)
 
 
 def fingerprint(compiler: Path) -> str:
@@ -46,12 +59,21 @@ def fingerprint(compiler: Path) -> str:
     return hashlib.sha256(f"{compiler.resolve()}|{status.st_size}|{status.st_mtime_ns}".encode()).hexdigest()
 
 
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        raise ToolchainError(
-            [Diagnostic("SA244", f"{LIBRARY_VARIABLE} names {path}, which is not a file", help="correct or unset it")]
-        )
-    return path
+def toolchain_record(slangc: Path | None) -> dict[str, str]:
+    """Which Slang compiles, for manifests: as far as names of files tell, so the same on every machine."""
+    if slangc is not None:
+        return {"slangc": slangc.name}
+    library = find_library()
+    record = {"slang": _version_in(library.resolve().name)}
+    for folder in _package_folders():
+        for info in folder.parent.glob("slangpy-*.dist-info"):
+            record["slangpy"] = info.name.removesuffix(".dist-info").partition("-")[2]
+    return record
+
+
+def _version_in(name: str) -> str:
+    found = _VERSION.search(name)
+    return found[0] if found else "unknown"
 
 
 def _package_folders() -> list[Path]:

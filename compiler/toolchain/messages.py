@@ -1,22 +1,35 @@
-"""What Slang prints with ``-enable-machine-readable-diagnostics`` becomes ``SlangMessage`` values.
+"""What Slang prints becomes ``SlangMessage`` values, and those become diagnostics at the user's places.
 
-Each printed line holds code, severity, file, line, column, end line, end column and text between tabs. Lines of
-severity ``note`` and ``span`` belong to the message before them.
+With ``-enable-machine-readable-diagnostics`` each printed line holds code, severity, file, line, column, end line, end
+column and text between tabs. Lines of severity ``note`` and ``span`` belong to the message before them; the first span
+says in particular what the message says in general.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.diagnostics import Diagnostic, Severity
+from slangad.compiler.spans import NOWHERE, Span
+from slangad.compiler.toolchain.translations import INTERNAL, translation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Locate = Callable[[str, int, int], Span | None]
 
 _FIELDS = 8
+_UNIT_CODES = range(36100, 36120)
+"""Checks of an entry point against one target's abilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlangMessage:
     """One thing Slang said, at a place in the Slang text.
 
-    Lines and columns count from 1, the end column is exclusive; 0 means no place. ``notes`` are the places and remarks
-    Slang adds.
+    Lines and columns count from 1, the end column is exclusive; 0 means no place. ``notes`` are the further places and
+    remarks Slang adds.
     """
 
     code: int
@@ -32,33 +45,80 @@ class SlangMessage:
     @property
     def is_error(self) -> bool:
         """Whether it stops the compile."""
-        return self.severity not in ("warning", "note", "span")
+        return self.severity not in {"warning", "note", "span"}
+
+    @property
+    def span(self) -> Span:
+        """The place in the Slang text."""
+        return Span(self.file, self.line, self.column, self.end_line, self.end_column) if self.line else NOWHERE
 
 
 def parse_messages(output: str) -> tuple[SlangMessage, ...]:
     """Read all messages of one compile."""
     messages: list[SlangMessage] = []
-    for line in output.splitlines():
-        found = _parse_line(line)
+    early: list[SlangMessage] = []
+    for found in map(_parse_line, output.splitlines()):
         if found is None:
             continue
-        if found.severity in ("note", "span") and messages:
+        if found.severity not in {"note", "span"}:
+            messages.append(replace(found, notes=tuple(early)))
+            early = []
+        elif messages:
             messages[-1] = _with_note(messages[-1], found)
         else:
-            messages.append(found)
+            early.append(found)
     return tuple(messages)
+
+
+def is_about_one_unit(message: SlangMessage) -> bool:
+    """Whether another target or entry point of the same text may be fine."""
+    return message.is_error and message.code in _UNIT_CODES
+
+
+def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Diagnostic]:
+    """Turn what Slang said into diagnostics where the user can do something about it.
+
+    Args:
+        messages: In positions of the Slang text.
+        locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
+    """
+    return [_diagnostic(message, locate) for message in messages]
+
+
+def _diagnostic(message: SlangMessage, locate: Locate) -> Diagnostic:
+    severity = Severity.ERROR if message.is_error else Severity.WARNING
+    found = translation_of(message.code, message.text, is_error=message.is_error)
+    span = locate(message.file, message.line, message.column) if message.line else None
+    notes = [f"Slang says: {message.text} [{message.code}]"] if found.text != message.text else []
+    if span is not None:
+        notes.append(f"in the Slang text: {message.span}")
+    notes += [_note(note) for note in message.notes if note.text and note.code != INTERNAL]
+    return Diagnostic(
+        found.code,
+        found.text,
+        span or message.span,
+        help=found.help,
+        notes=tuple(dict.fromkeys(notes)),
+        severity=severity,
+    )
+
+
+def _note(note: SlangMessage) -> str:
+    return f"{note.span}: {note.text}" if note.line else note.text
 
 
 def _parse_line(line: str) -> SlangMessage | None:
     fields = line.split("\t", _FIELDS - 1)
     if len(fields) < _FIELDS:
-        return SlangMessage(0, "error", "", 0, 0, 0, 0, line.strip()) if line.strip() else None
+        return SlangMessage(0, "note", "", 0, 0, 0, 0, line.strip()) if line.strip() else None
     digits = fields[0].lstrip("E")
     row, column, end_row, end_column = (int(field) if field.isdigit() else 0 for field in fields[3:7])
-    return SlangMessage(
-        int(digits) if digits.isdigit() else 0, fields[1], fields[2], row, column, end_row, end_column, fields[7]
-    )
+    code = int(digits) if digits.isdigit() else 0
+    return SlangMessage(code, fields[1], fields[2], row, column, end_row, end_column, fields[7].strip())
 
 
 def _with_note(message: SlangMessage, note: SlangMessage) -> SlangMessage:
+    """Add a note; the span at the message's own place takes the place of the message's general text."""
+    if note.severity == "span" and note.text and not message.notes and note.span == message.span:
+        return replace(message, text=note.text.rstrip("."))
     return replace(message, notes=(*message.notes, note))

@@ -1,34 +1,177 @@
-"""The toolchain's front door: jobs in, results out, from the cache where it has them, else from worker processes."""
+"""The toolchain's front door: jobs in, results out, from the cache where it has them, else from worker processes.
+
+When the cache has everything, neither the Slang library is loaded nor a process started.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from slangad.compiler.toolchain.arguments import slangc_arguments
+from slangad.compiler.diagnostics import Diagnostic
+from slangad.compiler.toolchain.backends import LibraryBackend, SlangcBackend
 from slangad.compiler.toolchain.collect import Collector
-from slangad.compiler.toolchain.events import Work
+from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.library import SlangSession
-from slangad.compiler.toolchain.locate import find_library
+from slangad.compiler.toolchain.locate import find_library, find_slangc
+from slangad.compiler.toolchain.pool import Pool
+from slangad.compiler.toolchain.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.results import ResultCache
 from slangad.compiler.toolchain.staging import Staging
+from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.tasks import Task, cut, worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from slangad.compiler.toolchain.request import CompileJob, CompileResult
+    from slangad.compiler.toolchain.cache import Cache
+
+    Progress = Callable[[int, int], None]
+
+
+def compile_jobs(
+    jobs: Sequence[CompileJob],
+    *,
+    workers: int = 2,
+    slangc: Path | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> list[CompileResult]:
+    """Compile jobs once; see ``Toolchain`` for doing so again and again."""
+    with Toolchain(workers=workers, slangc=slangc, cache=cache) as toolchain:
+        return toolchain.compile(jobs, progress)
+
+
+class Toolchain:
+    """A Slang compiler with its workers, which stay warm from one ``compile`` to the next.
+
+    Args:
+        workers: How many processes may run at a time.
+        slangc: An executable to use in stead of the library.
+        cache: Where results are kept, if anywhere.
+
+    Raises:
+        ToolchainError: There is no Slang compiler.
+    """
+
+    def __init__(self, *, workers: int = 2, slangc: Path | None = None, cache: Cache | None = None) -> None:
+        self._external = slangc is not None
+        self._compiler = find_slangc(slangc) if slangc else find_library()
+        self._workers = max(1, workers)
+        self._results = ResultCache(cache, self._compiler) if cache else None
+        self._pool: Pool | None = None
+
+    def __enter__(self) -> Toolchain:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def compile(self, jobs: Sequence[CompileJob], progress: Progress | None = None) -> list[CompileResult]:
+        """Compile jobs; the results come in the same order.
+
+        Args:
+            jobs: What to compile.
+            progress: Called with the number of artefacts that are through, and of all.
+
+        Raises:
+            ToolchainError: The compiler can't be run at all. What goes wrong with one job is in its result.
+        """
+        known = {job: self._results.get(job) if self._results else None for job in jobs}
+        missing = [job for job, result in known.items() if result is None]
+        total = sum(len(job.units()) for job in known)
+        through = _Count(total, progress or _ignore)
+        through.add(total - sum(len(job.units()) for job in missing))
+        known.update(zip(missing, self._compile(missing, through.add), strict=True))
+        return [result for job in jobs if (result := known[job]) is not None]
+
+    def _compile(self, jobs: list[CompileJob], progress: Callable[[int], None]) -> list[CompileResult]:
+        possible = [_without_missing_tools(job) for job in jobs]
+        if any(job.targets for job, _ in possible):
+            results = self._run([job for job, _ in possible], progress)
+        else:
+            results = [CompileResult()] * len(jobs)
+        if self._results:
+            for job, (_, problems), result in zip(jobs, possible, results, strict=True):
+                if not problems:
+                    self._results.put(job, result)
+        return [
+            replace(result, diagnostics=(*result.diagnostics, *problems))
+            for result, (_, problems) in zip(results, possible, strict=True)
+        ]
+
+    def _run(self, jobs: list[CompileJob], progress: Callable[[int], None]) -> list[CompileResult]:
+        pool = self._started_pool(worker_count(jobs, self._workers))
+        with Staging() as staging:
+            staged = [(job, staging.write(index, job)) for index, job in enumerate(jobs)]
+            collectors = {job: Collector(job, path) for job, path in staged}
+            tasks = cut(staged, self._workers, singly=self._external)
+            try:
+                pool.run(tasks, collectors, progress)
+            except BaseException:
+                self.close()
+                raise
+            return [collectors[job].result() for job in jobs]
+
+    def _started_pool(self, count: int) -> Pool:
+        if self._pool is None:
+            backend = SlangcBackend if self._external else LibraryBackend
+            self._pool = Pool(partial(backend, self._compiler), self._workers)
+        self._pool.warm_up(count)
+        return self._pool
 
 
 def compile_here(jobs: Sequence[CompileJob]) -> list[CompileResult]:
-    """Compile in this process: fastest for a single job, but a crash of Slang takes the process with it."""
-    session = SlangSession(str(find_library()))
+    """Compile in this process, without workers or cache: a crash of Slang takes the process with it."""
+    try:
+        session = SlangSession(str(find_library()))
+    except (OSError, AttributeError) as error:
+        raise failed("SA244", f"the Slang library can't be used: {error}") from None
     results = []
     with Staging() as staging:
         for index, job in enumerate(jobs):
             staged = staging.write(index, job)
             collector = Collector(job, staged)
-            arguments = slangc_arguments(job, staged, job.entry_points, job.targets)
-            entries = (-1,) if job.whole else range(len(job.entry_points))
-            units = tuple((target, entry) for target in range(len(job.targets)) for entry in entries)
-            for event in session.compile(Work(arguments, job.targets, job.entry_points, units)):
+            for event in session.compile(Task(job, staged, job.units()).work()):
                 collector.add(event)
             results.append(collector.result())
     return results
+
+
+class _Count:
+    """How much is through, told to whoever shows it."""
+
+    def __init__(self, total: int, tell: Progress) -> None:
+        self._total = total
+        self._through = 0
+        self._tell = tell
+
+    def add(self, number: int) -> None:
+        self._through += number
+        self._tell(self._through, self._total)
+
+
+def _ignore(through: int, total: int) -> None:
+    """Nobody watches."""
+
+
+def _without_missing_tools(job: CompileJob) -> tuple[CompileJob, tuple[Diagnostic, ...]]:
+    """The job for those targets that can be made here, and a diagnostic for each of the others."""
+    lacking = [name for name in job.targets if (tool := TARGETS[name].tool) and tool.find() is None]
+    if not lacking:
+        return job, ()
+    return replace(job, targets=tuple(t for t in job.targets if t not in lacking)), tuple(map(_missing_tool, lacking))
+
+
+def _missing_tool(target: str) -> Diagnostic:
+    tool = TARGETS[target].tool
+    name, remedy = (tool.name, tool.remedy) if tool else ("", "")
+    return Diagnostic("SA242", f"the target {target} needs {name}, which was not found", help=remedy)

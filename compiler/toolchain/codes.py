@@ -1,0 +1,118 @@
+"""Every diagnostic code of the toolchain at length, for ``slangad explain`` and docs/errors.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slangad.compiler.diagnostics import Explanation
+
+CODES: Final[dict[str, Explanation]] = {
+    "SA200": Explanation(
+        "an error of the Slang compiler",
+        """Slang rejected the text, in its own words. Where the text was emitted by slangad, the place shown is the
+line of your program it was made from. If your program has no Slang of its own (sa.extern, raw Slang bodies), slangad
+should have caught this earlier: please report it.""",
+    ),
+    "SA201": Explanation(
+        "a loop needs a bound",
+        """Reverse mode stores what each iteration needs, so it must know how many there can be. `for i in range(8)`
+has a constant bound; for any other loop state one: `while sa.max_iters(64) and x > eps`. The bound must hold: a loop
+that runs longer than its [MaxIters] gets a wrong gradient. In hand-written Slang put [MaxIters(n)] or [ForceUnroll]
+before it.""",
+    ),
+    "SA202": Explanation(
+        "the derivative is lost at a call",
+        """A differentiable function calls one that has no derivative, with an argument that carries one. Mark the
+callee @sa.differentiable ([Differentiable] in Slang), give it a derivative with @f.backward, or say that the gradient
+should end there: no_diff(f(x)).""",
+    ),
+    "SA203": Explanation(
+        "the derivative is lost at an assignment",
+        """A value that carries a derivative is stored where none can be kept: a buffer, a global, or a field whose
+struct is not differentiable. Keep it in a local variable or a differentiable struct, or end the gradient on purpose
+with no_diff(...) (in Slang: detach(...)).""",
+    ),
+    "SA204": Explanation(
+        "the derivative is lost through an out argument",
+        """An out or inout argument names a place that carries no derivative. Pass a local variable and copy it
+afterwards.""",
+    ),
+    "SA205": Explanation(
+        "no_diff is misplaced",
+        """no_diff belongs around a call or a subscript, inside a function that is differentiable. Elsewhere there is
+no derivative to stop.""",
+    ),
+    "SA206": Explanation(
+        "a custom derivative does not fit its function",
+        """The backward derivative of `R f(T x, U y)` is `void f_bwd(inout DifferentialPair<T> x, inout
+DifferentialPair<U> y, R.Differential d_result)`: an input becomes an inout pair, an out parameter an input of its
+Differential type, a parameter without derivative stays as it is, and the gradient of the result comes last. The
+forward derivative is `DifferentialPair<R> f_fwd(DifferentialPair<T> x, DifferentialPair<U> y)`. Methods keep their
+`this`; static functions need static derivatives.""",
+    ),
+    "SA207": Explanation(
+        "[DerivativeMember] does not fit",
+        """[DerivativeMember(Differential.name)] belongs on a member of a struct that is IDifferentiable and must name
+a member of that struct's Differential type.""",
+    ),
+    "SA208": Explanation(
+        "a derivative that cannot be differentiated again",
+        """Slang cannot differentiate code that contains bwd_diff. For second derivatives use fwd_diff outside or
+inside: fwd_diff(fwd_diff(f)) and bwd_diff over a function that calls fwd_diff work.""",
+    ),
+    "SA209": Explanation(
+        "not available on this target",
+        """The program uses something the target lacks: double and 8-bit integers on Metal and WGSL, 16-bit integers
+on WGSL, wave operations, group barriers and atomics on C++, float atomics on WGSL and HLSL. Leave the target out with
+-t, or avoid the feature. The notes name the place.""",
+    ),
+    "SA210": Explanation(
+        "the Slang compiler failed internally",
+        """Slang gave up with an internal error. It is a defect of Slang, but usually one construct triggers it; the
+notes name the place if Slang knew it. Try the other targets, or write that place in another way, and report it to
+github.com/shader-slang/slang with the emitted Slang.""",
+    ),
+    "SA220": Explanation(
+        "a warning of the Slang compiler",
+        """Slang accepts the program and points something out, in its own words.""",
+    ),
+    "SA240": Explanation(
+        "the Slang compiler crashed",
+        """The process that runs Slang died. The message names the input, the entry point and the targets it worked
+on; everything else was compiled. Known causes: a while loop with a compound condition under [MaxIters] in reverse
+mode, and bwd_diff of bwd_diff. `slangad compile --emit slang` writes the Slang text, which reproduces the crash.""",
+    ),
+    "SA241": Explanation(
+        "a compiler did not finish in time",
+        """Slang (or the C++ compiler) ran into the time limit and was ended; everything else was compiled. Recursion
+in a differentiable function makes Slang run forever. A large unrolled loop can simply take long: raise the limit with
+--time-limit.""",
+    ),
+    "SA242": Explanation(
+        "a target needs a tool that is missing",
+        """Most targets need nothing but Slang. dxil needs the DirectX shader compiler (DXC), ptx needs NVRTC from the
+CUDA toolkit or the package nvidia-cuda-nvrtc, shader-sharedlib needs a C++ compiler. The other targets were written.
+`slangad doctor` lists what is there and how to get the rest.""",
+    ),
+    "SA243": Explanation(
+        "slangc can't be run",
+        """The program named by --slangc does not exist or can't be executed. Leave the option out to use the Slang
+compiler that comes with slangpy.""",
+    ),
+    "SA244": Explanation(
+        "the Slang library is missing or broken",
+        """slangad uses the Slang compiler inside the slangpy package, or the library named by the environment
+variable SLANGAD_SLANG_LIBRARY. It is missing, was made for another platform, or lacks a function that slangad calls.
+Reinstall slangpy in the version slangad asks for, or give an executable with --slangc.""",
+    ),
+    "SA245": Explanation(
+        "no C++ compiler",
+        """The cpu device compiles Slang's C++ output on this machine. It looks at the environment variable CXX, then
+for c++, g++, clang++ and cl, then for the Python package ziglang (`pip install slangad[zig]`).""",
+    ),
+    "SA246": Explanation(
+        "the C++ compiler rejected Slang's output",
+        """Slang reported success, but its C++ does not compile. The notes hold the compiler's first errors. Known
+causes: unary minus on a matrix, and features the C++ target lacks. The other targets may be fine.""",
+    ),
+}

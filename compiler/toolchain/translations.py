@@ -1,0 +1,93 @@
+"""Slang's diagnostics in the words of slangad's users: its code goes in, slangad's code, message and help come out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+INTERNAL = 99999
+"""Slang's code for 'near this place I failed'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What to tell the user. ``{name}`` in ``text`` stands for the first name Slang quotes."""
+
+    code: str
+    text: str
+    help: str = ""
+
+
+_LOOP = Translation(
+    "SA201",
+    "a loop in a differentiable function needs a bound known at compile time",
+    "loop over range(...) with a constant bound, or give one with sa.max_iters(n); in Slang: [MaxIters(n)]",
+)
+_CALL = Translation(
+    "SA202",
+    "the derivative gets lost at the call of {name}, which is not differentiable",
+    "make it differentiable, give it a derivative, or stop the derivative there on purpose with no_diff(...)",
+)
+_ASSIGNMENT = Translation(
+    "SA203",
+    "the derivative gets lost at this assignment, since its target carries none",
+    "make the target differentiable, or stop the derivative there on purpose with no_diff(...), in Slang detach(...)",
+)
+_OUT = Translation(
+    "SA204",
+    "the derivative gets lost where this out argument is stored, since it carries none",
+    "pass a local variable and assign from it",
+)
+_NO_DIFF = Translation("SA205", "no_diff has no meaning here", "put it around a call inside a differentiable function")
+_SIGNATURE = Translation(
+    "SA206",
+    "a custom derivative does not fit its function",
+    "see `slangad explain SA206` for the signature that is expected",
+)
+_MEMBER = Translation(
+    "SA207",
+    "[DerivativeMember] does not fit the struct",
+    "it belongs on a member of a differentiable struct and names a member of its Differential",
+)
+_HIGHER = Translation(
+    "SA208",
+    "this derivative cannot be differentiated again",
+    "use fwd_diff for one of the two derivatives: fwd_diff of fwd_diff and bwd_diff of fwd_diff work",
+)
+_TARGET = Translation(
+    "SA209",
+    "{text}",
+    "leave this target out, or avoid the feature; see `slangad explain SA209`",
+)
+_INTERNAL = Translation(
+    "SA210",
+    "the Slang compiler failed on this program: {text}",
+    "this is a defect of Slang; the notes say where. Other targets, or simpler code at that place, may work",
+)
+_TOOL = Translation("SA242", "{text}", "see `slangad doctor` for what is installed")
+
+_BY_CODE: dict[int, Translation] = {
+    30510: _LOOP,
+    41022: _CALL,
+    41031: _ASSIGNMENT,
+    41025: _OUT,
+    38031: _NO_DIFF,
+    38033: _NO_DIFF,
+    **dict.fromkeys(range(31147, 31163), _SIGNATURE),
+    **dict.fromkeys(range(31130, 31133), _MEMBER),
+    38035: _HIGHER,
+    38037: _HIGHER,
+    **dict.fromkeys((36104, 36107, 36108, 41011, 55204, 56103), _TARGET),
+    **dict.fromkeys((INTERNAL, 99997, 99998), _INTERNAL),
+    **dict.fromkeys((100, 52006), _TOOL),
+}
+
+
+def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
+    """What to tell the user about a diagnostic of Slang; its own words where they need no translation."""
+    known = _BY_CODE.get(code) if is_error else None
+    if known is None:
+        return Translation("SA200" if is_error else "SA220", text)
+    quoted = re.search(r"[`'](.+?)'", text)
+    name = quoted[1] if quoted else "a function"
+    return Translation(known.code, known.text.replace("{name}", name).replace("{text}", text), known.help)
