@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from slangad.compiler.spans import Span
+
+
+CONSTANT: Final = "constant "
+"""How names of module constants begin in the log; their values are always seen elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
     kind: str
     name: str
-    other: str
+    others: tuple[str, ...]
     span: Span
 
 
@@ -37,17 +42,17 @@ class AliasLog:
     events: list[_Event] = field(default_factory=list)
     loops: list[tuple[int, int]] = field(default_factory=list)
 
-    def bind(self, name: str, other: str, span: Span) -> None:
-        """``name`` now names ``other``'s value (or a part of it); empty ``other`` means a value of its own."""
-        self.events.append(_Event("bind", name, other, span))
+    def bind(self, name: str, others: tuple[str, ...], span: Span) -> None:
+        """``name`` now names (a part of) the value of one of ``others``; none of them means a value of its own."""
+        self.events.append(_Event("bind", name, others, span))
 
     def write(self, name: str, span: Span) -> None:
         """A part of ``name``'s value is overwritten."""
-        self.events.append(_Event("write", name, "", span))
+        self.events.append(_Event("write", name, (), span))
 
     def read(self, name: str, span: Span) -> None:
         """``name`` is read."""
-        self.events.append(_Event("read", name, "", span))
+        self.events.append(_Event("read", name, (), span))
 
     def loop(self, start: int) -> None:
         """The events from ``start`` on belong to a loop's body."""
@@ -87,13 +92,19 @@ class AliasLog:
             old = groups.pop(event.name, frozenset())
             for member in old - {event.name, ""}:
                 groups[member] = old - {event.name}
-            if event.other and event.other != event.name:
-                joined = groups.get(event.other, frozenset({event.other})) | {event.name}
-                for member in joined - {""}:
-                    groups[member] = joined
+            for other in event.others:
+                if other != event.name:
+                    _join(groups, event.name, other)
         return groups.get(name, frozenset({name}))
 
     def _read_later(self, position: int, name: str) -> bool:
         end = len(self.events)
         spans = [range(position + 1, end), *(range(s, e) for s, e in self.loops if s <= position < e)]
         return any(self.events[i].kind in ("read", "write") and self.events[i].name == name for r in spans for i in r)
+
+
+def _join(groups: dict[str, frozenset[str]], name: str, other: str) -> None:
+    alone = frozenset({other, ""}) if other.startswith(CONSTANT) else frozenset({other})
+    joined = groups.get(other, alone) | groups.get(name, frozenset()) | {name}
+    for member in joined - {""}:
+        groups[member] = joined

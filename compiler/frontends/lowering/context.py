@@ -46,6 +46,8 @@ class Context:
         names: Every name the body assigns.
         assigned: Names surely set at the current point; meaningless while ``reachable`` is false.
         calls: Keys of functions called, with the first place.
+        declared: Types of locals that are annotated.
+        private_counters: Loop variables that only their loops set and nothing reads afterwards.
         in_kernel: The dimensions of the kernel this is the body of, or 0.
     """
 
@@ -60,6 +62,8 @@ class Context:
     constants: Constants
     lower_expr: Callable[[Context, ast.expr, Type | None], Expr]
     in_kernel: int = 0
+    declared: dict[str, Type] = field(default_factory=dict)
+    private_counters: frozenset[str] = frozenset()
     shadows: dict[str, str] = field(default_factory=dict)
     found: dict[str, Type | None] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
@@ -68,7 +72,6 @@ class Context:
     calls: dict[str, Span] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
     aliases: AliasLog = field(default_factory=AliasLog)
-    pending: list[Stmt] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
 
     def span(self, node: ast.AST) -> Span:

@@ -1,0 +1,109 @@
+"""The turns of a counted loop: from the arguments of ``range`` to start, stop, step and a bound on the trip count."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from slangad.compiler.frontends.lowering.constants import static_int
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import coerce
+from slangad.compiler.ir.nodes import Const, Expr
+from slangad.compiler.ir.types import INT
+from slangad.compiler.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A counted loop's turns; ``exact`` is their number when it is known, ``limit`` the most there may be."""
+
+    start: Expr
+    stop: Expr
+    step: int
+    limit: int
+    exact: int | None
+    unroll: bool = False
+
+    @staticmethod
+    def counted(number: int, span: Span) -> Turns:
+        """``number`` turns from 0."""
+        return Turns(Const(0, INT, span), Const(number, INT, span), 1, number, number)
+
+    def reversed(self) -> Turns:
+        """The same turns, last first; their number is known."""
+        start, count = static_int(self.start) or 0, self.exact or 0
+        last = start + (count - 1) * self.step
+        span = self.start.span
+        return Turns(
+            Const(last, INT, span), Const(last - count * self.step, INT, span), -self.step, self.limit, self.exact, self.unroll
+        )
+
+
+def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
+    """``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
+
+    Raises:
+        Rejected: when the number of turns has no bound.
+    """
+    options = {k.arg: k.value for k in node.keywords}
+    unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll"))
+    if unknown or (options and name == "range"):
+        wrong = unknown[0] if unknown else str(next(iter(options)))
+        hint = "write sa.range(…) for max_iters and unroll" if not unknown else "it takes max_iters and unroll"
+        raise ctx.error("SA015", ctx.span(node.func), f"range does not take '{wrong}'", help=hint)
+    if not 1 <= len(node.args) <= 3:
+        raise ctx.error("SA015", ctx.span(node.func), f"range takes 1 to 3 arguments, not {len(node.args)}")
+    bounds = [coerce(ctx, e, INT, ctx.span(n), what="a bound of range", code="SA014") for e, n in zip(ctx.exprs(node.args), node.args, strict=True)]
+    step = _step(ctx, node, bounds)
+    start = bounds[0] if len(bounds) > 1 else Const(0, INT, ctx.span(node))
+    stop = bounds[1] if len(bounds) > 1 else bounds[0]
+    exact = _trip_count(start, stop, step)
+    unroll = _unroll(ctx, options.get("unroll"))
+    if "max_iters" in options:
+        limit = whole_constant(ctx, options["max_iters"], "max_iters")
+        if limit < 1:
+            raise ctx.error("SA021", ctx.span(options["max_iters"]), "the bound must be at least 1")
+        if exact is not None and exact > limit:
+            raise ctx.error("SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, beyond its bound of {limit}")
+        return Turns(start, stop, step, limit if exact is None else exact, exact, unroll)
+    if exact is None:
+        raise ctx.error(
+            "SA021", ctx.span(node), "the number of turns is not known when the file is loaded", label="unbounded",
+            help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
+        )
+    return Turns(start, stop, step, exact, exact, unroll)
+
+
+def _step(ctx: Context, node: ast.Call, bounds: list[Expr]) -> int:
+    if len(bounds) < 3:
+        return 1
+    step = static_int(bounds[2])
+    if step is None or step == 0:
+        raise ctx.error("SA021", ctx.span(node.args[2]), "the step of range must be a constant other than 0")
+    return step
+
+
+def _trip_count(start: Expr, stop: Expr, step: int) -> int | None:
+    first, last = static_int(start), static_int(stop)
+    return None if first is None or last is None else len(range(first, last, step))
+
+
+def _unroll(ctx: Context, node: ast.expr | None) -> bool:
+    if node is None:
+        return False
+    value = ctx.expr(node)
+    if not isinstance(value, Const) or not isinstance(value.value, bool):
+        raise ctx.error("SA014", ctx.span(node), "unroll must be True or False")
+    return value.value
+
+
+def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
+    """An integer known when the file is loaded.
+
+    Raises:
+        Rejected: when it is none.
+    """
+    value = static_int(ctx.expr(node))
+    if value is None:
+        raise ctx.error("SA021", ctx.span(node), f"{what} must be an integer known when the file is loaded")
+    return value

@@ -1,0 +1,308 @@
+"""Loops: everything becomes a counted or conditional loop with a bound that Slang can rely on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from slangad.compiler.frontends.lowering import operators
+from slangad.compiler.frontends.lowering.assignments import assign_name, hold, store
+from slangad.compiler.frontends.lowering.constants import static_int
+from slangad.compiler.frontends.lowering.context import Context, LoopFlow
+from slangad.compiler.frontends.lowering.entities import FormEntity
+from slangad.compiler.frontends.lowering.loop_ranges import Turns, range_turns, whole_constant
+from slangad.compiler.ir.nodes import (
+    Binary,
+    Const,
+    ConstantRef,
+    Expr,
+    For,
+    If,
+    Index,
+    Stmt,
+    Var,
+    While,
+)
+from slangad.compiler.ir.types import BOOL, INT, Array, Matrix, Type, Vector, show, strengthen
+from slangad.compiler.spans import Span
+
+Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """What a ``for`` runs over: its turns, how a turn binds the targets, and what must stand before the loop."""
+
+    turns: Turns
+    bind: Binder
+    counts: bool = False
+    before: tuple[Stmt, ...] = ()
+
+
+def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
+    """``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
+    iteration = iterate(ctx, node.iter)
+    counter, direct = _counter(ctx, node, iteration)
+    span = ctx.places.keyword_span(node)
+    start_event, before = len(ctx.aliases.events), ctx.assigned
+    flow, flag = _enter(ctx, node, span)
+    bound: list[Stmt] = []
+    if direct:
+        ctx.assigned |= {counter.name}
+        ctx.found[counter.name] = INT
+        ctx.aliases.bind(counter.name, (), span)
+    else:
+        bound.extend(iteration.bind(ctx, node.target, counter))
+    from slangad.compiler.frontends.lowering.statements import block
+
+    body = (*bound, *block(ctx, node.body))
+    ctx.aliases.loop(start_event)
+    turns = iteration.turns
+    _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
+    if direct:
+        ctx.assigned -= {counter.name}
+    loop = For(counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span)
+    return [*iteration.before, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
+
+
+def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
+    """``while sa.max_iters(n) and condition``."""
+    from slangad.compiler.frontends.lowering.statements import block
+
+    span = ctx.places.keyword_span(node)
+    limit, test_nodes = _bound(ctx, node)
+    start_event, before = len(ctx.aliases.events), ctx.assigned
+    tests = [operators.condition(ctx, ctx.expr(t), t) for t in test_nodes]
+    test: Expr = tests[0] if tests else Const(value=True, type=BOOL, span=span)
+    for other in tests[1:]:
+        test = Binary("&&", test, other, BOOL, ctx.span(node.test))
+    flow, flag = _enter(ctx, node, span)
+    body = block(ctx, node.body)
+    ctx.aliases.loop(start_event)
+    endless = isinstance(test, Const) and test.value is True
+    _leave(ctx, flow, before, runs=False, ends=not endless)
+    return [*flag, While(test, limit, body, span), *_otherwise(ctx, node.orelse, flow, span)]
+
+
+def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[Stmt]]:
+    """Opens a loop; one with ``else`` and ``break`` gets a flag that says whether it ran to its end."""
+    flow = LoopFlow()
+    flag: list[Stmt] = []
+    if node.orelse and _breaks(node.body):
+        flow.left_flag = ctx.fresh("completed")
+        flag.append(assign_name(ctx, flow.left_flag, Const(value=True, type=BOOL, span=span), span))
+    ctx.loops.append(flow)
+    return flow, flag
+
+
+def _breaks(body: Sequence[ast.stmt]) -> bool:
+    """Whether a ``break`` of this loop stands in its body."""
+    for node in body:
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, ast.If) and (_breaks(node.body) or _breaks(node.orelse)):
+            return True
+        if isinstance(node, (ast.For, ast.While)) and _breaks(node.orelse):
+            return True
+    return False
+
+
+def _leave(ctx: Context, flow: LoopFlow, before: frozenset[str], *, runs: bool, ends: bool) -> None:
+    """Closes a loop: what is surely set after it. ``runs``: at least one turn; ``ends``: it can end by itself."""
+    ctx.loops.pop()
+    endings = list(flow.breaks)
+    if ends:
+        turn_ends = [*flow.continues, *([ctx.assigned] if ctx.reachable else [])]
+        endings.extend(turn_ends if runs else [before])
+    ctx.reachable = bool(endings)
+    ctx.assigned = frozenset.intersection(*endings) if endings else before
+    if flow.left_flag:
+        ctx.assigned |= {flow.left_flag}
+
+
+def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[Stmt]:
+    from slangad.compiler.frontends.lowering.statements import block
+
+    if not orelse:
+        return []
+    if not flow.left_flag:
+        return block(ctx, orelse)
+    after = ctx.assigned
+    then = block(ctx, orelse)
+    ctx.assigned, ctx.reachable = (ctx.assigned & after if ctx.reachable else after), True
+    return [If(Var(flow.left_flag, BOOL, span), then, (), span)]
+
+
+def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bool]:
+    """The loop variable: the user's own where nothing but the loop sets it and nothing reads it afterwards."""
+    span = ctx.span(node.target)
+    if iteration.counts and isinstance(node.target, ast.Name) and node.target.id in ctx.private_counters:
+        return Var(node.target.id, INT, span), True
+    if not isinstance(node.target, (ast.Name, ast.Tuple)):
+        raise ctx.error("SA034", span, "a loop variable must be a name")
+    return Var(ctx.fresh("turn"), INT, span), False
+
+
+def iterate(ctx: Context, node: ast.expr) -> Iteration:
+    """What a ``for`` runs over.
+
+    Raises:
+        Rejected: when it can't be iterated with a known bound.
+    """
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    if isinstance(node, ast.Call) and not isinstance(node.func, (ast.Call, ast.Subscript)):
+        entity = entity_of(ctx, node.func)
+        if isinstance(entity, FormEntity) and entity.name in _FORMS:
+            return _FORMS[entity.name](ctx, node, entity.name)
+    return _over_value(ctx, node)
+
+
+def _over_range(ctx: Context, node: ast.Call, name: str) -> Iteration:
+    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+        return store(ctx, target, counter, counter.span)
+
+    return Iteration(range_turns(ctx, node, name), bind, counts=True)
+
+
+def _over_value(ctx: Context, node: ast.expr) -> Iteration:
+    value = ctx.expr(node)
+    size, element = _entries(ctx, node, value)
+    before: tuple[Stmt, ...] = ()
+    if not isinstance(value, (Var, ConstantRef)):
+        stmt, value = hold(ctx, value, "values", ctx.span(node))
+        before = (stmt,)
+
+    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+        return store(ctx, target, Index(value, counter, element, counter.span), counter.span)
+
+    return Iteration(Turns.counted(size, ctx.span(node)), bind, before=before)
+
+
+def _entries(ctx: Context, node: ast.expr, value: Expr) -> tuple[int, Type]:
+    match value.type:
+        case Array(element, size):
+            return size, element
+        case Vector(element, size):
+            return size, element
+        case Matrix(element, rows, columns):
+            return rows, Vector(element, columns)
+        case other:
+            raise ctx.error(
+                "SA021", ctx.span(node), f"{show(strengthen(other))} can't be looped over", label=show(strengthen(other)),
+                help="loop over range(…), an array, enumerate(…), zip(…) or reversed(…)",
+            )
+
+
+def _over_enumerate(ctx: Context, node: ast.Call, name: str) -> Iteration:
+    start = 0
+    for keyword in node.keywords:
+        if keyword.arg != "start":
+            raise ctx.error("SA015", ctx.span(node.func), f"{name} has no parameter '{keyword.arg}'")
+        start = whole_constant(ctx, keyword.value, "start")
+    if not 1 <= len(node.args) <= 2:
+        raise ctx.error("SA015", ctx.span(node.func), "enumerate takes what to loop over")
+    if len(node.args) == 2:
+        start = whole_constant(ctx, node.args[1], "start")
+    inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
+
+    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+        first, second = _pair(ctx, target)
+        number = _turn_number(inner.turns, counter)
+        if start:
+            number = Binary("+", number, Const(start, INT, counter.span), INT, counter.span)
+        return [*store(ctx, first, number, counter.span), *inner.bind(ctx, second, counter)]
+
+    return Iteration(inner.turns, bind, before=inner.before)
+
+
+def _turn_number(turns: Turns, counter: Var) -> Expr:
+    """Which turn, from 0, a counter stands for."""
+    start = static_int(turns.start) or 0
+    number: Expr = counter
+    if start:
+        number = Binary("-", number, Const(start, INT, counter.span), INT, counter.span)
+    return number if turns.step == 1 else Binary("/", number, Const(turns.step, INT, counter.span), INT, counter.span)
+
+
+def _pair(ctx: Context, target: ast.expr) -> tuple[ast.expr, ast.expr]:
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+        raise ctx.error("SA034", ctx.span(target), "enumerate gives two values: for i, x in enumerate(…)")
+    return target.elts[0], target.elts[1]
+
+
+def _static(ctx: Context, node: ast.expr, inner: Iteration) -> Iteration:
+    if inner.turns.exact is None:
+        raise ctx.error("SA021", ctx.span(node), "this needs a length that is known when the file is loaded")
+    return inner
+
+
+def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
+    if not node.args or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), f"{name} takes what to loop over")
+    inners = [_static(ctx, a, iterate(ctx, a)) for a in node.args]
+    turns = Turns.counted(min(i.turns.exact or 0 for i in inners), ctx.span(node))
+
+    def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(inners):
+            raise ctx.error("SA034", ctx.span(target), f"zip gives {len(inners)} values here")
+        done: list[Stmt] = []
+        for part, inner in zip(target.elts, inners, strict=True):
+            at, index = _at_turn(ctx, inner, counter)
+            done.extend([*at, *inner.bind(ctx, part, index)])
+        return done
+
+    return Iteration(turns, bind, before=tuple(s for i in inners for s in i.before))
+
+
+def _at_turn(ctx: Context, inner: Iteration, counter: Var) -> tuple[Sequence[Stmt], Var]:
+    """The counter ``inner`` would have in the turn that ``counter`` (from 0) numbers."""
+    start, step = static_int(inner.turns.start) or 0, inner.turns.step
+    if (start, step) == (0, 1):
+        return [], counter
+    value: Expr = counter
+    if step != 1:
+        value = Binary("*", value, Const(step, INT, counter.span), INT, counter.span)
+    if start:
+        value = Binary("+", value, Const(start, INT, counter.span), INT, counter.span)
+    stmt, held = hold(ctx, value, "at", counter.span)
+    assert isinstance(held, Var)  # noqa: S101  (hold gives a local)
+    return [stmt], held
+
+
+def _over_reversed(ctx: Context, node: ast.Call, name: str) -> Iteration:
+    if len(node.args) != 1 or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), f"{name} takes one range or array")
+    inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
+    return replace(inner, turns=inner.turns.reversed())
+
+
+_FORMS: dict[str, Callable[[Context, ast.Call, str], Iteration]] = {
+    "range": _over_range,
+    "sa_range": _over_range,
+    "enumerate": _over_enumerate,
+    "zip": _over_zip,
+    "reversed": _over_reversed,
+}
+
+
+def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
+    """The bound and the remaining conditions of a ``while``."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    tests = list(node.test.values) if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) else [node.test]
+    first = tests[0]
+    if isinstance(first, ast.Call) and not isinstance(first.func, (ast.Call, ast.Subscript)):
+        if entity_of(ctx, first.func) == FormEntity("max_iters"):
+            if len(first.args) != 1 or first.keywords:
+                raise ctx.error("SA015", ctx.span(first.func), "max_iters takes one number")
+            limit = whole_constant(ctx, first.args[0], "the bound")
+            if limit < 1:
+                raise ctx.error("SA021", ctx.span(first.args[0]), "the bound must be at least 1")
+            return limit, tests[1:]
+    raise ctx.error(
+        "SA021", ctx.places.keyword_span(node), "a while loop needs a bound", label="unbounded",
+        help=f"write: while sa.max_iters(32) and {ast.unparse(node.test)}:",
+    )
+

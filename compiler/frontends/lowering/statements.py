@@ -1,0 +1,195 @@
+"""Statements of a body: assignments, branches, returns; what is surely set is tracked along the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering import loops
+from slangad.compiler.frontends.lowering.assignments import assign_name, assign_statement
+from slangad.compiler.frontends.lowering.context import Context
+from slangad.compiler.frontends.lowering.conversions import coerce, strong
+from slangad.compiler.frontends.lowering.entities import FormEntity
+from slangad.compiler.frontends.lowering.operators import condition
+from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.ir.nodes import (
+    Break,
+    Const,
+    Construct,
+    Continue,
+    Expr,
+    If,
+    MakePair,
+    Return,
+    Stmt,
+)
+from slangad.compiler.ir.types import VOID, DiffPair, Tuple, Type, Void, show, strengthen
+
+if TYPE_CHECKING:
+    from slangad.compiler.spans import Span
+
+
+def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:
+    """Lowers a block; statements after a ``return``, ``break`` or ``continue`` are checked and left out."""
+    done: list[Stmt] = []
+    for node in body:
+        reachable = ctx.reachable
+        comments = ctx.comments_before(node.lineno)
+        try:
+            lowered = statement(ctx, node)
+        except Rejected:
+            _poison(ctx, node)
+            continue
+        if reachable:
+            done.extend(comments)
+            done.extend(lowered)
+    return tuple(done)
+
+
+def _poison(ctx: Context, node: ast.stmt) -> None:
+    """After a rejected statement its targets count as set, with a type nobody knows."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            ctx.found.setdefault(inner.id, None)
+            if inner.id not in ctx.params:
+                ctx.assigned |= {inner.id}
+
+
+def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
+    """One statement; may give several.
+
+    Raises:
+        Rejected: after the problem was reported.
+    """
+    match node:
+        case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+            return assign_statement(ctx, node)
+        case ast.If():
+            return _if(ctx, node)
+        case ast.For():
+            return loops.for_loop(ctx, node)
+        case ast.While():
+            return loops.while_loop(ctx, node)
+        case ast.Return():
+            return _return(ctx, node)
+        case ast.Break():
+            return _break(ctx, node)
+        case ast.Continue():
+            ctx.loops[-1].continues.append(ctx.assigned)
+            ctx.reachable = False
+            return [Continue(ctx.span(node))]
+        case ast.Pass():
+            return []
+        case ast.Expr():
+            return _expression(ctx, node)
+        case _:
+            raise ctx.error("SA004", ctx.places.keyword_span(node), "this statement is not supported")
+
+
+def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
+    loop = ctx.loops[-1]
+    loop.breaks.append(ctx.assigned)
+    ctx.reachable = False
+    span = ctx.span(node)
+    if loop.left_flag:
+        return [assign_name(ctx, loop.left_flag, Const(value=False, type=loops.BOOL), span), Break(span)]
+    return [Break(span)]
+
+
+def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
+    test = condition(ctx, ctx.expr(node.test), node.test)
+    before, reachable = ctx.assigned, ctx.reachable
+    then = block(ctx, node.body)
+    after_then, then_reaches = ctx.assigned, ctx.reachable
+    ctx.assigned, ctx.reachable = before, reachable
+    other = block(ctx, node.orelse)
+    after_other, other_reaches = ctx.assigned, ctx.reachable
+    ctx.reachable = then_reaches or other_reaches
+    if then_reaches and other_reaches:
+        ctx.assigned = after_then & after_other
+    elif then_reaches:
+        ctx.assigned = after_then
+    else:
+        ctx.assigned = after_other
+    return [If(test, then, other, ctx.places.keyword_span(node))]
+
+
+def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
+    span = ctx.places.keyword_span(node)
+    wanted = ctx.signature.result
+    if node.value is None:
+        if not isinstance(wanted, Void):
+            raise ctx.error("SA039", span, f"'return' needs a value of type {show(wanted)}", help="return a value")
+        ctx.reachable = False
+        return [Return(None, span)]
+    value = ctx.expr(node.value, wanted)
+    if isinstance(wanted, Void):
+        raise ctx.error(
+            "SA039", ctx.span(node.value), f"'{ctx.signature.name}' returns nothing",
+            help=f"annotate the result: -> {show(strengthen(value.type))}",
+        )
+    result = returned(ctx, value, wanted, node.value)
+    ctx.reachable = False
+    return [Return(result, span)]
+
+
+def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
+    """A returned value as the declared result; several are converted one by one."""
+    span = ctx.span(node)
+    if isinstance(wanted, Tuple) and isinstance(value, Construct) and isinstance(value.type, Tuple):
+        return _returned_tuple(ctx, value, wanted, node)
+    if isinstance(wanted, DiffPair) and isinstance(value, Construct) and isinstance(value.type, Tuple):
+        if len(value.args) != 2:
+            raise ctx.error("SA039", span, "a forward derivative returns the value and its tangent")
+        nodes = node.elts if isinstance(node, ast.Tuple) else [node, node]
+        parts = [returned(ctx, a, wanted.primal, n) for a, n in zip(value.args, nodes, strict=True)]
+        return MakePair(parts[0], parts[1], wanted, span)
+    return coerce(ctx, value, wanted, span, what=f"the result of '{ctx.signature.name}'", code="SA039")
+
+
+def _returned_tuple(ctx: Context, value: Construct, wanted: Tuple, node: ast.expr) -> Expr:
+    if len(value.args) != len(wanted.elements):
+        raise ctx.error(
+            "SA039", ctx.span(node), f"'{ctx.signature.name}' returns {len(wanted.elements)} values, not {len(value.args)}",
+            label=show(wanted),
+        )
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node] * len(value.args)
+    parts = [returned(ctx, a, t, n) for a, t, n in zip(value.args, wanted.elements, nodes, strict=True)]
+    return Construct(tuple(parts), wanted, value.span)
+
+
+def _expression(ctx: Context, node: ast.Expr) -> Sequence[Stmt]:
+    """An expression on its own: only docstrings and ``sa.static_assert`` mean anything."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    value = node.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, (str, type(...))):
+        return []
+    if isinstance(value, ast.Call) and not isinstance(value.func, (ast.Call, ast.Subscript)):
+        entity = entity_of(ctx, value.func)
+        if entity == FormEntity("static_assert"):
+            _static_assert(ctx, value)
+            return []
+    strong(ctx, ctx.expr(value))
+    raise ctx.error("SA004", ctx.span(node), "the value of this expression is not used", help="assign or return it")
+
+
+def _static_assert(ctx: Context, node: ast.Call) -> None:
+    if not 1 <= len(node.args) <= 2:
+        raise ctx.error("SA015", ctx.span(node.func), "static_assert takes a condition and a message")
+    test = ctx.expr(node.args[0])
+    if not isinstance(test, Const) or test.type != loops.BOOL:
+        raise ctx.error("SA032", ctx.span(node.args[0]), "this is not known when the file is loaded")
+    if not test.value:
+        text = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else "assertion failed"
+        raise ctx.error("SA032", ctx.span(node.args[0]), str(text), label="is false")
+
+
+def finish(ctx: Context, body: tuple[Stmt, ...], name_span: Span) -> None:
+    """Checks that a function with a result cannot reach its end."""
+    if ctx.reachable and ctx.signature.result != VOID:
+        ctx.error(
+            "SA018", name_span, f"'{ctx.signature.name}' can reach its end without returning",
+            label="not every path returns", help="add a return at the end" if body else "add a return",
+        )
