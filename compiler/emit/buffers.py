@@ -1,0 +1,225 @@
+"""How values lie in buffers: one buffer per struct field, scalars one after the other, element by element.
+
+A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i + k``
+so that every target agrees on the stride; scalars and 32-bit vectors of 2 and 4 components keep their type. Bools are
+``uint``. Generated functions ``load_float3`` and ``store_float3`` do the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import (
+    BOOL,
+    UINT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Tuple,
+    Type,
+    Vector,
+    carries_gradient,
+    element_of,
+    show,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.names import Scope
+    from slangad.compiler.emit.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part of a value that has a buffer of its own.
+
+    Attributes:
+        path: Struct fields (and tuple indices) from the value to the part.
+        outer: Extents of the arrays of structs passed on the way, outermost first.
+        steps: The way in Slang, with ``None`` where an array of structs is indexed.
+        type: The part's type: no struct in it.
+        no_diff: Whether it carries no gradient.
+    """
+
+    path: tuple[str | int, ...]
+    outer: tuple[int, ...]
+    steps: tuple[str | None, ...]
+    type: Type
+    no_diff: bool
+
+    @property
+    def scalar(self) -> Scalar:
+        """The scalar the buffer holds."""
+        return buffer_scalar(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Trailing axes of one element."""
+        return (*self.outer, *_shape(self.type))
+
+
+def buffer_leaves(type_: Type) -> Iterator[Leaf]:
+    """The buffers a value needs, in field order."""
+    yield from _leaves(type_, Leaf((), (), (), type_, no_diff=False))
+
+
+def _leaves(type_: Type, at: Leaf) -> Iterator[Leaf]:
+    match type_:
+        case Struct(fields=fields):
+            for f in fields:
+                inner = Leaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
+                yield from _leaves(f.type, inner)
+        case Array(element, size) if _has_struct(element):
+            inner = Leaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
+            yield from _leaves(element, inner)
+        case Tuple():
+            raise TypeError("tuples have a buffer per element")
+        case _:
+            yield Leaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
+
+
+def _has_struct(type_: Type) -> bool:
+    return isinstance(type_, Struct) or (isinstance(type_, Array) and _has_struct(type_.element))
+
+
+def _shape(type_: Type) -> tuple[int, ...]:
+    match type_:
+        case Vector(size=size):
+            return (size,)
+        case Matrix(rows=rows, columns=columns):
+            return (rows, columns)
+        case Array(element, size):
+            return (size, *_shape(element))
+        case _:
+            return ()
+
+
+def scalar_of(type_: Type) -> Scalar:
+    """The scalar a value without structs in it is made of."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    element = element_of(type_)
+    if element is None:
+        raise TypeError(f"{show(type_)} does not lie in one buffer")
+    return element
+
+
+def buffer_scalar(type_: Type) -> Scalar:
+    """The scalar a buffer of a type holds; ``uint`` for bools."""
+    scalar = scalar_of(type_)
+    return UINT if scalar == BOOL else scalar
+
+
+def element_type(type_: Type) -> Type:
+    """What the buffer of a part holds: the part itself where all targets agree on its stride, else its scalars."""
+    if isinstance(type_, Vector) and type_.size in (2, 4) and type_.element.name in ("float", "int", "uint"):
+        return type_
+    return buffer_scalar(type_)
+
+
+class Accessors:
+    """The load and store functions a module's kernels need; asking for one makes sure it is printed."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._names: dict[tuple[str, Type], str] = {}
+
+    def load(self, buffer: str, index: str, type_: Type) -> str:
+        """An expression that reads a part."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}]"
+        if type_ == BOOL:
+            return f"{buffer}[{index}] != 0"
+        return f"{self._name('load', type_)}({buffer}, {index})"
+
+    def store(self, buffer: str, index: str, type_: Type, value: str) -> str:
+        """A statement that writes a part."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}] = {value};"
+        if type_ == BOOL:
+            return f"{buffer}[{index}] = uint({value});"
+        return f"{self._name('store', type_)}({buffer}, {index}, {value});"
+
+    def _name(self, verb: str, type_: Type) -> str:
+        if (verb, type_) not in self._names:
+            if isinstance(type_, Array):
+                self._touch(verb, type_.element)
+            self._names[verb, type_] = self._scope.fresh(f"{verb}_{_word(type_)}")
+        return self._names[verb, type_]
+
+    def _touch(self, verb: str, type_: Type) -> None:
+        if element_type(type_) != type_ and type_ != BOOL:
+            self._name(verb, type_)
+
+    def print_functions(self, writer: Writer) -> None:
+        """Prints every function asked for."""
+        for (verb, type_), name in tuple(self._names.items()):
+            writer.gap()
+            if verb == "load":
+                self._print_load(writer, type_, name)
+            else:
+                self._print_store(writer, type_, name)
+
+    def _print_load(self, writer: Writer, type_: Type, name: str) -> None:
+        holds = show(element_type_of(type_))
+        writer.line(f"{_plain(type_)} {name}(StructuredBuffer<{holds}> source, uint i)")
+        with writer.block():
+            if isinstance(type_, Array):
+                writer.line(f"{_plain(type_)} value;")
+                writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
+                with writer.indented():
+                    writer.line(f"value[k] = {self.load('source', f'{type_.size} * i + k', type_.element)};")
+                writer.line("return value;")
+                return
+            test = " != 0" if element_of(type_) == BOOL else ""
+            parts = [f"source[{index}]{test}" for _, index in _entries(type_)]
+            writer.line(f"return {show(type_)}({', '.join(parts)});")
+
+    def _print_store(self, writer: Writer, type_: Type, name: str) -> None:
+        holds = show(element_type_of(type_))
+        writer.line(f"void {name}(RWStructuredBuffer<{holds}> target, uint i, {_plain(type_)} value)")
+        with writer.block():
+            if isinstance(type_, Array):
+                writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
+                with writer.indented():
+                    writer.line(self.store("target", f"{type_.size} * i + k", type_.element, "value[k]"))
+                return
+            for entry, index in _entries(type_):
+                value = f"uint(value{entry})" if element_of(type_) == BOOL else f"value{entry}"
+                writer.line(f"target[{index}] = {value};")
+
+
+def element_type_of(type_: Type) -> Type:
+    """What the buffer behind a possibly nested array holds."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return element_type(type_)
+
+
+def _plain(type_: Type) -> str:
+    return f"{_plain(type_.element)}[{type_.size}]" if isinstance(type_, Array) else show(type_)
+
+
+def _word(type_: Type) -> str:
+    return f"{_word(type_.element)}_{type_.size}" if isinstance(type_, Array) else show(type_)
+
+
+def _entries(type_: Type) -> Iterator[tuple[str, str]]:
+    """Each scalar of a vector or matrix with its place in the buffer."""
+    match type_:
+        case Vector(size=size):
+            for k in range(size):
+                yield f".{'xyzw'[k]}", _place(size, k)
+        case Matrix(rows=rows, columns=columns):
+            for row in range(rows):
+                for column in range(columns):
+                    yield f"[{row}][{column}]", _place(rows * columns, row * columns + column)
+        case _:
+            raise TypeError(f"{show(type_)} has no entries")
+
+
+def _place(stride: int, offset: int) -> str:
+    return f"{stride} * i + {offset}" if offset else f"{stride} * i"

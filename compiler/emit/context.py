@@ -1,0 +1,73 @@
+"""What printing one function needs to know: the module's names, this function's names, and where the text goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import Struct, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.emit.names import Scope
+    from slangad.compiler.emit.spelling import TypeSpeller
+    from slangad.compiler.emit.writer import Writer
+    from slangad.compiler.ir.nodes import Function
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """The emitted names of a module's declarations, by key, and the functions themselves.
+
+    ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
+    ``converters`` does the same for the two conversions between a type and its differential.
+    """
+
+    functions: Mapping[str, Function]
+    structs: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, str]]
+    constants: Mapping[str, str]
+    function_names: Mapping[str, str]
+    gradients: Mapping[str, str]
+    to_differential: str
+    from_differential: str
+    spell: TypeSpeller
+
+    def field(self, type_: Type, name: str) -> str:
+        """The emitted name of a struct's field."""
+        if not isinstance(type_, Struct):
+            raise TypeError(f"{type_} has no fields")
+        return self.fields[type_.key][name]
+
+    def call(self, function: Function) -> str:
+        """What a function is called by: a static method is qualified by its struct."""
+        name = self.function_names[function.key]
+        return f"{self.structs[function.owner]}.{name}" if function.owner and function.static else name
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Printing inside one function.
+
+    ``self_name`` is the parameter that is spelled ``this``; ``dims`` is that of the kernel whose body this is, or 0.
+    """
+
+    names: ModuleNames
+    locals: Scope
+    writer: Writer
+    self_name: str = ""
+    dims: int = 0
+
+    def local(self, name: str) -> str:
+        """The emitted name of a parameter or local; given on first sight."""
+        if name == self.self_name:
+            return "this"
+        if name not in self.locals:
+            return self.locals.give(name, name.strip())
+        return self.locals[name]
+
+    def thread(self, name: str, axis: int) -> str:
+        """A component of the kernel's thread index or domain."""
+        local = self.local(f" {name}")
+        return local if self.dims == 1 else f"{local}[{axis}]"

@@ -1,0 +1,155 @@
+"""Prints derivatives in Slang's form: backward functions take ``inout DifferentialPair<T>``, forward ones pairs.
+
+In the IR a backward function takes values and gives gradients. Printed, it unpacks the primals it uses at the top and
+each return stores the gradients into the pairs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.context import Context, ModuleNames
+from slangad.compiler.emit.differentials import differential_of, is_own_differential, spell_differential, value_of
+from slangad.compiler.emit.expressions import print_expr
+from slangad.compiler.emit.functions import differentiable, new_context, print_block, print_doc, print_function
+from slangad.compiler.emit.names import Scope
+from slangad.compiler.ir.nodes import Construct, Expr, Function, Member, Param, Return, Role, Var
+from slangad.compiler.ir.types import Tuple
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from slangad.compiler.emit.writer import Writer
+
+
+def print_derivative(names: ModuleNames, writer: Writer, function: Function) -> None:
+    """Prints a backward or forward derivative."""
+    if function.role is Role.FORWARD:
+        print_function(names, writer, function)
+    else:
+        _print_backward(names, writer, function)
+
+
+def gradient_params(function: Function) -> tuple[Param, ...]:
+    """The parameters that get a gradient."""
+    return tuple(p for p in function.params if differentiable(p))
+
+
+def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> None:
+    ctx = new_context(names, writer, function)
+    primal = names.functions[function.of]
+    pairs = _pair_names(ctx, function, primal)
+    print_doc(writer, function.doc)
+    with writer.origin(function.span):
+        writer.line(f"void {names.function_names[function.key]}({', '.join(_signature(ctx, function, pairs))})")
+    last = statements(function)[-1] if statements(function) else None
+
+    def store(inner: Context, stmt: Return) -> None:
+        _store(inner, stmt, list(pairs.values()))
+        if stmt is not last:
+            inner.writer.line("return;")
+
+    print_block(ctx, function, store, _unpack(ctx, function, pairs))
+
+
+def _pair_names(ctx: Context, function: Function, primal: Function) -> dict[str, str]:
+    """Names of the pair parameters, by the derivative's own parameter names."""
+    own = zip(function.params, primal.params, strict=False)
+    return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in own if differentiable(of)}
+
+
+def _signature(ctx: Context, function: Function, pairs: dict[str, str]) -> list[str]:
+    *params, d_out = function.params
+    texts = []
+    for param in params:
+        name = ctx.local(param.name)
+        if param.name in pairs:
+            texts.append(f"inout DifferentialPair<{ctx.names.spell.generic(param.type)}> {pairs[param.name]}")
+        else:
+            texts.append(ctx.names.spell.declare(param.type, name))
+    seed = ctx.local(d_out.name)
+    if is_own_differential(d_out.type):
+        texts.append(ctx.names.spell.declare(d_out.type, seed))
+    else:
+        texts.append(f"{spell_differential(ctx.names, d_out.type)} {seed}_differential")
+    return texts
+
+
+def _unpack(ctx: Context, function: Function, pairs: dict[str, str]) -> tuple[str, ...]:
+    """Declarations of the primals that the body reads, and of the cotangent where Slang's type for it differs."""
+    used = {e.name for e in body_exprs(statements(function)) if isinstance(e, Var)}
+    lines = []
+    for param in function.params[:-1]:
+        if param.name in pairs and param.name in used:
+            declared = ctx.names.spell.declare(param.type, ctx.local(param.name))
+            lines.append(f"{declared} = {pairs[param.name]}.p;")
+    d_out = function.params[-1]
+    if not is_own_differential(d_out.type):
+        seed = ctx.local(d_out.name)
+        declared = ctx.names.spell.declare(d_out.type, seed)
+        lines.append(f"{declared} = {ctx.names.from_differential}({seed}_differential);")
+    return tuple(lines)
+
+
+def _store(ctx: Context, stmt: Return, pairs: list[str]) -> None:
+    if stmt.value is None or not pairs:
+        return
+    for pair, gradient in zip(pairs, _gradients(ctx, stmt.value, len(pairs)), strict=True):
+        ctx.writer.write(f"{pair} = diffPair({pair}.p, ")
+        differential_of(ctx, gradient.type, partial(print_expr, ctx, gradient))
+        ctx.writer.end(");")
+
+
+def _gradients(ctx: Context, value: Expr, count: int) -> tuple[Expr, ...]:
+    """The gradients one by one; a tuple that is not written out is kept in a local first."""
+    if count == 1 and not isinstance(value.type, Tuple):
+        return (value,)
+    if isinstance(value, Construct):
+        return value.args
+    if not isinstance(value.type, Tuple):
+        raise TypeError(f"{value.type} is not a tuple of gradients")
+    name = ctx.locals.fresh("gradients")
+    ctx.writer.write(f"{ctx.names.spell(value.type)} {name} = ")
+    print_expr(ctx, value)
+    ctx.writer.end(";")
+    ctx.locals.give(f" {name}", name)
+    var = Var(f" {name}", value.type)
+    return tuple(Member(var, f"item{i}", t) for i, t in enumerate(value.type.elements))
+
+
+def print_gradient(names: ModuleNames, writer: Writer, function: Function) -> None:
+    """Prints the function that gives another's gradients as values, for reverse mode inside an expression."""
+    scope = Scope((names.function_names[function.key],))
+    params = [(p, scope.give(p.name, p.name)) for p in function.params]
+    wanted = gradient_params(function)
+    seed = scope.fresh("d_out")
+    ctx = Context(names, scope, writer)
+    result = Tuple(tuple(p.type for p in wanted)) if len(wanted) != 1 else wanted[0].type
+    shown = [names.spell.declare(p.type, name) for p, name in params] + [names.spell.declare(function.result, seed)]
+    print_doc(writer, (f"The gradient of {names.function_names[function.key]}, as a value.",))
+    writer.line("[Differentiable]")
+    writer.line(f"{names.spell(result)} {names.gradients[function.key]}({', '.join(shown)})")
+    with writer.block():
+        pairs = {p.name: scope.fresh(f"{scope[p.name]}_pair") for p in wanted}
+        for param in wanted:
+            pair = f"DifferentialPair<{names.spell.generic(param.type)}>"
+            writer.line(f"{pair} {pairs[param.name]} = diffPair({scope[param.name]});")
+        _reverse_call(ctx, function, [pairs.get(p.name, name) for p, name in params], seed)
+        _return_gradients(ctx, wanted, list(pairs.values()))
+
+
+def _reverse_call(ctx: Context, function: Function, args: list[str], seed: str) -> None:
+    ctx.writer.write(f"bwd_diff({ctx.names.call(function)})({', '.join(args)}, ")
+    differential_of(ctx, function.result, lambda: ctx.writer.write(seed))
+    ctx.writer.end(");")
+
+
+def _return_gradients(ctx: Context, wanted: tuple[Param, ...], pairs: list[str]) -> None:
+    ctx.writer.write("return ")
+    if len(pairs) != 1:
+        ctx.writer.write("makeTuple(")
+    for position, (param, pair) in enumerate(zip(wanted, pairs, strict=True)):
+        if position:
+            ctx.writer.write(", ")
+        value_of(ctx, param.type, partial(ctx.writer.write, f"{pair}.d"))
+    ctx.writer.end(");" if len(pairs) != 1 else ";")

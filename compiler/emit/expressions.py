@@ -1,0 +1,258 @@
+"""Prints expressions: one precedence table, parentheses only where the table asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.differentials import differential_of, value_of
+from slangad.compiler.emit.intrinsics import spelling
+from slangad.compiler.emit.literals import literal
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    Expr,
+    ForwardCall,
+    Index,
+    Intrinsic,
+    MakePair,
+    Member,
+    NoDiff,
+    Swizzle,
+    Ternary,
+    ThreadCount,
+    ThreadId,
+    Unary,
+    Var,
+)
+from slangad.compiler.ir.types import INT, Array, DiffPair, Matrix, Scalar, Tuple, Vector, carries_gradient
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.emit.context import Context
+
+_LEVELS: Final = (
+    ("?:",), ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
+    ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+PRECEDENCE: Final = {op: level for level, ops in enumerate(_LEVELS, start=1) for op in ops}
+UNARY: Final = len(_LEVELS) + 1
+POSTFIX: Final = UNARY + 1
+ANY: Final = 0
+
+
+def print_expr(ctx: Context, expr: Expr, outer: int = ANY) -> None:
+    """Prints an expression, in parentheses when it binds less tightly than ``outer`` asks."""
+    own = _precedence(expr)
+    with ctx.writer.origin(expr.span):
+        if own < outer:
+            ctx.writer.write("(")
+        _print(ctx, expr, own)
+        if own < outer:
+            ctx.writer.write(")")
+
+
+def _precedence(expr: Expr) -> int:
+    match expr:
+        case Binary(op=op):
+            return PRECEDENCE[op]
+        case Ternary():
+            return PRECEDENCE["?:"]
+        case Unary():
+            return UNARY
+        case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
+            return UNARY
+        case NoDiff(value=Call()):
+            return UNARY
+        case _:
+            return POSTFIX
+
+
+def _negative(value: float) -> bool:
+    return str(value).startswith("-")
+
+
+def _print(ctx: Context, expr: Expr, own: int) -> None:
+    match expr:
+        case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
+            _atom(ctx, expr)
+        case Unary() | Binary() | Ternary():
+            _operation(ctx, expr, own)
+        case Call() | Intrinsic() | Construct() | Cast():
+            _application(ctx, expr)
+        case Member() | Swizzle() | Index():
+            _part(ctx, expr)
+        case NoDiff():
+            _no_diff(ctx, expr)
+        case MakePair() | BackwardCall() | ForwardCall():
+            _derivative(ctx, expr)
+        case _:
+            assert_never(expr)
+
+
+def _atom(ctx: Context, expr: Const | Var | ConstantRef | ThreadId | ThreadCount) -> None:
+    match expr:
+        case Const(value=value, type=Scalar() as type_):
+            ctx.writer.write(literal(value, type_))
+        case Const():
+            raise TypeError(f"constant of type {expr.type}")
+        case Var(name):
+            ctx.writer.write(ctx.local(name))
+        case ConstantRef(key):
+            ctx.writer.write(ctx.names.constants[key])
+        case ThreadId(axis):
+            ctx.writer.write(ctx.thread("thread_id", axis))
+        case ThreadCount(axis):
+            ctx.writer.write(ctx.thread("thread_count", axis))
+
+
+def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
+    match expr:
+        case Unary():
+            _unary(ctx, expr)
+        case Binary(op, left, right):
+            print_expr(ctx, left, own)
+            ctx.writer.write(f" {op} ")
+            print_expr(ctx, right, own + 1)
+        case Ternary(condition, then, other):
+            print_expr(ctx, condition, own + 1)
+            ctx.writer.write(" ? ")
+            print_expr(ctx, then, own + 1)
+            ctx.writer.write(" : ")
+            print_expr(ctx, other, own)
+
+
+def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> None:
+    match expr:
+        case Call():
+            _call(ctx, expr)
+        case Intrinsic(name, args):
+            ctx.writer.write(spelling(name))
+            print_args(ctx, args)
+        case Construct():
+            _construct(ctx, expr)
+        case Cast(operand, type_):
+            ctx.writer.write(ctx.names.spell(type_))
+            print_args(ctx, (operand,))
+
+
+def _unary(ctx: Context, expr: Unary) -> None:
+    if expr.op == "-" and isinstance(expr.type, Matrix):
+        ctx.writer.write(spelling("negate"))
+        print_args(ctx, (expr.operand,))
+        return
+    ctx.writer.write(expr.op)
+    print_expr(ctx, expr.operand, UNARY if _precedence(expr.operand) != UNARY else POSTFIX)
+
+
+def print_args(ctx: Context, args: Sequence[Expr]) -> None:
+    """Prints arguments in parentheses."""
+    ctx.writer.write("(")
+    _list(ctx, args)
+    ctx.writer.write(")")
+
+
+def _list(ctx: Context, args: Sequence[Expr]) -> None:
+    for position, arg in enumerate(args):
+        if position:
+            ctx.writer.write(", ")
+        print_expr(ctx, arg)
+
+
+def _call(ctx: Context, expr: Call) -> None:
+    function = ctx.names.functions[expr.function]
+    args = expr.args
+    if function.owner and not function.static:
+        print_expr(ctx, args[0], POSTFIX)
+        ctx.writer.write(".")
+        args = args[1:]
+    ctx.writer.write(ctx.names.call(function))
+    print_args(ctx, args)
+
+
+def _construct(ctx: Context, expr: Construct) -> None:
+    if isinstance(expr.type, Tuple):
+        ctx.writer.write("makeTuple")
+        print_args(ctx, expr.args)
+        return
+    ctx.writer.write(ctx.names.spell.generic(expr.type))
+    zero = (Const(0, INT),) if isinstance(expr.type, (Vector, Matrix)) else ()
+    print_args(ctx, expr.args or zero)
+
+
+def print_initial(ctx: Context, expr: Expr) -> None:
+    """Prints the value of a declaration: arrays as lists in braces."""
+    if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
+        print_expr(ctx, expr)
+        return
+    with ctx.writer.origin(expr.span):
+        ctx.writer.write("{")
+        for position, arg in enumerate(expr.args):
+            if position:
+                ctx.writer.write(", ")
+            print_initial(ctx, arg)
+        ctx.writer.write("}")
+
+
+def _part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+    if isinstance(expr, Member) and expr.name == "d" and isinstance(expr.value.type, DiffPair):
+        value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
+        return
+    _plain_part(ctx, expr)
+
+
+def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+    print_expr(ctx, expr.value, POSTFIX)
+    match expr:
+        case Member(value, name):
+            ctx.writer.write(f".{_member_name(ctx, value, name)}")
+        case Swizzle(components=components):
+            ctx.writer.write(f".{components}")
+        case Index(index=index):
+            ctx.writer.write("[")
+            print_expr(ctx, index)
+            ctx.writer.write("]")
+
+
+def _member_name(ctx: Context, value: Expr, name: str) -> str:
+    match value.type:
+        case Tuple():
+            return f"_{name.removeprefix('item')}"
+        case DiffPair():
+            return name
+        case _:
+            return ctx.names.field(value.type, name)
+
+
+def _no_diff(ctx: Context, expr: NoDiff) -> None:
+    value = expr.value
+    if isinstance(value, Call) and not ctx.names.functions[value.function].differentiable:
+        ctx.writer.write("no_diff ")
+        print_expr(ctx, value, UNARY)
+    elif carries_gradient(expr.type):
+        ctx.writer.write("detach")
+        print_args(ctx, (value,))
+    else:
+        print_expr(ctx, value, POSTFIX)
+
+
+def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> None:
+    match expr:
+        case MakePair(primal, tangent):
+            ctx.writer.write("diffPair(")
+            print_expr(ctx, primal)
+            ctx.writer.write(", ")
+            differential_of(ctx, tangent.type, lambda: print_expr(ctx, tangent))
+            ctx.writer.write(")")
+        case BackwardCall(function, args):
+            ctx.writer.write(ctx.names.gradients[function])
+            print_args(ctx, args)
+        case ForwardCall(function, args):
+            ctx.writer.write(f"fwd_diff({ctx.names.call(ctx.names.functions[function])})")
+            print_args(ctx, args)

@@ -1,0 +1,23 @@
+"""How intrinsics are spelled in Slang, from the table of intrinsics."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slangad.compiler.lang.intrinsics import INTRINSICS
+
+OWN_PREFIX: Final = "slangad_"
+"""What the names in slangad's own Slang library start with."""
+
+_INTERNAL: Final = {"at": "slangad_at", "with": "slangad_with", "negate": "slangad_negate"}
+"""Operations that passes and printer bring in and users cannot write."""
+
+
+def spelling(name: str) -> str:
+    """What stands before the parenthesis."""
+    return _INTERNAL[name] if name in _INTERNAL else INTRINSICS[name].slang
+
+
+def is_own(name: str) -> bool:
+    """Whether it comes from slangad's library."""
+    return spelling(name).startswith(OWN_PREFIX)

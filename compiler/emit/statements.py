@@ -1,0 +1,145 @@
+"""Prints statements: declarations, assignments, branches, bounded loops, returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from slangad.compiler.emit.context import Context
+from slangad.compiler.emit.expressions import print_expr, print_initial
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Break,
+    Comment,
+    Continue,
+    Expr,
+    For,
+    If,
+    Let,
+    Return,
+    Stmt,
+    While,
+)
+from slangad.compiler.ir.types import Matrix
+
+Returner = Callable[[Context, Return], None]
+"""Prints a return; derivative functions store into their pairs instead."""
+
+_COMPOUND: Final = ("+", "-", "*", "/")
+
+
+def print_body(ctx: Context, body: tuple[Stmt, ...], returner: Returner) -> None:
+    """Prints the statements of a block."""
+    for stmt in body:
+        with ctx.writer.origin(stmt.span):
+            _print(ctx, stmt, returner)
+
+
+def print_return(ctx: Context, stmt: Return) -> None:
+    """Prints an ordinary return."""
+    ctx.writer.write("return")
+    if stmt.value is not None:
+        ctx.writer.write(" ")
+        print_expr(ctx, stmt.value)
+    ctx.writer.end(";")
+
+
+def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
+    match stmt:
+        case Let():
+            _let(ctx, stmt)
+        case Assign(target, value):
+            _assign(ctx, target, value)
+        case If():
+            _if(ctx, stmt, returner)
+        case For():
+            _for(ctx, stmt, returner)
+        case While():
+            _while(ctx, stmt, returner)
+        case Break():
+            ctx.writer.line("break;")
+        case Continue():
+            ctx.writer.line("continue;")
+        case Return():
+            returner(ctx, stmt)
+        case Comment(text):
+            ctx.writer.line(f"// {text}".rstrip())
+        case _:
+            assert_never(stmt)
+
+
+def _let(ctx: Context, stmt: Let) -> None:
+    ctx.writer.write(ctx.names.spell.declare(stmt.type, ctx.local(stmt.name)))
+    if stmt.value is not None:
+        ctx.writer.write(" = ")
+        print_initial(ctx, stmt.value)
+    ctx.writer.end(";")
+
+
+def _assign(ctx: Context, target: Expr, value: Expr) -> None:
+    print_expr(ctx, target)
+    op, value = _compound(target, value)
+    ctx.writer.write(f" {op} ")
+    print_expr(ctx, value)
+    ctx.writer.end(";")
+
+
+def _compound(target: Expr, value: Expr) -> tuple[str, Expr]:
+    """``x = x + y`` is printed ``x += y``."""
+    match value:
+        case Binary(op=op, left=left, right=right) if op in _COMPOUND and left == target:
+            if not isinstance(value.type, Matrix):
+                return f"{op}=", right
+    return "=", value
+
+
+def _if(ctx: Context, stmt: If, returner: Returner) -> None:
+    ctx.writer.write("if (")
+    print_expr(ctx, stmt.condition)
+    ctx.writer.end(")")
+    with ctx.writer.block():
+        print_body(ctx, stmt.then, returner)
+    match stmt.other:
+        case ():
+            return
+        case (If() as nested,):
+            ctx.writer.write("else ")
+            with ctx.writer.origin(nested.span):
+                _if(ctx, nested, returner)
+        case other:
+            ctx.writer.line("else")
+            with ctx.writer.block():
+                print_body(ctx, other, returner)
+
+
+def _for(ctx: Context, stmt: For, returner: Returner) -> None:
+    ctx.writer.line("[ForceUnroll]" if stmt.unroll else f"[MaxIters({max(stmt.limit, 1)})]")
+    name = ctx.local(stmt.variable)
+    ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
+    print_expr(ctx, stmt.start)
+    ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
+    print_expr(ctx, stmt.stop, 9)
+    ctx.writer.end(f"; {_advance(name, stmt.step)})")
+    with ctx.writer.block():
+        print_body(ctx, stmt.body, returner)
+
+
+def _advance(name: str, step: int) -> str:
+    if abs(step) == 1:
+        return f"{'++' if step > 0 else '--'}{name}"
+    return f"{name} {'+' if step > 0 else '-'}= {abs(step)}"
+
+
+def _while(ctx: Context, stmt: While, returner: Returner) -> None:
+    turn = ctx.locals.fresh("turn")
+    ctx.writer.line(f"[MaxIters({stmt.limit})]")
+    ctx.writer.line(f"for (int {turn} = 0; {turn} < {stmt.limit}; ++{turn})")
+    with ctx.writer.block():
+        ctx.writer.write("if (!")
+        print_expr(ctx, stmt.condition, 12)
+        ctx.writer.end(")")
+        with ctx.writer.indented():
+            ctx.writer.line("break;")
+        print_body(ctx, stmt.body, returner)
