@@ -58,12 +58,27 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
 
     body = (*bound, *block(ctx, node.body))
     ctx.aliases.loop(start_event)
-    turns = iteration.turns
+    turns, held = _take_bounds_once(ctx, iteration.turns, node)
     _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
     if direct:
         ctx.assigned -= {counter.name}
     loop = For(counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span)
-    return [*iteration.before, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
+    return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
+
+
+def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns, Sequence[Stmt]]:
+    """Python takes a loop's bounds before its first turn: what the body may change is kept in a local."""
+    stored = {n.id for stmt in node.body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    held: list[Stmt] = []
+
+    def once(bound: Expr, wish: str) -> Expr:
+        if isinstance(bound, Const) or (isinstance(bound, Var) and bound.name not in stored):
+            return bound
+        stmt, local = hold(ctx, bound, wish, bound.span)
+        held.append(stmt)
+        return local
+
+    return replace(turns, start=once(turns.start, "start"), stop=once(turns.stop, "stop")), held
 
 
 def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:

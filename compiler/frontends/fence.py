@@ -1,0 +1,153 @@
+"""Rejects, before anything else happens, every piece of syntax that a described function may not contain.
+
+What is not listed is refused. All of it is reported at once, each at its keyword or token, with what to write instead.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Final
+
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.problems import Problems
+
+_STATEMENTS: Final = (
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue, ast.Pass,
+    ast.Expr,
+)  # fmt: skip
+_EXPRESSIONS: Final = (
+    ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare,
+    ast.IfExp, ast.Tuple,
+)  # fmt: skip
+_REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.FunctionDef: ("a function inside a function", "define it at module level"),
+    ast.AsyncFunctionDef: ("an async function", "write a plain def"),
+    ast.ClassDef: ("a class inside a function", "define it at module level, with @sa.struct"),
+    ast.Delete: ("'del'", "leave it out"),
+    ast.With: ("'with'", ""),
+    ast.AsyncWith: ("'async with'", ""),
+    ast.AsyncFor: ("'async for'", "write a plain for"),
+    ast.Try: ("'try'", "test the condition instead"),
+    ast.Raise: ("'raise'", "return a value that says so"),
+    ast.Assert: ("'assert'", 'sa.static_assert(condition, "message") checks when the file is loaded'),
+    ast.Import: ("'import'", "import at the top of the file"),
+    ast.ImportFrom: ("'import'", "import at the top of the file"),
+    ast.Global: ("'global'", "pass the value as a parameter and return it"),
+    ast.Nonlocal: ("'nonlocal'", "pass the value as a parameter and return it"),
+    ast.Match: ("'match'", "write if and elif"),
+    ast.Lambda: ("'lambda'", "define a function"),
+    ast.NamedExpr: ("':='", "assign in a statement of its own"),
+    ast.ListComp: ("a comprehension", "write a loop over an sa.Array"),
+    ast.SetComp: ("a comprehension", "write a loop over an sa.Array"),
+    ast.DictComp: ("a comprehension", "write a loop over an sa.Array"),
+    ast.GeneratorExp: ("a generator", "write a loop"),
+    ast.List: ("a list", "write Array[float, 4](…)"),
+    ast.Set: ("a set", ""),
+    ast.Dict: ("a dict", "write an @sa.struct"),
+    ast.Await: ("'await'", ""),
+    ast.Yield: ("'yield'", "return a value"),
+    ast.YieldFrom: ("'yield from'", "return a value"),
+    ast.JoinedStr: ("a string", "values are numbers, vectors, arrays and structs"),
+    ast.FormattedValue: ("a string", ""),
+    ast.Starred: ("'*'", "write the arguments out"),
+    ast.Slice: ("a slice", "loop over the entries"),
+}
+_REFUSED_OPERATORS: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
+    ast.Is: ("'is'", "write =="),
+    ast.IsNot: ("'is not'", "write !="),
+    ast.In: ("'in'", "loop over the entries"),
+    ast.NotIn: ("'not in'", "loop over the entries"),
+}
+
+
+def fence_function(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
+    """Reports everything in a function that has no translation."""
+    _signature(node, places, problems)
+    fence_body(node.body, places, problems)
+
+
+def _signature(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
+    for star, mark in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
+        if star is not None:
+            problems.error("SA004", places.span(star), f"'{mark}{star.arg}' is not supported", help="name the parameters")
+
+
+def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
+    """Reports every statement and expression of a body that has no translation."""
+    for index, stmt in enumerate(body):
+        docstring = index == 0 and _is_string(stmt)
+        if not docstring:
+            _statement(stmt, places, problems)
+
+
+def _is_string(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
+
+
+def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
+    if not isinstance(node, _STATEMENTS):
+        what, help_ = _REFUSED.get(type(node), (f"'{type(node).__name__}'", ""))
+        span = places.keyword_span(node)
+        problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
+        return
+    if isinstance(node, ast.AnnAssign):
+        parts: list[ast.AST] = [node.target, *([node.value] if node.value else [])]
+    else:
+        parts = list(ast.iter_child_nodes(node))
+    for child in parts:
+        if isinstance(child, ast.stmt):
+            _statement(child, places, problems)
+        elif isinstance(child, ast.expr):
+            _expression(child, places, problems, target=isinstance(node, (ast.Assign, ast.For)))
+
+
+def _expression(node: ast.expr, places: Places, problems: Problems, *, target: bool = False) -> None:
+    if target and isinstance(node, ast.List) and isinstance(node.ctx, ast.Store):
+        return
+    if not isinstance(node, _EXPRESSIONS):
+        what, help_ = _REFUSED.get(type(node), ("this expression", ""))
+        problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
+        return
+    match node:
+        case ast.Constant(value=str() | bytes() | complex() | None):
+            _constant(node, places, problems)
+        case ast.Compare(ops=ops):
+            _comparison(node, ops, places, problems)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            _call(node, func, places, problems)
+            strings_allowed = _takes_text(func)
+            for child in (func, *args, *(k.value for k in keywords)):
+                if not (strings_allowed and isinstance(child, ast.Constant)):
+                    _expression(child, places, problems)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    _expression(child, places, problems)
+
+
+def _takes_text(func: ast.expr) -> bool:
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return name in ("static_assert", "probe")
+
+
+def _constant(node: ast.Constant, places: Places, problems: Problems) -> None:
+    kind = {str: "a string", bytes: "bytes", complex: "a complex number"}.get(type(node.value), "None")
+    problems.error("SA004", places.span(node), f"{kind} is not supported in a described function", help="use numbers and bools")
+
+
+def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], places: Places, problems: Problems) -> None:
+    for op in ops:
+        if type(op) in _REFUSED_OPERATORS:
+            what, help_ = _REFUSED_OPERATORS[type(op)]
+            problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
+    for child in (node.left, *node.comparators):
+        _expression(child, places, problems)
+
+
+def _call(node: ast.Call, func: ast.expr, places: Places, problems: Problems) -> None:
+    if isinstance(func, ast.Name) and func.id == "print":
+        problems.error(
+            "SA004", places.span(func), "'print' is not supported in a described function",
+            help="call the function in Python and print what it returns",
+        )

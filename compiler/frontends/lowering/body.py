@@ -1,0 +1,160 @@
+"""One body from syntax to IR: rounds of lowering until the types of all locals stand, then the checks over the whole."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from slangad.compiler.frontends.lowering.context import Constants, Context
+from slangad.compiler.frontends.lowering.conversions import fits
+from slangad.compiler.frontends.lowering.entities import Scope, Signature
+from slangad.compiler.frontends.lowering.expressions import lower_expr
+from slangad.compiler.frontends.lowering.statements import block, finish
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.ir.nodes import Assign, Role, Stmt, Var
+from slangad.compiler.ir.types import Type, is_floating, strengthen
+from slangad.compiler.spans import Span
+
+_MAX_ROUNDS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class BodySource:
+    """A body to lower.
+
+    Attributes:
+        places: The file it stands in.
+        statements: The body, docstring included.
+        name_span: Where the function's name stands.
+        first_line: First line of the body in the parsed text, for comments.
+        last_line: Last line.
+    """
+
+    places: Places
+    statements: Sequence[ast.stmt]
+    name_span: Span
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredBody:
+    """A body in IR and the keys of the functions it calls, with the first place of each."""
+
+    statements: tuple[Stmt, ...]
+    calls: dict[str, Span] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyRole:
+    """What the body belongs to: its parameters as seen inside, and the kernel it is the body of, if any."""
+
+    params: dict[str, Type]
+    passive: frozenset[str] = frozenset()
+    role: Role = Role.PLAIN
+    dims: int = 0
+
+
+def lower_body(
+    source: BodySource, scope: Scope, signature: Signature, role: BodyRole, constants: Constants, problems: Problems
+) -> LoweredBody:
+    """Lowers a body; what is wrong with it goes to ``problems``."""
+    names = stored_names(source.statements)
+    private = frozenset(private_counters(source.statements))
+    comments = list(whole_line_comments(source))
+    locals_: dict[str, Type | None] = {}
+    declared: dict[str, Type] = {}
+    settled = False
+    for _ in range(_MAX_ROUNDS):
+        found = Problems()
+        ctx = Context(
+            source.places, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
+            in_kernel=role.dims, declared=declared, private_counters=private, comments=list(comments),
+            assigned=frozenset(role.params), taken={*role.params, *names},
+        )  # fmt: skip
+        statements = _round(ctx, source, role)
+        merged = _merge(locals_, ctx.found)
+        if merged == locals_ and settled:
+            break
+        settled = merged == locals_ and all(t is None or strengthen(t) == t for t in merged.values())
+        if merged == locals_:
+            merged = {n: None if t is None else strengthen(t) for n, t in merged.items()}
+        locals_ = merged
+    _report_aliases(ctx, role)
+    for diagnostic in found.sorted():
+        problems.add(diagnostic)
+    return LoweredBody(statements, ctx.calls)
+
+
+def _merge(before: dict[str, Type | None], found: dict[str, Type | None]) -> dict[str, Type | None]:
+    merged: dict[str, Type | None] = {}
+    for name, type_ in found.items():
+        known = before.get(name)
+        merged[name] = known if known is not None and type_ is not None and fits(type_, known) else type_
+    return merged
+
+
+def _round(ctx: Context, source: BodySource, role: BodyRole) -> tuple[Stmt, ...]:
+    prologue: list[Stmt] = []
+    if role.role is Role.PLAIN:
+        for name in sorted(ctx.names & role.passive):
+            type_ = role.params[name]
+            if is_floating(type_):
+                ctx.shadows[name] = ctx.fresh(f"{name}_value")
+                prologue.append(Assign(Var(ctx.shadows[name], type_), Var(name, type_)))
+    body = (*prologue, *block(ctx, source.statements))
+    finish(ctx, body, source.name_span)
+    return body
+
+
+def _report_aliases(ctx: Context, role: BodyRole) -> None:
+    for write in ctx.aliases.conflicts(frozenset(role.params)):
+        if write.other == "":
+            what = f"writing into '{write.name}' would change the caller's value in Python"
+            if write.name not in role.params:
+                what = f"'{write.name}' shares its value with a parameter or constant, which this would change in Python"
+        else:
+            what = f"'{write.name}' and '{write.other}' name the same value in Python, and this changes both"
+        ctx.error("SA023", write.span, what, label="changes a shared value", help=f"bind a copy first: {write.name} = sa.copy(…)")
+
+
+def stored_names(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Every name a body assigns."""
+    return frozenset(
+        n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+
+
+def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """Loop variables set only by their loops and read only inside them."""
+    loops = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
+    for name in {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}:
+        own = [loop for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
+        targets = {id(loop.target) for loop in own}
+        inside = {id(n) for loop in own for stmt in loop.body for n in ast.walk(stmt)}
+        nested = any(id(loop) in inside for loop in own)
+        uses = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and n.id == name]
+        if not nested and all(id(n) in targets or (isinstance(n.ctx, ast.Load) and id(n) in inside) for n in uses):
+            yield name
+
+
+def whole_line_comments(source: BodySource) -> Iterator[tuple[int, str]]:
+    """Comments of a body that have their line to themselves: line and text without ``#``."""
+    lines = source.places.text.split("\n")[source.first_line - 1 : source.last_line]
+    if not any(line.lstrip().startswith("#") for line in lines):
+        return
+    reader = io.StringIO(source.places.text).readline
+    try:
+        for token in tokenize.generate_tokens(reader):
+            line = token.start[0]
+            if line > source.last_line:
+                return
+            if token.type == tokenize.COMMENT and line >= source.first_line and token.line.lstrip().startswith("#"):
+                yield line, token.string.lstrip("#").strip()
+    except (tokenize.TokenError, IndentationError):
+        return
