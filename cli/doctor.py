@@ -1,0 +1,78 @@
+"""``slangad doctor``: nothing goes in; what works on this machine and what to install for the rest comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.cli.console import Session
+    from slangad.compiler.runtime.inventory import Check, Inventory
+
+MEGABYTE = 1 << 20
+
+
+@click.command("doctor")
+@click.option(
+    "--slangc", type=click.Path(path_type=Path, dir_okay=False), help="Try this slangc, not the built-in one."
+)
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="json: one document."
+)
+@click.pass_obj
+def doctor_command(session: Session, slangc: Path | None, output_format: str) -> None:
+    """Show which compilers, targets and devices work here, and what to install for the others.
+
+    Exits with 4 when a target fails that needs nothing but slangad's own dependencies.
+    """
+    from slangad.compiler.diagnostics import Diagnostic, ToolchainError
+    from slangad.compiler.runtime.inventory import take_inventory
+
+    if output_format == "json":
+        session.document = {}
+    with session.progress("trying targets and devices"):
+        inventory = take_inventory(slangc)
+    if session.document is not None:
+        session.document |= _fields(inventory)
+    else:
+        session.product("".join(f"{line}\n" for line in _lines(inventory)))
+    if not inventory.usable:
+        help_ = "install slangad again: `pip install --force-reinstall slangad`"
+        raise ToolchainError([Diagnostic("SA244", "the Slang compiler does not work here", help=help_)])
+
+
+def _lines(inventory: Inventory) -> Iterator[str]:
+    for title, checks in _sections(inventory).items():
+        yield title
+        width = max(len(check.name) for check in checks)
+        for check in checks:
+            yield f"  {'ok' if check.works else '--'}  {check.name:<{width}}  {check.detail}".rstrip()
+            if not check.works and check.remedy:
+                yield f"      {'':<{width}}  {check.remedy}"
+    directory, used, limit = inventory.cache
+    yield "cache"
+    yield f"  {directory}: {used / MEGABYTE:.1f} of {limit / MEGABYTE:.0f} MiB"
+
+
+def _sections(inventory: Inventory) -> dict[str, tuple[Check, ...]]:
+    return {
+        "versions": inventory.versions,
+        "tools": inventory.tools,
+        "targets": inventory.targets,
+        "devices": inventory.devices,
+    }
+
+
+def _fields(inventory: Inventory) -> dict[str, object]:
+    directory, used, limit = inventory.cache
+    lists = {title: [_record(check) for check in checks] for title, checks in _sections(inventory).items()}
+    return {**lists, "cache": {"path": str(directory), "bytes": used, "limit": limit}}
+
+
+def _record(check: Check) -> dict[str, object]:
+    remedy = {} if check.works else {"remedy": check.remedy}
+    return {"name": check.name, "works": check.works, "detail": check.detail, **remedy}

@@ -1,0 +1,162 @@
+"""What works on this machine: nothing goes in, versions, compilers, tools, targets and devices come out.
+
+Nothing is believed, everything is tried: each target compiles a kernel in a worker, each device runs one in a process
+of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad import __version__
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.runtime.cxx import CxxCompiler, find_cxx
+from slangad.compiler.toolchain.cache import cache_directory, default_cache
+from slangad.compiler.toolchain.locate import toolchain_record
+from slangad.compiler.toolchain.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.session import compile_jobs
+from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.tools import CXX_COMPILER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROBE_LIMIT: Final = 60.0
+"""Seconds a device may take before it counts as hanging."""
+
+_SOURCE: Final = """
+[Differentiable]
+float square(float x) { return x * x; }
+
+[shader("compute")] [numthreads(64, 1, 1)]
+void probe(uint3 thread: SV_DispatchThreadID, StructuredBuffer<float> x, RWStructuredBuffer<float> gradient)
+{
+    var pair = diffPair(x[thread.x], 0.0f);
+    bwd_diff(square)(pair, 1.0f);
+    gradient[thread.x] = pair.d;
+}
+"""
+
+_DEVICES: Final = {
+    "cpu": "install g++ or clang++, or `pip install slangad[zig]`",
+    "cuda": "needs an NVIDIA GPU and its driver",
+    "vulkan": "install a Vulkan driver; Mesa 25 or later (mesa-vulkan-drivers) has one that needs no GPU",
+    "webgpu": "`pip install wgpu`; needs a Vulkan, Metal or Direct3D 12 driver",
+    "d3d12": "needs Windows and a GPU with Direct3D 12",
+    "metal": "needs macOS",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was tried; ``detail`` says what was found, ``remedy`` what to do where it does not work."""
+
+    name: str
+    works: bool
+    detail: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """All that was tried, by kind; ``cache`` is where the cache lies, how many bytes it holds and may hold."""
+
+    versions: tuple[Check, ...]
+    tools: tuple[Check, ...]
+    targets: tuple[Check, ...]
+    devices: tuple[Check, ...]
+    cache: tuple[Path, int, int]
+
+    @property
+    def usable(self) -> bool:
+        """Whether the Slang compiler is there and every target works that needs nothing else."""
+        needed = {name for name, target in TARGETS.items() if target.tool is None}
+        return all(check.works for check in self.versions) and all(c.works for c in self.targets if c.name in needed)
+
+
+def take_inventory(slangc: Path | None = None) -> Inventory:
+    """Try everything; takes a few seconds."""
+    with ThreadPoolExecutor() as threads:
+        devices = threads.map(_try_device, _DEVICES)
+        targets = _try_targets(slangc)
+        return Inventory(_versions(slangc), _tools(), targets, tuple(devices), _cache())
+
+
+def _versions(slangc: Path | None) -> tuple[Check, ...]:
+    own = (
+        Check("slangad", works=True, detail=__version__),
+        Check("Python", works=True, detail=f"{platform.python_version()} on {platform.platform()}"),
+    )
+    try:
+        found = toolchain_record(slangc)
+    except ToolchainError as error:
+        return (
+            *own,
+            Check("Slang", works=False, detail=error.diagnostics[0].message, remedy=error.diagnostics[0].help),
+        )
+    return (*own, *(Check(name, works=True, detail=version) for name, version in found.items()))
+
+
+def _tools() -> tuple[Check, ...]:
+    compiler = find_cxx()
+    cxx = Check("C++ compiler", compiler is not None, _describe(compiler) if compiler else "", _DEVICES["cpu"])
+    needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
+    found = {name: tool.find() for name, tool in needed.items()}
+    downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
+    return (cxx, *downstream)
+
+
+def _describe(compiler: CxxCompiler) -> str:
+    """The compiler's command and the first line of what it says of itself."""
+    command = [*compiler.command, *(() if compiler.msvc else ("--version",))]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
+    except (OSError, subprocess.TimeoutExpired):
+        return f"{compiler.command[0]}, which could not be started"
+    first = (said.stdout or said.stderr).strip().partition("\n")[0]
+    return f"{' '.join(compiler.command)}: {first}"
+
+
+def _try_targets(slangc: Path | None) -> tuple[Check, ...]:
+    """Compile a kernel with a derivative for every target."""
+    job = CompileJob("probe.slang", _SOURCE, ("probe",), tuple(TARGETS))
+    try:
+        result = compile_jobs([job], slangc=slangc)[0]
+    except ToolchainError as error:
+        result = CompileResult(diagnostics=error.diagnostics)
+    return tuple(_target_check(name, result) for name in TARGETS)
+
+
+def _target_check(name: str, result: CompileResult) -> Check:
+    target = TARGETS[name]
+    if result.artefact(name, "probe"):
+        return Check(name, works=True, detail=target.title)
+    if target.tool is not None and target.tool.find() is None:
+        return Check(name, works=False, detail=f"{target.title}; needs {target.tool.name}", remedy=target.tool.remedy)
+    reasons = [*(d.message for d in result.diagnostics), *(m.text for m in result.messages)]
+    return Check(name, works=False, detail=next(iter(reasons), "no code came out"))
+
+
+def _try_device(name: str) -> Check:
+    """Run a kernel on a device; whatever happens there, it happens to another process."""
+    command = [sys.executable, "-m", "slangad.compiler.runtime.probe", name]
+    try:
+        ended = subprocess.run(command, capture_output=True, timeout=PROBE_LIMIT, check=False)  # noqa: S603  (our own module)
+    except subprocess.TimeoutExpired:
+        return Check(name, works=False, detail=f"it did not answer within {PROBE_LIMIT:.0f} s", remedy=_DEVICES[name])
+    if not ended.stdout:
+        return Check(name, works=False, detail=f"it crashed (exit status {ended.returncode})", remedy=_DEVICES[name])
+    report = json.loads(ended.stdout)
+    return Check(name, bool(report["works"]), str(report["adapter"] or report["reason"]), _DEVICES[name])
+
+
+def _cache() -> tuple[Path, int, int]:
+    directory, cache = cache_directory(), default_cache()
+    used = sum(path.stat().st_size for path in directory.glob("??/*") if path.is_file())
+    return directory, used, cache.limit if cache else 0
