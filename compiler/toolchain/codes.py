@@ -115,4 +115,9 @@ for c++, g++, clang++ and cl, then for the Python package ziglang (`pip install 
         """Slang reported success, but its C++ does not compile. The notes hold the compiler's first errors. Known
 causes: unary minus on a matrix, and features the C++ target lacks. The other targets may be fine.""",
     ),
+    "SA247": Explanation(
+        "Slang gave neither code nor an error",
+        """The compiler ended without a result and without saying why. Most often --slangc names a program that is not
+slangc, or SLANGAD_SLANG_LIBRARY a library that does not fit. The notes hold what it printed last.""",
+    ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import Diagnostic
@@ -12,7 +13,7 @@ from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResu
 from slangad.compiler.toolchain.staging import real_dependencies, unstage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from slangad.compiler.toolchain.backends import CompilerDiedError
@@ -26,21 +27,26 @@ class Collector:
         self.staged = staged
         self._code: dict[tuple[str, str], bytes] = {}
         self._reflection: dict[tuple[str, str], str] = {}
-        self._messages: dict[SlangMessage, None] = {}
+        self._messages: dict[SlangMessage, set[str]] = {}
+        self._silent = ""
         self._dependencies: set[str] = set()
         self._deaths: dict[tuple[str, str, bool], tuple[CompilerDiedError, list[str]]] = {}
 
     def add(self, event: Event) -> None:
         """Take in one event. Code that Slang delivers along with an error is not code."""
         if isinstance(event, Front):
-            self._say(event.output)
+            self._say(event.output, "")
             self._dependencies.update(event.dependencies)
+            if not event.ok:
+                self._silent = event.output or "it printed nothing"
         elif isinstance(event, Reflection):
             self._reflection[event.target, event.entry] = event.text
         elif isinstance(event, Code):
-            failed = self._say(event.output)
+            failed = self._say(event.output, event.target)
             if event.data is not None and not failed:
                 self._code[event.target, event.entry] = event.data
+            elif not failed:
+                self._silent = self._silent or "it printed nothing"
 
     def blame(self, death: CompilerDiedError, units: Iterable[tuple[str, str]], *, while_checking: bool) -> None:
         """Remember what the compiler's process died of, and over which units."""
@@ -54,21 +60,33 @@ class Collector:
         return CompileResult(
             artefacts=tuple(Artefact(*unit, self._code[unit]) for unit in units if unit in self._code),
             reflection=tuple((*unit, self._reflection[unit]) for unit in units if unit in self._code),
-            messages=tuple(self._messages),
-            diagnostics=tuple(self._death_notice(*key) for key in sorted(self._deaths)),
+            messages=tuple(replace(m, targets=self._in_order(targets)) for m, targets in self._messages.items()),
+            diagnostics=(*(self._death_notice(*key) for key in sorted(self._deaths)), *self._unexplained()),
             dependencies=real_dependencies(self._dependencies, self.staged),
         )
 
-    def _say(self, output: str) -> bool:
+    def _say(self, output: str, target: str) -> bool:
+        """Keep what Slang said, once for all targets; return whether an error was among it."""
         messages = [unstage(message, self.staged, self.job) for message in parse_messages(output)]
-        self._messages.update(dict.fromkeys(messages))
+        for message in messages:
+            self._messages.setdefault(message, set()).update([target] if target else [])
         return any(message.is_error for message in messages)
+
+    def _in_order(self, targets: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(targets, key=self.job.targets.index))
+
+    def _unexplained(self) -> Iterator[Diagnostic]:
+        """Slang gave no code, and no error that says why: it is broken, or not Slang at all."""
+        if self._silent and not self._deaths and not any(message.is_error for message in self._messages):
+            notes = tuple(self._silent.splitlines()[-3:])
+            yield Diagnostic(
+                "SA247", "the Slang compiler gave neither code nor an error", notes=notes, help=_SILENT_HELP
+            )
 
     def _death_notice(self, how: str, entry: str, while_checking: bool) -> Diagnostic:  # noqa: FBT001  (part of the key)
         death, targets = self._deaths[how, entry, while_checking]
         work = "checking the program" if while_checking else f"generating code for {entry or 'all entry points'}"
-        named = [target for target in self.job.targets if target in targets]
-        where = "" if while_checking else f" ({', '.join(named)})"
+        where = "" if while_checking else f" ({', '.join(self._in_order(targets))})"
         span = Span(self.job.name, 0, 0, 0, 0)
         notes = tuple(death.tail.splitlines()[-3:])
         if how:
@@ -78,4 +96,5 @@ class Collector:
         return Diagnostic("SA241", message.replace("program of", "program"), span, help=_TIME_HELP, notes=notes)
 
 
+_SILENT_HELP = "check --slangc or SLANGAD_SLANG_LIBRARY; `slangad doctor` tries the compiler"
 _TIME_HELP = "look for recursion in differentiable functions, or allow more time with --time-limit"

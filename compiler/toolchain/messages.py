@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import Diagnostic, Severity
 from slangad.compiler.spans import NOWHERE, Span
-from slangad.compiler.toolchain.translations import INTERNAL, translation_of
+from slangad.compiler.toolchain.translations import translation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Locate = Callable[[str, int, int], Span | None]
 
 _FIELDS = 8
+_NOISE = "For assistance, file an issue"
 _UNIT_CODES = range(36100, 36120)
 """Checks of an entry point against one target's abilities."""
 
@@ -29,7 +30,7 @@ class SlangMessage:
     """One thing Slang said, at a place in the Slang text.
 
     Lines and columns count from 1, the end column is exclusive; 0 means no place. ``notes`` are the further places and
-    remarks Slang adds.
+    remarks Slang adds. ``targets`` are those it came up for, none if it came up before any.
     """
 
     code: int
@@ -41,6 +42,7 @@ class SlangMessage:
     end_column: int
     text: str
     notes: tuple[SlangMessage, ...] = ()
+    targets: tuple[str, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -88,15 +90,18 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
 def _diagnostic(message: SlangMessage, locate: Locate) -> Diagnostic:
     severity = Severity.ERROR if message.is_error else Severity.WARNING
     found = translation_of(message.code, message.text, is_error=message.is_error)
-    span = locate(message.file, message.line, message.column) if message.line else None
-    notes = [f"Slang says: {message.text} [{message.code}]"] if found.text != message.text else []
+    place = next((m for m in (message, *message.notes) if m.line), message)
+    span = locate(place.file, place.line, place.column) if place.line else None
+    notes = [] if message.text in found.text else [f"Slang says: {message.text} [{message.code}]"]
+    if message.targets:
+        notes.append(f"while generating code for {', '.join(message.targets)}")
     if span is not None:
-        notes.append(f"in the Slang text: {message.span}")
-    notes += [_note(note) for note in message.notes if note.text and note.code != INTERNAL]
+        notes.append(f"in the Slang text: {place.span}")
+    notes += [_note(note) for note in message.notes if note.text and not note.text.startswith(_NOISE)]
     return Diagnostic(
         found.code,
         found.text,
-        span or message.span,
+        span or place.span,
         help=found.help,
         notes=tuple(dict.fromkeys(notes)),
         severity=severity,

@@ -43,5 +43,5 @@ def unpack_result(data: bytes) -> CompileResult:
 
 
 def _message(fields: list[Any]) -> SlangMessage:
-    *plain, notes = fields
-    return replace(SlangMessage(*plain), notes=tuple(_message(note) for note in notes))
+    *plain, notes, targets = fields
+    return replace(SlangMessage(*plain), notes=tuple(_message(note) for note in notes), targets=tuple(targets))

@@ -1,7 +1,7 @@
 """Results in the cache, found before anything is compiled although a job's imports are known only afterwards.
 
 Two steps: the job's own key leads to the list of files that it depended on last time; that list, with what those
-files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools and slangad itself.
+files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools and slangad.
 """
 
 from __future__ import annotations

@@ -88,6 +88,11 @@ def translation_of(code: int, text: str, *, is_error: bool) -> Translation:
     known = _BY_CODE.get(code) if is_error else None
     if known is None:
         return Translation("SA200" if is_error else "SA220", text)
-    quoted = re.search(r"[`'](.+?)'", text)
+    if known is _INTERNAL:
+        lacking = re.search(r"unexpected: '?([\w -]+?)'? type emitted", text)
+        if lacking:
+            return Translation(_TARGET.code, f"the type {lacking[1]} is not available on this target", _TARGET.help)
+        text = text.rpartition(" unexpected: ")[2]
+    quoted = re.search(r"[`']([^`']+)[`']", text)
     name = quoted[1] if quoted else "a function"
     return Translation(known.code, known.text.replace("{name}", name).replace("{text}", text), known.help)
