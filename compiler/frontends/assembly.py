@@ -1,0 +1,156 @@
+"""From lowered functions to a module: callees before callers, structs before their users, recursion refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Call,
+    ClipGradient,
+    ConstantDef,
+    Custom,
+    Expr,
+    ForwardCall,
+    Function,
+    Kernel,
+    NoDiff,
+    Param,
+    Stmt,
+    StructDef,
+    Surrogate,
+)
+from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
+from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
+from slangad.compiler.spans import Span
+
+
+def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
+    """Callees before callers, otherwise in the order given; a cycle is reported at the call that closes it."""
+    done: dict[str, Function] = {}
+    path: list[str] = []
+
+    def visit(key: str, span: Span) -> None:
+        if key in done or key not in functions:
+            return
+        if key in path:
+            cycle = [functions[k].name for k in [*path[path.index(key) :], key]]
+            problems.error(
+                "SA022", span, f"recursion: {' calls '.join(cycle)}", label="calls itself",
+                help="write a loop with a bound; Slang's gradients do not support recursion",
+            )
+            return
+        path.append(key)
+        for callee, at in uses(functions[key], functions):
+            visit(callee, at)
+        path.pop()
+        done[key] = functions[key]
+
+    for key, function in functions.items():
+        visit(key, function.span)
+    return tuple(done.values())
+
+
+def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tuple[str, Span]]:
+    """The functions a function needs before it, with the place: calls, derivatives of calls, its surrogate."""
+    for expr in body_exprs(statements(function)):
+        match expr:
+            case Call(function=key):
+                yield key, expr.span
+            case BackwardCall(function=key) | ForwardCall(function=key):
+                yield key, expr.span
+                derivative = functions[key].derivative if key in functions else None
+                if isinstance(derivative, Custom):
+                    yield from ((k, expr.span) for k in (derivative.backward, derivative.forward) if k)
+    derivative = function.derivative
+    if isinstance(derivative, ClipGradient):
+        derivative = derivative.of
+    if isinstance(derivative, Surrogate):
+        yield derivative.function, function.span
+
+
+def refuse_nested_backward(functions: Mapping[str, Function], problems: Problems) -> None:
+    """Reports ``bwd_diff`` of a function that itself takes ``bwd_diff``: Slang 2026.12 crashes on it."""
+    reverse = {key for key, function in functions.items() if _takes_backward(key, functions, set())}
+    for function in functions.values():
+        for expr in body_exprs(statements(function)):
+            if isinstance(expr, BackwardCall) and expr.function in reverse:
+                problems.error(
+                    "SA037", expr.span, f"'{functions[expr.function].name}' takes bwd_diff itself",
+                    label="reverse mode of reverse mode",
+                    help="Slang can't differentiate reverse mode in reverse: use sa.fwd_diff for the inner derivative",
+                )
+
+
+def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
+    """Whether differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
+    function = functions.get(key)
+    if function is None or key in seen or isinstance(function.derivative, Custom):
+        return False
+    seen.add(key)
+    for expr in active_exprs(statements(function)):
+        if isinstance(expr, BackwardCall):
+            return True
+        if isinstance(expr, Call) and _takes_backward(expr.function, functions, seen):
+            return True
+    return False
+
+
+def active_exprs(body: tuple[Stmt, ...]) -> Iterable[Expr]:
+    """Every expression of a body that is not inside ``no_diff``."""
+    for stmt in body:
+        for expr in stmt_exprs(stmt):
+            yield from _active(expr)
+        for block in blocks(stmt):
+            yield from active_exprs(block)
+
+
+def _active(expr: Expr) -> Iterable[Expr]:
+    if isinstance(expr, NoDiff):
+        return
+    yield expr
+    for child in children(expr):
+        yield from _active(child)
+
+
+def struct_types(type_: Type) -> Iterable[Struct]:
+    """The structs inside a type, fields before the struct that holds them."""
+    match type_:
+        case Struct(fields=fields):
+            for field in fields:
+                yield from struct_types(field.type)
+            yield type_
+        case Array(element=element) | DiffPair(primal=element):
+            yield from struct_types(element)
+        case Tuple(elements):
+            for element in elements:
+                yield from struct_types(element)
+        case _:
+            return
+
+
+def used_structs(
+    functions: Iterable[Function], kernels: Iterable[Kernel], constants: Iterable[ConstantDef], extra: Iterable[Struct]
+) -> tuple[Struct, ...]:
+    """Every struct a module mentions, fields first, each once."""
+    found: dict[Struct, None] = {}
+    types: list[Type] = [*extra]
+    for function in functions:
+        types.extend([*(p.type for p in _params(function)), function.result])
+        types.extend(e.type for e in body_exprs(statements(function)))
+    types.extend(p.type for k in kernels for p in k.params)
+    types.extend(r.type for k in kernels for r in k.results)
+    types.extend(c.type for c in constants)
+    for type_ in types:
+        found.update(dict.fromkeys(struct_types(type_)))
+    return tuple(found)
+
+
+def _params(function: Function) -> tuple[Param, ...]:
+    return function.params
+
+
+def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tuple[StructDef, ...]:
+    """The definitions of structs, with their comments and places where they are known."""
+    return tuple(known.get(s.key, StructDef(s)) for s in structs)
