@@ -49,4 +49,4 @@ def _tool_arguments(target: Target) -> tuple[str, ...]:
     if target.tool is None or not target.tool.argument:
         return ()
     found = target.tool.find()
-    return (target.tool.argument, os.fspath(found.parent)) if found else ()
+    return (target.tool.argument, os.fspath(found)) if found else ()
