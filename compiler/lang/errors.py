@@ -25,10 +25,10 @@ class AnnotationError(DescriptionError):
 
 
 class TypeRuleError(Exception):
-    """Argument types an intrinsic does not take; ``index`` is the argument at fault, None when it is their number."""
+    """Argument types an intrinsic does not take; ``argument`` is the index of the one at fault, None for their number."""
 
-    def __init__(self, index: int | None, message: str, help: str = "") -> None:  # noqa: A002  (as above)
-        self.index = index
+    def __init__(self, argument: int | None, message: str, help: str = "") -> None:  # noqa: A002  (as above)
+        self.argument = argument
         self.message = message
         self.help = help
         super().__init__(f"{message} ({help})" if help else message)

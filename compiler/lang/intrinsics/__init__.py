@@ -9,6 +9,7 @@ import builtins
 import math
 from typing import Final
 
+from slangad.compiler.lang.errors import TypeRuleError
 from slangad.compiler.lang.intrinsics import arithmetic, geometry, logic, transcendental
 from slangad.compiler.lang.intrinsics.model import Interval, Intrinsic, Kinks, Signature
 
@@ -53,4 +54,4 @@ python_equivalents: Final[dict[object, str]] = {
     math.isfinite: "isfinite",
 }
 
-__all__ = ["INTRINSICS", "Interval", "Intrinsic", "Kinks", "Signature", "python_equivalents"]
+__all__ = ["INTRINSICS", "Interval", "Intrinsic", "Kinks", "Signature", "TypeRuleError", "python_equivalents"]

@@ -64,7 +64,7 @@ class Intrinsic:
     Attributes:
         name: As in ``sa.name``.
         params: Parameter names.
-        rule: Types of arguments to a signature.
+        types: Types of arguments to a signature; call ``rule``, which checks their number first.
         meaning: The value, from numpy and arguments of the signature's types; by component, last axes are the value's.
         slang: The spelling before the ``(``.
         partials: For functions by component: one derivative per parameter (None is zero), from functions that take
@@ -81,7 +81,7 @@ class Intrinsic:
 
     name: str
     params: tuple[str, ...]
-    rule: Rule
+    types: Rule
     meaning: Meaning
     slang: str
     doc: str
@@ -98,7 +98,7 @@ class Intrinsic:
         """The domain of one parameter."""
         return self.domain[index] if index < len(self.domain) else EVERYWHERE
 
-    def signature(self, types: Sequence[Type]) -> Signature:
+    def rule(self, types: Sequence[Type]) -> Signature:
         """The signature for these argument types, their number checked first.
 
         Raises:
@@ -107,4 +107,4 @@ class Intrinsic:
         from slangad.compiler.lang.intrinsics.rules import check_count
 
         check_count(self, types)
-        return self.rule(types)
+        return self.types(types)

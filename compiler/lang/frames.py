@@ -1,0 +1,56 @@
+"""Where a decorator was applied: the file, the line, and the names local to the surrounding function or class.
+
+Those names are what postponed annotations inside factories need, and what tells the types of one factory apart.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The surroundings of a definition.
+
+    Attributes:
+        file: Path of the file, as its code objects have it.
+        line: The line running when the decorator was applied.
+        locals: Names of the enclosing function and class bodies at that moment; empty at module level.
+        factory: The code of the enclosing function, None at module level.
+        globals: The module's names, live.
+        in_class: Whether the definition stands in a class body.
+    """
+
+    file: str
+    line: int
+    locals: Mapping[str, object] = field(default_factory=dict, repr=False)
+    factory: CodeType | None = field(default=None, repr=False)
+    globals: dict[str, object] = field(default_factory=dict, repr=False)
+    in_class: bool = False
+
+
+def caller(depth: int) -> Place:
+    """The place of the frame ``depth`` calls above the one that asks."""
+    frame: FrameType | None = sys._getframe(depth + 1)
+    assert frame is not None  # noqa: S101  (there is a caller)
+    file, line, module = frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+    names: dict[str, object] = {}
+    in_class = _is_class_body(frame)
+    while frame is not None and _is_class_body(frame):
+        names = {**frame.f_locals, **names}
+        frame = frame.f_back
+    if frame is None or not _is_function(frame):
+        return Place(file, line, names, None, module, in_class)
+    return Place(file, line, {**frame.f_locals, **names}, frame.f_code, module, in_class)
+
+
+def _is_function(frame: FrameType) -> bool:
+    return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
+
+
+def _is_class_body(frame: FrameType) -> bool:
+    return not _is_function(frame) and frame.f_locals is not frame.f_globals and "__qualname__" in frame.f_locals

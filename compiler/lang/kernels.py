@@ -1,0 +1,239 @@
+"""``@sa.kernel`` and ``@sa.pipeline``: what runs once per element of a domain, and chains of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Final, overload
+
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.factories import Instance, made, remember
+from slangad.compiler.lang.frames import Place, caller
+from slangad.compiler.lang.functions import factory_instance, read_ranges
+
+GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
+MAX_GROUP: Final = 1024
+
+
+class KernelObject:
+    """A kernel; calling it runs every thread in Python, on numpy arrays.
+
+    Attributes:
+        python: The user's function as written.
+        name: Its name.
+        place: Where it was decorated, with the names around it.
+        dims: The number of axes of its domain, 1 to 3.
+        group_size: Threads of a group along each axis.
+        ranges: Where the check draws samples.
+    """
+
+    def __init__(
+        self, python: FunctionType, place: Place, instance: Instance, options: Mapping[str, object] | None = None
+    ) -> None:
+        self.python = python
+        self.name = python.__name__
+        self.place = place
+        self.instance = instance
+        self.dims, self.group_size, self.ranges = _read_options(self.name, dict(options or {}))
+        self.__name__, self.__qualname__ = python.__name__, python.__qualname__
+        self.__doc__, self.__module__ = python.__doc__, python.__module__
+        self.__wrapped__ = python
+
+    @property
+    def frame_locals(self) -> Mapping[str, object]:
+        """Names of the enclosing factory when it was decorated."""
+        return self.place.locals
+
+    @property
+    def factory_suffix(self) -> str:
+        """What the factory's arguments add to the name."""
+        return self.instance.suffix
+
+    @property
+    def emitted_name(self) -> str:
+        """The name with the factory's arguments."""
+        return self.name + self.factory_suffix
+
+    def __call__(self, *args: object, domain: int | tuple[int, ...] | None = None, **kwargs: object) -> object:
+        """Runs every thread in Python, one after another.
+
+        Args:
+            *args: Arrays for ``Each`` and tensors, values for the rest; structs of arrays as mappings.
+            domain: The shape of the domain, where no ``Each`` argument tells it.
+            **kwargs: The same by name.
+
+        Returns:
+            One array per result, a tuple when there are several.
+        """
+        from slangad.compiler.lang.execution.launch import launch
+
+        return launch(self, args, kwargs, domain)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.emitted_name}>"
+
+
+def _read_options(
+    name: str, options: dict[str, object]
+) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]]]:
+    dims, group = options.pop("dims", 1), options.pop("group_size", None)
+    ranges = read_ranges(name, options.pop("ranges", None))
+    if options:
+        raise DescriptionError(f"unknown keyword {next(iter(options))}= at {name}", "dims=, group_size=, ranges= exist")
+    if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
+        raise DescriptionError(f"dims= of {name} is {dims!r}, not 1, 2 or 3")
+    return dims, _group_size(name, dims, group), ranges
+
+
+def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
+    if group is None:
+        return GROUP_SIZES[dims]
+    sizes = group if isinstance(group, (tuple, list)) else (group,)
+    if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
+        raise DescriptionError(f"group_size= of {name} is {group!r}, not positive integers", "group_size=(8, 8)")
+    if len(sizes) != dims:
+        raise DescriptionError(f"group_size= of {name} has {len(sizes)} numbers for {dims} dims", "one per axis")
+    if math.prod(sizes) > MAX_GROUP:
+        raise DescriptionError(f"group_size= of {name} is {math.prod(sizes)} threads", f"at most {MAX_GROUP}")
+    return tuple(sizes)
+
+
+@overload
+def kernel(python: Callable[..., object], /) -> KernelObject: ...
+
+
+@overload
+def kernel(
+    *,
+    dims: int = 1,
+    group_size: int | tuple[int, ...] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> Callable[[Callable[..., object]], KernelObject]: ...
+
+
+def kernel(python: object = None, /, **options: object) -> object:
+    """Describes a function that runs once per element of a domain.
+
+    Args:
+        python: The function, when used bare.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample.
+
+    Raises:
+        DescriptionError: for unknown keywords and values that make no sense.
+    """
+    if python is not None:
+        return _make(python, caller(1), options)
+    return lambda function: _make(function, caller(1), options)
+
+
+def _make(python: object, place: Place, options: Mapping[str, object]) -> KernelObject:
+    if not isinstance(python, FunctionType):
+        raise DescriptionError(f"{python!r} is not a function", "decorate a def")
+    if place.in_class:
+        raise DescriptionError(f"kernel {python.__name__} stands in a class", "define it at module level")
+    instance = factory_instance(python, place)
+    before = made(instance)
+    if isinstance(before, KernelObject):
+        return before
+    made_now = KernelObject(python, place, instance, options)
+    remember(instance, made_now)
+    return made_now
+
+
+@dataclass(frozen=True, slots=True)
+class SGD:
+    """Gradient descent, with momentum when that is not 0."""
+
+    lr: float
+    momentum: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Adam:
+    """Adam."""
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class AdamW:
+    """Adam with decoupled weight decay."""
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+
+
+Optimizer = SGD | Adam | AdamW
+
+
+class PipelineObject:
+    """A chain of kernel calls; calling it runs them in Python.
+
+    Attributes:
+        python: The user's function as written.
+        name: Its name.
+        place: Where it was decorated.
+        optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
+    """
+
+    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None) -> None:
+        self.python = python
+        self.name = python.__name__
+        self.place = place
+        self.optimizer = optimizer
+        self.__doc__ = python.__doc__
+
+    @property
+    def frame_locals(self) -> Mapping[str, object]:
+        """Names of the enclosing function when it was decorated."""
+        return self.place.locals
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Runs the kernels of the body in Python."""
+        return self.python(*args, **kwargs)
+
+
+@overload
+def pipeline(python: Callable[..., object], /) -> PipelineObject: ...
+
+
+@overload
+def pipeline(*, optimizer: Optimizer | None = None) -> Callable[[Callable[..., object]], PipelineObject]: ...
+
+
+def pipeline(python: object = None, /, **options: object) -> object:
+    """Describes a straight line of kernel calls.
+
+    Args:
+        python: The function, when used bare.
+        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW.
+
+    Raises:
+        DescriptionError: for unknown keywords and values that make no sense.
+    """
+    if python is not None:
+        return _make_pipeline(python, caller(1), options)
+    return lambda function: _make_pipeline(function, caller(1), options)
+
+
+def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
+    optimizer = options.get("optimizer")
+    unknown = sorted(set(options) - {"optimizer"})
+    if not isinstance(python, FunctionType):
+        raise DescriptionError(f"{python!r} is not a function", "decorate a def")
+    if unknown:
+        raise DescriptionError(f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer= exists")
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        raise DescriptionError(f"optimizer= of {python.__name__} is {optimizer!r}", "sa.SGD, sa.Adam or sa.AdamW")
+    return PipelineObject(python, place, optimizer)
+
+
+__all__ = ["SGD", "Adam", "AdamW", "KernelObject", "PipelineObject", "kernel", "pipeline"]

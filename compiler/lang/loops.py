@@ -1,0 +1,103 @@
+"""Bounded loops and the thread's place in its domain: ``sa.range``, ``sa.max_iters``, ``sa.thread_id``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRange:
+    """A range with a bound on its trip count; iterating past the bound raises ``LoopBoundExceeded``."""
+
+    turns: builtins.range
+    max_iters: int | None = None
+    unroll: bool = False
+
+    def __iter__(self) -> Iterator[int]:
+        for turn, value in enumerate(self.turns):
+            if self.max_iters is not None and turn >= self.max_iters:
+                raise LoopBoundExceeded(f"the loop takes {len(self.turns)} turns, its bound is {self.max_iters}")
+            yield value
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def __reversed__(self) -> Iterator[int]:
+        return iter(BoundedRange(self.turns[::-1], self.max_iters, self.unroll))
+
+
+def range(  # noqa: A001  (reads sa.range)
+    *bounds: int, max_iters: int | None = None, unroll: bool = False
+) -> BoundedRange:
+    """Python's range with what Slang needs to know.
+
+    Args:
+        *bounds: As of ``range``: stop, or start and stop, or start, stop and step.
+        max_iters: The most turns the loop ever takes; needed when the bounds are known only at run time.
+        unroll: Whether Slang unrolls the loop.
+
+    Raises:
+        DescriptionError: when the bound is not a positive integer.
+    """
+    if max_iters is not None:
+        max_iters = _bound("max_iters=", max_iters)
+    return BoundedRange(builtins.range(*(int(b) for b in bounds)), max_iters, bool(unroll))
+
+
+def max_iters(n: int) -> bool:
+    """``while sa.max_iters(n) and …``: the most turns the loop ever takes. Always true; the loop counts.
+
+    Raises:
+        DescriptionError: when the bound is not a positive integer.
+    """
+    _bound("the bound of sa.max_iters", n)
+    return True
+
+
+def _bound(what: str, value: object) -> int:
+    try:
+        bound = int(value.__index__())  # type: ignore[attr-defined]  # checked by the except
+    except (AttributeError, TypeError):
+        raise DescriptionError(f"{what} is {value!r}, not an integer") from None
+    if bound < 1:
+        raise DescriptionError(f"{what} is {bound}, not at least 1")
+    return bound
+
+
+def thread_id(axis: int = 0) -> int:
+    """The index of this thread along an axis of the kernel's domain.
+
+    Raises:
+        DescriptionError: outside a kernel, or for an axis the kernel has not.
+    """
+    from slangad.compiler.lang.execution.activation import thread
+
+    return thread("thread_id", axis)[0]
+
+
+def thread_count(axis: int = 0) -> int:
+    """The size of the kernel's domain along an axis.
+
+    Raises:
+        DescriptionError: outside a kernel, or for an axis the kernel has not.
+    """
+    from slangad.compiler.lang.execution.activation import thread
+
+    return thread("thread_count", axis)[1]
+
+
+def static_assert(condition: object, message: str = "static_assert failed") -> None:
+    """Checks something known when the file is loaded.
+
+    Raises:
+        DescriptionError: with the message, when the condition does not hold.
+    """
+    if not condition:
+        raise DescriptionError(message)
+
+
+__all__ = ["max_iters", "range", "static_assert", "thread_count", "thread_id"]

@@ -1,0 +1,127 @@
+"""Gradient policies: what ``derivative=`` of a described function may say. Plain frozen records, checked when made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from slangad.compiler.lang.errors import DescriptionError
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteDifference:
+    """Central differences, ``step`` wide to each side; ``relative`` scales it by ``max(1, |x|)``."""
+
+    step: float
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """The value of the function, the derivative of another with the same parameters and result."""
+
+    function: Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class StraightThrough:
+    """The derivative of the identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgradient:
+    """``value`` as the derivative at one point, the automatic one elsewhere."""
+
+    at: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClipGradient:
+    """Gradients of ``of`` (automatic when None), every component within ±``limit`` or every parameter's norm in ``norm``."""
+
+    limit: float | None = None
+    norm: float | None = None
+    of: FiniteDifference | Surrogate | StraightThrough | Subgradient | None = None
+
+
+Policy = FiniteDifference | Surrogate | StraightThrough | Subgradient | ClipGradient
+
+
+def finite_difference(step: float, *, relative: bool = False) -> FiniteDifference:
+    """A derivative by central differences.
+
+    Args:
+        step: Half the distance between the two evaluations, positive.
+        relative: Whether the step is scaled by ``max(1, |x|)``.
+
+    Raises:
+        DescriptionError: when the step is not a positive number.
+    """
+    return FiniteDifference(_positive("finite_difference", "step", step), bool(relative))
+
+
+def surrogate(g: Callable[..., object]) -> Surrogate:
+    """The derivative of ``g``, which has the same parameters and result.
+
+    Raises:
+        DescriptionError: when g is not a function.
+    """
+    if not callable(g) or isinstance(g, type):
+        raise DescriptionError(f"sa.surrogate needs a function, not {g!r}", "write sa.surrogate(soft)")
+    return Surrogate(g)
+
+
+def straight_through() -> StraightThrough:
+    """The derivative of the identity; for functions with one differentiable parameter of the result's type."""
+    return StraightThrough()
+
+
+def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: Policy | None = None) -> ClipGradient:
+    """Bounded gradients.
+
+    Args:
+        limit: Every component of every gradient stays in [-limit, limit].
+        norm: Instead, the norm over one parameter's components stays at most this.
+        of: The derivative to bound, automatic unless given.
+
+    Raises:
+        DescriptionError: unless exactly one of limit and norm is a positive number.
+    """
+    if (limit is None) == (norm is None):
+        raise DescriptionError("sa.clip_gradient takes a limit or a norm", "write sa.clip_gradient(1e6)")
+    if isinstance(of, ClipGradient) or (of is not None and not isinstance(of, Policy)):
+        raise DescriptionError("of= of sa.clip_gradient is another kind of policy", "of=sa.finite_difference(step=1e-3)")
+    if limit is not None:
+        return ClipGradient(limit=_positive("clip_gradient", "limit", limit), of=of)
+    return ClipGradient(norm=_positive("clip_gradient", "norm", norm), of=of)
+
+
+def subgradient(*, at: float, value: float) -> Subgradient:
+    """A chosen derivative at one point of a function of one float.
+
+    Args:
+        at: The point.
+        value: The derivative there.
+
+    Raises:
+        DescriptionError: when either is not a finite number.
+    """
+    return Subgradient(_finite("subgradient", "at", at), _finite("subgradient", "value", value))
+
+
+def _finite(policy: str, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise DescriptionError(f"{name}= of sa.{policy} is {value!r}, not a finite number")
+    return float(value)
+
+
+def _positive(policy: str, name: str, value: object) -> float:
+    number = _finite(policy, name, value)
+    if number <= 0.0:
+        raise DescriptionError(f"{name}= of sa.{policy} is {value!r}, not positive")
+    return number
+
+
+__all__ = ["clip_gradient", "finite_difference", "straight_through", "subgradient", "surrogate"]

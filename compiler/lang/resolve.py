@@ -1,0 +1,69 @@
+"""From the annotations of a function or class to the objects they name, postponed ones included."""
+
+from __future__ import annotations
+
+import builtins
+from collections import ChainMap
+from collections.abc import Mapping
+from types import FunctionType
+
+from slangad.compiler.lang.errors import AnnotationError
+
+
+def closure_of(function: FunctionType) -> dict[str, object]:
+    """The free variables of a function that have a value."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found: dict[str, object] = {}
+    for name, cell in cells:
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return found
+
+
+def scope_of(function: FunctionType, surroundings: Mapping[str, object], owner: type | None) -> Mapping[str, object]:
+    """The names a function's annotations can use besides its globals."""
+    own = {owner.__name__: owner} if owner is not None else {}
+    return ChainMap(closure_of(function), own, dict(surroundings))
+
+
+def resolve(
+    annotation: object, module: dict[str, object], names: Mapping[str, object], parameter: str = ""
+) -> object:
+    """The object an annotation names; only postponed ones (strings) need work.
+
+    Raises:
+        AnnotationError: when it can't be evaluated; ``parameter`` is passed on.
+    """
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, module, names)  # type: ignore[arg-type]  # noqa: S307  (the user's own annotation; eval takes any mapping as locals)
+    except NameError as error:
+        name = error.name or annotation
+        raise AnnotationError(f"unknown name {name!r} in the annotation", _like(name, module), parameter) from None
+    except AnnotationError as error:
+        raise AnnotationError(error.message, error.help, parameter) from None
+    except Exception as error:  # whatever the user's annotation raises
+        raise AnnotationError(f"the annotation {annotation!r} can't be evaluated: {error}", "", parameter) from error
+
+
+def _like(name: str, module: Mapping[str, object]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, [*module, *dir(builtins)], n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def annotations_of(
+    function: FunctionType, surroundings: Mapping[str, object], owner: type | None = None
+) -> dict[str, object]:
+    """Every annotation of a function, ``return`` included, as objects.
+
+    Raises:
+        AnnotationError: for the first one that can't be evaluated, with its parameter.
+    """
+    names = scope_of(function, surroundings, owner)
+    raw = function.__annotations__
+    return {parameter: resolve(a, function.__globals__, names, parameter) for parameter, a in raw.items()}

@@ -1,0 +1,131 @@
+"""From functions and classes to their syntax trees, with the positions of the file they stand in.
+
+A text is read once per state of its file and parsed once; loaders may put texts in first with ``remember_source``.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import tokenize
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Final
+
+from slangad.compiler.lang.errors import DescriptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function's tree, not to be changed, and the file it was parsed from."""
+
+    tree: ast.FunctionDef
+    path: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDefinition:
+    """A class' tree, not to be changed, and the file it was parsed from."""
+
+    tree: ast.ClassDef
+    path: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    text: str
+    stamp: tuple[int, int] | None
+    functions: dict[tuple[int, str], ast.AST]
+    classes: tuple[ast.ClassDef, ...]
+
+
+_SOURCES: Final[dict[str, _Source]] = {}
+
+
+def remember_source(path: str, text: str) -> None:
+    """Makes ``text`` the source of ``path``, the file name of its code objects, until remembered again."""
+    _SOURCES[path] = _index(path, text, None)
+
+
+def definition_of(function: FunctionType) -> Definition:
+    """The definition of a function.
+
+    Raises:
+        DescriptionError: when its source can't be read or it is not written with ``def``.
+    """
+    return definition_of_code(function.__code__)
+
+
+def definition_of_code(code: CodeType) -> Definition:
+    """As ``definition_of``, from a code object."""
+    if code.co_name == "<lambda>":
+        raise DescriptionError("a lambda can't be described", "write a def with annotations")
+    source = _source(code.co_filename, code.co_name)
+    tree = source.functions.get((code.co_firstlineno, code.co_name))
+    if isinstance(tree, ast.AsyncFunctionDef):
+        raise DescriptionError(f"{code.co_name} is an async function", "write a plain def")
+    if not isinstance(tree, ast.FunctionDef):
+        raise DescriptionError(f"the source of {code.co_name} is not in {code.co_filename}", "reload the file")
+    return Definition(tree, code.co_filename, source.text)
+
+
+def class_definition_of(name: str, path: str, line: int) -> ClassDefinition:
+    """The definition of the class ``name`` around a line, the innermost where several nest.
+
+    Raises:
+        DescriptionError: when the source can't be read or holds no such class.
+    """
+    source = _source(path, name)
+    around = [c for c in source.classes if c.name == name and first_line(c) <= line <= (c.end_lineno or c.lineno)]
+    if not around:
+        raise DescriptionError(f"the source of class {name} is not in {path}", "reload the file")
+    return ClassDefinition(max(around, key=first_line), path, source.text)
+
+
+def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    """The line a definition starts on, decorators counted, as in its code object."""
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)])
+
+
+def _source(path: str, name: str) -> _Source:
+    known = _SOURCES.get(path)
+    if known is not None and known.stamp is None:
+        return known
+    stamp = _stamp(path)
+    if known is None or known.stamp != stamp:
+        known = _index(path, _read(path, name), stamp)
+        _SOURCES[path] = known
+    return known
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
+
+
+def _read(path: str, name: str) -> str:
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        text = "".join(linecache.getlines(path))
+    if not text:
+        raise DescriptionError(f"the source of {name} can't be read from {path}", "put the definition into a file")
+    return text
+
+
+def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _Source:
+    functions: dict[tuple[int, str], ast.AST] = {}
+    classes: list[ast.ClassDef] = []
+    for node in ast.walk(ast.parse(text, path)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions[first_line(node), node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            classes.append(node)
+    return _Source(text, stamp, functions, tuple(classes))
