@@ -143,6 +143,9 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
         session.document["files"] = [path.as_posix() for path in delivery.files]
         session.document["inputs"] = delivery.inputs
     session.show(warnings)
+    for one in built:
+        if not one.unit.module.kernels:
+            session.say(f"{one.unit.module.source} has no kernel, so there is nothing to compile but its Slang")
     session.say(_summary(built, arguments["output"]))
     failures = [failure for one in built for failure in one.failures]
     if failures:
@@ -215,7 +218,6 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     if not wanted:
         return None
     from slangad.compiler.ir.text import show
-
     from slangad.compiler.passes import PASS_NAMES
 
     unknown = [name for name in wanted if name not in (*PASS_NAMES, "all")]

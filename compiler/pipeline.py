@@ -139,14 +139,14 @@ def _job(unit: Unit, options: Options) -> CompileJob:
 
 def _finish(unit: Unit, result: CompileResult) -> Built:
     said = to_diagnostics(result.messages, partial(_locate, unit))
-    errors = [d for d in said if d.severity is Severity.ERROR]
+    errors = [d for d in said if d.severity is Severity.ERROR and d.code != MISSING_TOOL]
     return Built(
         unit=unit,
         products=(*slang_products(unit), *artefact_products(unit, result)),
         sources=_each_once((unit.module.source, *unit.module.sources, *result.dependencies)),
         errors=tuple(errors),
         warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
-        failures=result.diagnostics,
+        failures=(*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL)),
         cached=result.cached,
     )
 

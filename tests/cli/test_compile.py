@@ -1,0 +1,204 @@
+"""``slangad compile``: what it writes, what it prints, what it refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Project
+
+pytestmark = pytest.mark.toolchain
+MODES = ("forward", "backward", "jvp")
+
+
+def test_compile__plain__writes_slang_artefacts_reflection_manifest_and_depfile(project: Project) -> None:
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py")
+    artefacts = {f"fit.fit.{mode}.spv" for mode in MODES}
+    files = project.files()
+    expected = {"fit.slang", "fit.d", "fit.manifest.json", "manifest.json", *artefacts}
+    assert set(files) - {"slangad.slang"} == expected | {f"{name}.reflection.json" for name in artefacts}
+    assert all(files[name][:4] == b"\x03\x02\x23\x07" for name in artefacts)
+    assert ended.stdout == ""
+    assert ended.stderr == "1 kernel, 3 artefacts in build\n"
+
+
+def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", "-t", "spirv", "-t", "wgsl", "-t", "cuda", "-o", "out/deep")
+    manifest, files = project.manifest("out/deep/manifest.json"), project.files("out/deep")
+    assert manifest == project.manifest("out/deep/fit.manifest.json")
+    assert manifest["schema"] == 1
+    assert manifest["targets"] == ["spirv", "wgsl", "cuda"]
+    assert manifest["toolchain"]["slang"]
+    (record,) = manifest["inputs"]
+    assert record["path"] == "../../fit.py"
+    assert {source["path"] for source in record["sources"]} == {"../../fit.py", "../../lib.py"}
+    for source in record["sources"]:
+        content = (project.folder / "out/deep" / source["path"]).read_bytes()
+        assert source["sha256"] == hashlib.sha256(content).hexdigest()
+    assert record["constants"]["lib.GAIN"] == "2.0"
+    (kernel,) = record["kernels"]
+    assert [entry["mode"] for entry in kernel["entry_points"]] == list(MODES)
+    listed = [file for entry in kernel["entry_points"] for file in entry["artefacts"]]
+    assert len(listed) == 9
+    for file in (*listed, *record["files"]):
+        assert hashlib.sha256(files[file["file"]]).hexdigest() == file["sha256"]
+    for entry in kernel["entry_points"]:
+        assert entry["group_size"] == [64, 1, 1]
+        bound = [p for p in entry["parameters"] if p["access"] != "value"]
+        assert bound
+        assert all(set(p["bindings"]) == {"spirv", "wgsl", "cuda"} for p in bound)
+
+
+def test_compile__same_input_elsewhere__gives_the_same_bytes(project: Project) -> None:
+    for name in ("one", "two"):
+        project.kernel(f"{name}/fit")
+        project.write(
+            f"{name}/lib.py", (project.folder / "one/lib.py").read_text() if name == "two" else _library(project)
+        )
+        project.run("compile", f"{name}/fit.py", "-o", f"{name}/build", "--no-cache")
+    one, two = project.files("one/build"), project.files("two/build")
+    one.pop("fit.d"), two.pop("fit.d")
+    assert one == two
+
+
+def _library(project: Project) -> str:
+    return (project.folder / "lib.py").read_text()
+
+
+def test_compile__again__keeps_files_and_their_times(project: Project) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py")
+    before = {path: path.stat().st_mtime_ns for path in (project.folder / "build").iterdir()}
+    ended = project.run("compile", "fit.py")
+    assert "from the cache" in ended.stderr
+    assert {path: path.stat().st_mtime_ns for path in (project.folder / "build").iterdir()} == before
+
+
+def test_compile__depfile__names_inputs_and_all_that_is_written(project: Project) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", "--depfile", "all.d")
+    made, _, needed = (project.folder / "build/fit.d").read_text().replace("\\\n", " ").partition(":")
+    assert set(needed.split()) == {"fit.py", "lib.py"}
+    assert set(made.split()) == {f"build/{name}" for name in project.files()} - {"build/fit.d", "build/manifest.json"}
+    assert set((project.folder / "all.d").read_text().replace("\\\n", " ").partition(":")[2].split()) == {
+        "fit.py",
+        "lib.py",
+    }
+    project.run("compile", "fit.py", "--depfile-target", "stamp")
+    assert (project.folder / "build/fit.d").read_text().startswith("stamp:")
+
+
+def test_compile__stdout__prints_the_slang_alone(project: Project) -> None:
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py", "-o", "-")
+    project.run("compile", "fit.py")
+    assert ended.stdout == project.files()["fit.slang"].decode()
+    assert ended.stderr == ""
+    assert not (project.folder / "-").exists()
+
+
+def test_compile__stdout_with_a_target__prints_the_one_artefact(project: Project) -> None:
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py", "-t", "wgsl", "--mode", "forward", "-o", "-")
+    assert "@compute" in ended.stdout
+    refused = project.run("compile", "fit.py", "-t", "wgsl", "-o", "-", code=2)
+    assert "gives 3" in refused.stderr
+    assert "--mode" in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_compile__emit__writes_only_what_is_asked(project: Project) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", "--emit", "slang", "-o", "slang")
+    assert not [name for name in project.files("slang") if "spv" in name]
+    assert "fit.slang" in project.files("slang")
+    project.run("compile", "fit.py", "--emit", "ir", "-o", "ir")
+    assert set(project.files("ir")) == {"fit.ir.txt", "fit.d", "fit.manifest.json", "manifest.json"}
+    assert (
+        project.run("compile", "fit.py", "--emit", "ir", "-o", "-").stdout == project.files("ir")["fit.ir.txt"].decode()
+    )
+
+
+def test_compile__one_kernel_of_a_file__gets_files_of_its_own(project: Project) -> None:
+    text = project.kernel("pair", kernel="first").read_text()
+    second = text[text.index("@sa.kernel") :].replace("def first", "def second")
+    project.write("pair.py", f"{text}\n\n{second}")
+    project.run("compile", "pair.py:second")
+    files = set(project.files())
+    assert {"pair.slang", "pair.second.d", "pair.second.manifest.json", "pair.second.forward.spv"} <= files
+    assert not any("first" in name for name in files)
+    (record,) = project.manifest()["inputs"]
+    assert [kernel["name"] for kernel in record["kernels"]] == ["second"]
+    ended = project.run("compile", "pair.py:third", code=1)
+    assert "error[SA303]" in ended.stderr
+    assert "first, second" in ended.stderr
+
+
+def test_compile__several_inputs__share_one_manifest(project: Project) -> None:
+    for name in ("fit", "other"):
+        project.kernel(name)
+    ended = project.run("compile", "fit.py", "other.py", "-j", "2")
+    assert ended.stderr == "2 kernels, 6 artefacts in build\n"
+    assert [record["path"] for record in project.manifest()["inputs"]] == ["../fit.py", "../other.py"]
+    assert [record["path"] for record in project.manifest("build/other.manifest.json")["inputs"]] == ["../other.py"]
+
+
+def test_compile__json__is_one_document(project: Project) -> None:
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py", "--format", "json")
+    document = json.loads(ended.stdout)
+    assert ended.stderr == "1 kernel, 3 artefacts in build\n"
+    assert (document["schema"], document["ok"], document["exit_code"], document["diagnostics"]) == (1, True, 0, [])
+    assert {name.removeprefix("build/") for name in document["files"]} == set(project.files())
+    assert document["inputs"] == project.manifest()["inputs"]
+
+
+def test_compile__dump_after__shows_the_ir_on_stderr(project: Project) -> None:
+    from slangad.compiler.passes import PASS_NAMES
+
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py", "-o", "-", "--dump-after", PASS_NAMES[0])
+    assert f"after {PASS_NAMES[0]}" in ended.stderr
+    assert ended.stdout == project.run("compile", "fit.py", "-o", "-").stdout
+    assert PASS_NAMES[0] in project.run("compile", "fit.py", "--dump-after", "nonsense", code=2).stderr
+
+
+def test_compile__no_input__says_what_to_do(project: Project) -> None:
+    assert "slangad compile brdf.py" in project.run("compile", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--watch", "-o", "-"], ["--watch", "--format", "json"], ["-o", "-", "--format", "json"], ["-O", "4"]]
+)
+def test_compile__options_that_contradict__are_a_usage_error(project: Project, words: list[str]) -> None:
+    project.kernel("fit")
+    project.run("compile", "fit.py", *words, code=2)
+
+
+def test_compile__missing_tool__writes_the_other_targets(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slangad.compiler.toolchain.targets import TARGETS
+
+    lacking = next((t for t in TARGETS.values() if t.tool is not None and t.tool.find() is None), None)
+    if lacking is None or lacking.tool is None:
+        pytest.skip("this machine has every tool")
+    project.kernel("fit")
+    ended = project.run("compile", "fit.py", "-t", lacking.name, "-t", "spirv", code=4)
+    assert "error[SA242]" in ended.stderr
+    assert lacking.tool.name in ended.stderr
+    assert {f"fit.fit.{mode}.spv" for mode in MODES} <= set(project.files())
+    (record,) = project.manifest()["inputs"]
+    listed = [file for entry in record["kernels"][0]["entry_points"] for file in entry["artefacts"]]
+    assert {file["target"] for file in listed} == {"spirv"}
+
+
+def test_compile__functions_only__writes_the_slang(project: Project) -> None:
+    project.kernel("fit")
+    ended = project.run("compile", "lib.py")
+    assert "curve" in project.files()["lib.slang"].decode()
+    assert "no kernel" in ended.stderr
