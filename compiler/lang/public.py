@@ -22,7 +22,7 @@ from slangad.compiler.lang.calls import __all__ as _intrinsics
 from slangad.compiler.lang.copies import copy, zeros
 from slangad.compiler.lang.derivatives import bwd_diff, diff_pair, fwd_diff, no_diff, probe
 from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
-from slangad.compiler.lang.extern import extern
+from slangad.compiler.lang.external import extern
 from slangad.compiler.lang.functions import differentiable, function
 from slangad.compiler.lang.kernels import SGD, Adam, AdamW, kernel, pipeline
 from slangad.compiler.lang.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)

@@ -1,6 +1,6 @@
 """``sa.extern``: a function that exists in a Slang file, declared with a signature in words.
 
-In: name, file and ``"(x: float, k: no_diff float) -> float"``. Out: an ``ExternFunction``, whose types resolve in the
+In: name, file and ``"(x: float, k: no_diff float) -> float"``. Out: an ``ExternalFunction``, whose types resolve in the
 describing file; in Python execution a stand-in runs in its place.
 """
 
@@ -19,7 +19,7 @@ from slangad.compiler.lang.resolve import resolve
 
 
 @dataclass(frozen=True, slots=True)
-class ExternParameter:
+class ExternalParameter:
     """A parameter of a function in Slang."""
 
     name: str
@@ -28,7 +28,7 @@ class ExternParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class ExternFunction:
+class ExternalFunction:
     """A function in a Slang file.
 
     Attributes:
@@ -52,7 +52,7 @@ class ExternFunction:
         """The Slang file."""
         return Path(self.place.file).parent / self.file
 
-    def parameters(self) -> tuple[ExternParameter, ...]:
+    def parameters(self) -> tuple[ExternalParameter, ...]:
         """The parameters in order.
 
         Raises:
@@ -68,13 +68,13 @@ class ExternFunction:
         """
         return ir_type(resolve(_parse(self)[1], self.place.globals, self.place.locals, "return"))
 
-    def _parameter(self, name: str, text: str) -> ExternParameter:
+    def _parameter(self, name: str, text: str) -> ExternalParameter:
         words = text.split(maxsplit=1)
         no_diff = words[0] == "no_diff"
         annotation = resolve(words[1] if no_diff else text, _names(self.place), self.place.locals, name)
         memory = memory_annotation(annotation)
         try:
-            return ExternParameter(name, ir_type(memory.value), no_diff or memory.no_diff)
+            return ExternalParameter(name, ir_type(memory.value), no_diff or memory.no_diff)
         except AnnotationError as error:
             raise AnnotationError(error.message, error.help, name) from None
 
@@ -96,7 +96,7 @@ def _names(place: Place) -> dict[str, object]:
     return {**known, **place.globals}
 
 
-def _parse(extern: ExternFunction) -> tuple[list[tuple[str, str]], str]:
+def _parse(extern: ExternalFunction) -> tuple[list[tuple[str, str]], str]:
     """Names and type texts of a signature, split at top-level commas."""
     text = extern.signature.strip()
     head, arrow, result = text.rpartition("->")
@@ -130,7 +130,7 @@ def extern(
     *,
     differentiable: bool = False,
     python: Callable[..., object] | None = None,
-) -> ExternFunction:
+) -> ExternalFunction:
     """Declares a function of a Slang file.
 
     Args:
@@ -145,7 +145,7 @@ def extern(
     """
     if not name.isidentifier() or not file.endswith(".slang"):
         raise DescriptionError("sa.extern needs a name and a .slang file", 'sa.extern("ggx", "bsdf.slang", "(…) -> float")')
-    made = ExternFunction(name, file, signature, differentiable, python, caller(1))
+    made = ExternalFunction(name, file, signature, differentiable, python, caller(1))
     for _, text in _parse(made)[0]:
         _check_type_text(name, text)
     return made
@@ -158,4 +158,4 @@ def _check_type_text(name: str, text: str) -> None:
         raise DescriptionError(f"{text!r} in the signature of {name} is no type", "x: float") from None
 
 
-__all__ = ["ExternFunction", "extern"]
+__all__ = ["ExternalFunction", "extern"]
