@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.types import Struct, Type
 from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.types import Struct, Type
 
 # --- expressions -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,212 @@
+"""Checks that a module is one: what every pass and front end must keep. Anything it finds is a defect of slangad.
+
+Goes in: a module after a front end or a pass. Comes out: diagnostics SA900-SA904, none when all is well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.diagnostics import Diagnostic, Explanation
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Call,
+    ConstantRef,
+    Custom,
+    Expr,
+    ForwardCall,
+    Function,
+    Kernel,
+    Module,
+    Param,
+    Role,
+    Surrogate,
+)
+from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient, leaves, show
+from slangad.compiler.ir.verify_body import verify_body
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CODES: Final[dict[str, Explanation]] = {
+    "SA900": Explanation(
+        "slangad built an invalid module",
+        "A front end or pass of slangad made something that its own rules forbid: a key that names nothing, two "
+        "functions with one key, a function that calls a later one. This is a defect of slangad: please report it "
+        "with the file that causes it.",
+    ),
+    "SA901": Explanation(
+        "slangad mixed up types",
+        "An expression inside slangad has operands whose types do not agree. This is a defect of slangad: please "
+        "report it with the file that causes it.",
+    ),
+    "SA902": Explanation(
+        "slangad lost track of a local variable",
+        "A local is used where it is not declared, or assigned where it cannot be. This is a defect of slangad: please "
+        "report it with the file that causes it.",
+    ),
+    "SA903": Explanation(
+        "slangad built an invalid derivative",
+        "The parameters or result of a generated or described derivative do not fit its function. This is a defect of "
+        "slangad: please report it with the file that causes it.",
+    ),
+    "SA904": Explanation(
+        "slangad built an invalid kernel",
+        "A kernel does not fit the function each of its threads runs. This is a defect of slangad: please report it "
+        "with the file that causes it.",
+    ),
+}
+
+
+class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an error of the user's)
+    """A module broke a rule of the IR: a defect of slangad."""
+
+    def __init__(self, after: str, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(f"after {after}: " + "; ".join(f"[{d.code}] {d.span}: {d.message}" for d in diagnostics))
+
+
+def verify(module: Module, *, declared: bool = False) -> list[Diagnostic]:
+    """Everything wrong with a module; ``declared`` says that locals must have been declared already."""
+    return [*_verify(module, declared=declared)]
+
+
+def _verify(module: Module, *, declared: bool) -> Iterator[Diagnostic]:
+    yield from _verify_keys(module)
+    by_key = {f.key: f for f in module.functions}
+    earlier: set[str] = set()
+    for function in module.functions:
+        yield from _verify_references(function, module, by_key, earlier)
+        yield from verify_body(function, declared=declared)
+        yield from _verify_derivative(function, by_key)
+        earlier.add(function.key)
+    for kernel in module.kernels:
+        yield from _verify_kernel(kernel, by_key)
+
+
+def _verify_keys(module: Module) -> Iterator[Diagnostic]:
+    for kind, keys in (
+        ("function", [f.key for f in module.functions]),
+        ("struct", [s.struct.key for s in module.structs]),
+        ("constant", [c.key for c in module.constants]),
+        ("kernel", [k.name for k in module.kernels]),
+    ):
+        for key in {k for k in keys if keys.count(k) > 1}:
+            yield Diagnostic("SA900", f"two {kind}s have the key {key!r}")
+    owners = {s.struct.key for s in module.structs}
+    for function in module.functions:
+        if function.owner and function.owner not in owners:
+            yield Diagnostic("SA900", f"{function.key}: no struct {function.owner!r}", function.span)
+    for constant in module.constants:
+        if len(constant.values) != sum(1 for _ in leaves(constant.type)):
+            yield Diagnostic("SA900", f"constant {constant.key!r} has {len(constant.values)} values", constant.span)
+
+
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """What a function takes and gives in one kind of call."""
+
+    params: tuple[Type, ...]
+    result: Type
+
+
+def _verify_references(
+    function: Function, module: Module, by_key: dict[str, Function], earlier: set[str]
+) -> Iterator[Diagnostic]:
+    constants = {c.key: c.type for c in module.constants}
+    for expr in body_exprs(statements(function)):
+        match expr:
+            case Call(key, args) | BackwardCall(key, args) | ForwardCall(key, args):
+                if key not in by_key:
+                    yield Diagnostic("SA900", f"{function.key} calls {key!r}, which is not there", expr.span)
+                    continue
+                if key not in earlier:
+                    yield Diagnostic("SA900", f"{function.key} calls {key!r}, which stands after it", expr.span)
+                yield from _verify_call(expr, _callee(expr, by_key[key]), args)
+            case ConstantRef(key, type_) if constants.get(key) != type_:
+                yield Diagnostic("SA900", f"{function.key} uses constant {key!r} as {show(type_)}", expr.span)
+            case _:
+                pass
+
+
+def _callee(expr: Call | BackwardCall | ForwardCall, function: Function) -> _Callee:
+    types = tuple(p.type for p in function.params)
+    match expr:
+        case Call():
+            return _Callee(types, function.result)
+        case BackwardCall():
+            return _Callee((*types, function.result), gradient_type(function.params))
+        case ForwardCall():
+            pairs = tuple(DiffPair(p.type) if gets_gradient(p) else p.type for p in function.params)
+            return _Callee(pairs, DiffPair(function.result))
+
+
+def _verify_call(expr: Expr, callee: _Callee, args: tuple[Expr, ...]) -> Iterator[Diagnostic]:
+    if len(args) != len(callee.params):
+        yield Diagnostic("SA901", f"{len(args)} arguments for {len(callee.params)} parameters", expr.span)
+        return
+    for arg, wanted in zip(args, callee.params, strict=True):
+        if arg.type != wanted:
+            yield Diagnostic("SA901", f"argument is {show(arg.type)}, parameter {show(wanted)}", arg.span)
+    if expr.type != callee.result:
+        yield Diagnostic("SA901", f"call is {show(expr.type)}, function gives {show(callee.result)}", expr.span)
+
+
+def gets_gradient(param: Param) -> bool:
+    """Whether a parameter carries gradient."""
+    return not param.no_diff and carries_gradient(param.type)
+
+
+def gradient_type(params: tuple[Param, ...]) -> Type:
+    """What a backward function gives: the gradient of the differentiable parameter, a tuple when they are several."""
+    types = tuple(p.type for p in params if gets_gradient(p))
+    return types[0] if len(types) == 1 else Tuple(types)
+
+
+def _verify_derivative(function: Function, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+    match function.derivative:
+        case Custom(backward, forward):
+            keys = [k for k in (backward, forward) if k is not None]
+            if not keys:
+                yield Diagnostic("SA903", f"{function.key} has an empty custom derivative", function.span)
+        case Surrogate(key):
+            keys = [key]
+        case _:
+            keys = []
+    for key in keys:
+        if key not in by_key:
+            yield Diagnostic("SA903", f"{function.key}: no function {key!r}", function.span)
+    if function.role is not Role.PLAIN:
+        yield from _verify_role(function, by_key)
+
+
+def _verify_role(function: Function, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+    primal = by_key.get(function.of)
+    if primal is None:
+        yield Diagnostic("SA903", f"{function.key} is the derivative of {function.of!r}, not there", function.span)
+        return
+    types = [p.type for p in primal.params]
+    if function.role is Role.BACKWARD:
+        wanted, result = [*types, primal.result], gradient_type(primal.params)
+    else:
+        wanted = [DiffPair(p.type) if gets_gradient(p) else p.type for p in primal.params]
+        result = DiffPair(primal.result)
+    if [p.type for p in function.params] != wanted or function.result != result:
+        yield Diagnostic("SA903", f"{function.key} does not fit {function.of}", function.span)
+
+
+def _verify_kernel(kernel: Kernel, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+    function = by_key.get(kernel.function)
+    if function is None:
+        yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)
+        return
+    if [p.type for p in kernel.params] != [p.type for p in function.params]:
+        yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
+    types = [r.type for r in kernel.results]
+    given = list(function.result.elements) if isinstance(function.result, Tuple) else [function.result]
+    if types and types not in (given, [function.result]):
+        yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in results", kernel.span)
+    if len(kernel.group_size) != kernel.dims:
+        yield Diagnostic("SA904", f"kernel {kernel.name}: group size and dimensions differ", kernel.span)
