@@ -12,6 +12,7 @@ import tokenize
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType, TracebackType
 
@@ -204,11 +205,10 @@ def _guarded(path: Path, text: str, run: object) -> None:
 
 def raised_at(trace: TracebackType | None, path: Path, text: str) -> Span:
     """The innermost line of the user's code in a traceback: slangad's own and the standard library's are left out."""
-    own = str(Path(__file__).resolve().parents[2])
     found = Span(str(path), 1, 1, 1, 1)
     for frame, line in traceback.walk_tb(trace):
         file = frame.f_code.co_filename
-        if file.startswith("<") or file.startswith(own) or is_library(file):
+        if file.startswith("<") or is_library(file):
             continue
         source = text if file == str(path) else ""
         content = source.split("\n")[line - 1] if source and line <= len(source.split("\n")) else ""
@@ -220,9 +220,14 @@ def raised_at(trace: TracebackType | None, path: Path, text: str) -> Span:
 def is_library(file: str) -> bool:
     """Whether a module belongs to Python or an installed package, slangad included, not to the description."""
     resolved = str(Path(file).resolve())
-    roots = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return resolved.startswith(_library_roots())
+
+
+@lru_cache(maxsize=1)
+def _library_roots() -> tuple[str, ...]:
     own = str(Path(__file__).resolve().parents[2])
-    return any(resolved.startswith(str(Path(root).resolve())) for root in roots if root) or resolved.startswith(own + "/compiler")
+    roots = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return (own, *{str(Path(root).resolve()) for root in roots if root})
 
 
 def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:

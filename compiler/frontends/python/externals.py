@@ -1,0 +1,37 @@
+"""``sa.extern`` functions: their signature in words becomes one like any other, their body stays in its Slang file."""
+
+from __future__ import annotations
+
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.python.load import shown_path
+from slangad.compiler.frontends.python.world import World
+from slangad.compiler.ir.nodes import External, Function, Param
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.external import ExternalFunction
+from slangad.compiler.spans import Span
+
+
+def declare_external(world: World, value: ExternalFunction) -> Signature | None:
+    """The signature of a Slang function; None after a report."""
+    span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
+    try:
+        params = tuple(Parameter(p.name, p.type, p.no_diff, span=span) for p in value.parameters())
+        result = value.result()
+    except DescriptionError as error:
+        world.report(error, span)
+        return None
+    if not value.path.is_file():
+        world.problems.error(
+            "SA002", span, f"there is no Slang file {value.file} beside {value.place.file}",
+            help="the path of sa.extern is relative to the describing file",
+        )
+        return None
+    return Signature(f"{value.path}:{value.name}", value.name, params, result, value.differentiable)
+
+
+def external_function(value: ExternalFunction, signature: Signature) -> Function:
+    """The IR function that stands for it."""
+    span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
+    params = tuple(Param(p.name, p.type, p.no_diff, p.span) for p in signature.params)
+    body = External(value.name, shown_path(value.path))
+    return Function(signature.key, value.name, params, signature.result, body, value.differentiable, span=span)

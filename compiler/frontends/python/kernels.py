@@ -1,0 +1,144 @@
+"""Kernels: where parameters and results live, from annotations; what one thread does becomes a function."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Final
+
+from slangad.compiler.frontends.fence import fence_function
+from slangad.compiler.frontends.lowering.body import BodyRole
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.python.annotations import Annotations
+from slangad.compiler.frontends.python.signatures import argument_span
+from slangad.compiler.frontends.python.world import World
+from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
+from slangad.compiler.ir.types import VOID, Tuple, Type
+from slangad.compiler.lang.annotations import result_annotation
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.kernels import KernelObject
+from slangad.compiler.lang.resolve import scope_of
+from slangad.compiler.lang.source import Definition, definition_of
+from slangad.compiler.spans import Span
+
+PARAM_MEMORIES: Final = {Memory.EACH, Memory.UNIFORM}
+RESULT_MEMORIES: Final = {Memory.EACH}
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedKernel:
+    """A kernel ready to be lowered."""
+
+    object: KernelObject
+    definition: Definition
+    places: Places
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    signature: Signature
+    role: BodyRole
+
+
+def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
+    """A kernel's signature; None after everything wrong with it was reported."""
+    definition = definition_of(value.python)
+    places = Places(definition.path, definition.text)
+    before = len(world.problems)
+    fence_function(definition.tree, places, world.problems)
+    names = scope_of(value.python, value.frame_locals, None)
+    annotations = Annotations(places, world.problems, value.python.__globals__, names)
+    params = [_param(world, value, a, annotations) for a in _arguments(definition.tree)]
+    results = _results(world, value, definition.tree, annotations)
+    if len(world.problems) != before or results is None or any(p is None for p in params):
+        return None
+    known = tuple(p for p in params if p is not None)
+    code = value.python.__code__
+    signature = Signature(
+        f"{code.co_filename}:{code.co_firstlineno}:{value.emitted_name}", value.emitted_name,
+        tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known), _result_type(results),
+    )  # fmt: skip
+    passive = frozenset(p.name for p in known if p.no_diff)
+    role = BodyRole({p.name: p.type for p in known}, passive, dims=value.dims)
+    return DescribedKernel(value, definition, places, known, results, signature, role)
+
+
+def _arguments(tree: ast.FunctionDef) -> list[ast.arg]:
+    return [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+
+
+def _result_type(results: tuple[KernelResult, ...]) -> Type:
+    if not results:
+        return VOID
+    return results[0].type if results[0].name == "result" else Tuple(tuple(r.type for r in results))
+
+
+def _param(world: World, value: KernelObject, argument: ast.arg, annotations: Annotations) -> KernelParam | None:
+    span = argument_span(annotations.places, argument)
+    if argument.annotation is None:
+        world.problems.error(
+            "SA016", span, f"parameter '{argument.arg}' has no annotation", help=f"write {argument.arg}: Each[float]"
+        )
+        return None
+    found = annotations.memory(value.python.__annotations__.get(argument.arg), argument.annotation, argument.arg)
+    if found is None:
+        return None
+    record, type_ = found
+    where = annotations.places.span(argument.annotation)
+    if record.memory == "value":
+        world.problems.error(
+            "SA030", where, f"where does '{argument.arg}' live?",
+            help=f"write Each[{ast.unparse(argument.annotation)}] for one per thread, Uniform[…] for one for all",
+        )
+        return None
+    memory = Memory(record.memory)
+    if memory not in PARAM_MEMORIES:
+        _not_yet(world, memory, where)
+        return None
+    passive = record.no_diff or memory is Memory.UNIFORM
+    return KernelParam(argument.arg, memory, type_, passive, span)
+
+
+def _not_yet(world: World, memory: Memory, where: Span) -> None:
+    name = memory.value.title().replace("_", "")
+    world.problems.error("SA031", where, f"{name} is not supported by this version", help="Each and Uniform are")
+
+
+def _results(
+    world: World, value: KernelObject, tree: ast.FunctionDef, annotations: Annotations
+) -> tuple[KernelResult, ...] | None:
+    places = annotations.places
+    if tree.returns is None:
+        world.problems.error(
+            "SA016", places.name_span(tree), f"'{value.name}' does not say what it returns", help="annotate it: -> Each[float]"
+        )
+        return None
+    evaluated = annotations.evaluated(value.python.__annotations__.get("return"), tree.returns, "return")
+    if evaluated is None:
+        return None
+    annotation = result_annotation(evaluated)
+    if not annotation.parts:
+        world.problems.error("SA030", places.span(tree.returns), f"kernel '{value.name}' returns nothing", help="return Each[…]")
+        return None
+    results: list[KernelResult] = []
+    for index, part in enumerate(annotation.parts):
+        type_ = annotations.value_type(part.value, tree.returns)
+        if type_ is None:
+            return None
+        if part.memory == "value":
+            world.problems.error("SA030", places.span(tree.returns), "where does the result live?", help="write -> Each[float]")
+            return None
+        if Memory(part.memory) not in RESULT_MEMORIES:
+            _not_yet(world, Memory(part.memory), places.span(tree.returns))
+            return None
+        name = f"result.{index}" if annotation.is_tuple else "result"
+        results.append(KernelResult(name, Memory(part.memory), type_))
+    return tuple(results)
+
+
+def try_declare(world: World, value: KernelObject) -> DescribedKernel | None:
+    """As ``declare_kernel``, a missing source reported."""
+    try:
+        return declare_kernel(world, value)
+    except DescriptionError as error:
+        world.report(error, Span(value.place.file, value.place.line, 1, value.place.line, 2), "SA038")
+        return None

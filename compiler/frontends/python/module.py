@@ -1,0 +1,228 @@
+"""The Python front end in one place: file -> executed module -> reachable functions -> lowered bodies -> ``Module``."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.frontends import assembly
+from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.python.annotations import Annotations
+from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
+from slangad.compiler.frontends.python.externals import external_function
+from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
+from slangad.compiler.frontends.python.load import LoadedFile, load_file, shown_path
+from slangad.compiler.frontends.python.signatures import annotations_for
+from slangad.compiler.frontends.python.world import Described, PythonScope, World
+from slangad.compiler.ir.nodes import ConstantDef, Function, Kernel, Module, Param, Range, StructDef
+from slangad.compiler.ir.types import carries_gradient
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.external import ExternalFunction
+from slangad.compiler.lang.functions import DescribedFunction
+from slangad.compiler.lang.kernels import KernelObject
+from slangad.compiler.lang.struct import StructRecord, record_of
+from slangad.compiler.spans import Span
+
+
+def load_python(path: Path) -> Module:
+    """Loads a description written in Python.
+
+    Raises:
+        CompileError: with everything that is wrong with it.
+    """
+    loaded = load_file(path)
+    problems = Problems()
+    world = World(loaded.path, problems)
+    kernels = _reach(world, loaded)
+    functions, lowered_kernels = _lower_all(world, kernels)
+    problems.raise_if_any()
+    if not functions:
+        raise _nothing(loaded.path)
+    ordered = assembly.order_functions(functions, problems)
+    assembly.refuse_nested_backward(functions, problems)
+    problems.raise_if_any()
+    return _module(world, loaded, ordered, lowered_kernels)
+
+
+def _nothing(path: str) -> CompileError:
+    return CompileError([
+        Diagnostic(
+            "SA005", "nothing is described in this file", Span(path, 1, 1, 1, 1),
+            help="decorate a function with @sa.differentiable or @sa.kernel",
+        )
+    ])  # fmt: skip
+
+
+def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
+    """Declares everything described in the file itself; what that uses is reached when it is lowered."""
+    kernels: list[DescribedKernel] = []
+    names: dict[str, KernelObject] = {}
+    for value in _own_objects(loaded):
+        match value:
+            case KernelObject():
+                declared = try_declare(world, value)
+                if declared is not None and _is_new(world, names, declared):
+                    kernels.append(declared)
+            case DescribedFunction():
+                world.function(value)
+            case ExternalFunction():
+                world.external(value)
+            case StructRecord():
+                world.struct(value)
+    return kernels
+
+
+def _own_objects(loaded: LoadedFile) -> Iterator[object]:
+    """The described objects of a file in the order of its names, each once; imported ones only when used."""
+    seen: set[int] = set()
+    for value in vars(loaded.module).values():
+        item = record_of(value) or value
+        described = isinstance(item, (KernelObject, DescribedFunction, ExternalFunction, StructRecord))
+        if described and id(item) not in seen and _file_of(item) == loaded.path:
+            seen.add(id(item))
+            yield item
+
+
+def _file_of(item: object) -> str:
+    match item:
+        case KernelObject() | DescribedFunction():
+            return item.python.__code__.co_filename
+        case ExternalFunction():
+            return item.place.file
+        case StructRecord():
+            return item.file
+        case _:
+            return ""
+
+
+def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKernel) -> bool:
+    name = declared.object.emitted_name
+    if name not in names:
+        names[name] = declared.object
+        return True
+    span = declared.places.name_span(declared.definition.tree)
+    first = names[name].python.__code__
+    world.problems.error(
+        "SA006", span, f"there are two kernels named '{name}'", label="the second",
+        help=f"rename one; the other stands at {first.co_filename}:{first.co_firstlineno}",
+    )
+    return False
+
+
+def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, Function], list[Kernel]]:
+    """Lowers kernels and every function reached, until nothing new is reached."""
+    functions: dict[str, Function] = {}
+    done = [_lower_kernel(world, k, functions) for k in kernels]
+    while world.waiting:
+        described = world.functions[world.waiting.pop(0)]
+        function = _lower_function(world, described)
+        functions[function.key] = function
+        for own in own_derivatives(world, described):
+            derivative = _lower_own(world, described, own)
+            functions[derivative.key] = derivative
+    for value, signature in world.externals.values():
+        functions[signature.key] = external_function(value, signature)
+    order = [*world.functions, *functions]
+    return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
+
+
+def _source(tree: ast.FunctionDef, places: Places) -> BodySource:
+    last = tree.end_lineno or tree.lineno
+    return BodySource(places, tree.body, places.name_span(tree), tree.body[0].lineno - _leading(tree, places), last)
+
+
+def _leading(tree: ast.FunctionDef, places: Places) -> int:
+    """How many lines of comments stand between the signature and the first statement."""
+    line, count = tree.body[0].lineno - 1, 0
+    while line > tree.lineno and places.line_text(line).lstrip().startswith("#"):
+        line, count = line - 1, count + 1
+    return count
+
+
+def _doc(value: object) -> tuple[str, ...]:
+    text = inspect.cleandoc(value) if isinstance(value, str) else ""
+    return tuple(text.split("\n")) if text else ()
+
+
+def _lower_function(world: World, described: Described) -> Function:
+    value, signature = described.object, described.signature
+    annotations = annotations_for(world, value, described.places)
+    scope = PythonScope(world, value.python, described.places, annotations)
+    params = all_params(described)
+    passive = frozenset(p.name for p in params if p.no_diff)
+    role = BodyRole({p.name: p.type for p in params}, passive)
+    source = _source(described.definition.tree, described.places)
+    body = lower_body(source, scope, signature, role, world.constants, world.problems)
+    active = any(carries_gradient(p.type) and not p.no_diff for p in params) and carries_gradient(signature.result)
+    return Function(
+        signature.key, signature.name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params), signature.result,
+        body.statements, value.differentiable and active, derivative_of(world, described), value.prefer,
+        owner=signature.owner.key if signature.owner is not None else "", static=value.static, doc=_doc(value.__doc__),
+        ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,
+    )  # fmt: skip
+
+
+def _lower_own(world: World, described: Described, own: OwnDerivative) -> Function:
+    base = annotations_for(world, described.object, own.places)
+    annotations = Annotations(own.places, world.problems, own.function.__globals__, base.names)
+    scope = PythonScope(world, own.function, own.places, annotations)
+    source = _source(own.definition.tree, own.places)
+    body = lower_body(source, scope, own.signature, own.role, world.constants, world.problems)
+    passive = {p.name for p in all_params(described) if p.no_diff}
+    params = tuple(Param(p.name, p.type, p.name in passive, p.span) for p in own.signature.params)
+    owner = described.signature.owner
+    return Function(
+        own.signature.key, own.signature.name, params, own.signature.result, body.statements, differentiable=False,
+        role=own.role.role, of=described.signature.key, owner=owner.key if owner is not None else "",
+        static=owner is not None, doc=_doc(own.function.__doc__), span=source.name_span,
+    )  # fmt: skip
+
+
+def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
+    value, signature = declared.object, declared.signature
+    from slangad.compiler.lang.resolve import scope_of
+
+    names = scope_of(value.python, value.frame_locals, None)
+    annotations = Annotations(declared.places, world.problems, value.python.__globals__, names)
+    scope = PythonScope(world, value.python, declared.places, annotations)
+    source = _source(declared.definition.tree, declared.places)
+    body = lower_body(source, scope, signature, declared.role, world.constants, world.problems)
+    params = tuple(Param(p.name, p.type, p.no_diff, p.span) for p in declared.params)
+    active = any(carries_gradient(p.type) and not p.no_diff for p in params) and carries_gradient(signature.result)
+    functions[signature.key] = Function(
+        signature.key, signature.name, params, signature.result, body.statements, active, doc=_doc(value.__doc__),
+        ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,
+    )  # fmt: skip
+    return Kernel(
+        signature.name, signature.key, declared.params, declared.results, value.dims, value.group_size,
+        _doc(value.__doc__), source.name_span,
+    )  # fmt: skip
+
+
+def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], kernels: list[Kernel]) -> Module:
+    constants = tuple(
+        ConstantDef(key, name, type_, values) for key, (name, type_, values) in world.constants.used.items()
+    )
+    records = {key: record for key, record in world.structs.items()}
+    known = {key: _struct_def(world, record) for key, record in records.items()}
+    structs = assembly.used_structs(functions, kernels, constants, (r.type for r in records.values()))
+    externals = [value for value, _ in world.externals.values()]
+    imports = tuple(dict.fromkeys(shown_path(e.path) for e in externals))
+    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | {*loaded.imported, *imports}
+    return Module(
+        Path(loaded.path).stem, loaded.path, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
+        imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), _doc(loaded.module.__doc__),
+    )  # fmt: skip
+
+
+def _struct_def(world: World, record: StructRecord) -> StructDef:
+    try:
+        doc = ast.get_docstring(record.definition.tree)
+    except DescriptionError:
+        doc = None
+    return StructDef(record.type, _doc(doc), world.struct_span(record))

@@ -1,0 +1,113 @@
+"""What the words of ``sa`` and Python's own functions mean in a described function, by identity of the objects."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from functools import lru_cache
+from types import ModuleType
+from typing import Final
+
+from slangad.compiler.frontends.lowering.entities import (
+    ArrayEntity,
+    Entity,
+    FormEntity,
+    IntrinsicEntity,
+    Refused,
+    TypeEntity,
+)
+from slangad.compiler.ir.types import BOOL, FLOAT, INT
+from slangad.compiler.lang.annotations import ir_type
+from slangad.compiler.lang.errors import AnnotationError
+from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
+
+_SA_FORMS: Final = (
+    "no_diff", "bwd_diff", "fwd_diff", "diff_pair", "zeros", "copy", "max_iters", "thread_id", "thread_count",
+    "static_assert", "probe",
+)  # fmt: skip
+_BUILTIN_FORMS: Final[dict[object, str]] = {
+    builtins.range: "range", builtins.len: "len", builtins.enumerate: "enumerate", builtins.zip: "zip",
+    builtins.reversed: "reversed",
+}  # fmt: skip
+_BUILTIN_TYPES: Final = {builtins.float: FLOAT, builtins.int: INT, builtins.bool: BOOL}
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[int, Entity]:
+    from slangad.compiler.lang import public
+
+    known: dict[int, Entity] = {id(o): IntrinsicEntity(INTRINSICS[name]) for o, name in python_equivalents.items()}
+    known.update({id(o): FormEntity(name) for o, name in _BUILTIN_FORMS.items()})
+    known.update({id(o): TypeEntity(t) for o, t in _BUILTIN_TYPES.items()})
+    for name in public.__all__:
+        entity = _public_entity(name, getattr(public, name))
+        if entity is not None:
+            known[id(getattr(public, name))] = entity
+    return known
+
+
+def _public_entity(name: str, value: object) -> Entity | None:
+    if name in INTRINSICS:
+        return IntrinsicEntity(INTRINSICS[name])
+    if name in _SA_FORMS:
+        return FormEntity(name)
+    if name == "range":
+        return FormEntity("sa_range")
+    if name == "Array":
+        return ArrayEntity()
+    try:
+        return TypeEntity(ir_type(value))
+    except AnnotationError:
+        return None
+
+
+def meaning_of(value: object) -> Entity | None:
+    """What an object of slangad's or Python's own vocabulary means; None for the user's objects."""
+    return _known().get(id(value))
+
+
+def builtin_names() -> list[str]:
+    """Names of Python's own that described functions may use."""
+    return [n for n in dir(builtins) if id(getattr(builtins, n)) in _known()]
+
+
+def public_words() -> dict[str, Entity]:
+    """Every word of ``sa`` by name."""
+    from slangad.compiler.lang import public
+
+    words = {name: meaning_of(getattr(public, name)) for name in public.__all__}
+    return {name: entity for name, entity in words.items() if entity is not None}
+
+
+def refusal(value: object) -> Refused | None:
+    """Why an object of Python or a library can't be used, when there is more to say than that."""
+    module = getattr(value, "__module__", "") or ""
+    name = getattr(value, "__name__", type(value).__name__)
+    if isinstance(value, ModuleType):
+        return None
+    if module.partition(".")[0] == "numpy" and callable(value):
+        near = f"sa.{name}" if name in INTRINSICS else "an intrinsic of sa"
+        return Refused(f"numpy's {name} can't be used in a described function", f"write {near}")
+    if getattr(builtins, name, None) is value or getattr(math, name, None) is value:
+        return Refused(f"'{name}' can't be used in a described function", _instead(name))
+    return None
+
+
+def _instead(name: str) -> str:
+    return {
+        "print": "call the function in Python and print what it returns",
+        "isinstance": "types are known when the file is loaded",
+        "list": "write Array[float, 4](…)",
+        "tuple": "write the values with commas",
+        "sorted": "write the comparisons out",
+        "divmod": "write // and %",
+        "map": "write a loop",
+        "filter": "write a loop",
+        "str": "values are numbers, vectors, arrays and structs",
+    }.get(name, "")
+
+
+def constant_text(value: object) -> str:
+    """A constant's value for the manifest."""
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."

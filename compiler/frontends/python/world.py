@@ -1,0 +1,248 @@
+"""Everything a description can reach: objects become entities, functions get signatures and wait to be lowered."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+
+from slangad.compiler.frontends.lowering.context import Constants
+from slangad.compiler.frontends.lowering.entities import (
+    MISSING,
+    Entity,
+    FunctionEntity,
+    NamespaceEntity,
+    Refused,
+    Signature,
+    TypeEntity,
+    ValueEntity,
+)
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.python import vocabulary
+from slangad.compiler.frontends.python.annotations import Annotations
+from slangad.compiler.ir.types import Struct, Type
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.external import ExternalFunction
+from slangad.compiler.lang.functions import DescribedFunction, describe
+from slangad.compiler.lang.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.resolve import closure_of
+from slangad.compiler.lang.source import Definition, definition_of
+from slangad.compiler.lang.struct import StructRecord, record_of
+from slangad.compiler.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A described function with its source."""
+
+    object: DescribedFunction[..., object]
+    signature: Signature
+    definition: Definition
+    places: Places
+
+
+@dataclass(slots=True)
+class World:
+    """What one description reaches.
+
+    Attributes:
+        file: The describing file.
+        problems: Where errors go.
+        functions: Functions in the order they were first reached, by key.
+        externals: Slang functions by key.
+        structs: Struct records by key.
+        constants: Module constants bodies used.
+        bound: Constants and closures, name to text.
+    """
+
+    file: str
+    problems: Problems
+    functions: dict[str, Described] = field(default_factory=dict)
+    externals: dict[str, tuple[ExternalFunction, Signature]] = field(default_factory=dict)
+    structs: dict[str, StructRecord] = field(default_factory=dict)
+    constants: Constants = field(default_factory=Constants)
+    bound: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    _keys: dict[int, str] = field(default_factory=dict)
+    _refused: dict[int, Refused] = field(default_factory=dict)
+    _kept: list[object] = field(default_factory=list)
+
+    def entity(self, value: object, name: str, key: str) -> Entity:
+        """What an object means in a body; ``name`` and ``key`` are those of a module constant, or empty."""
+        known = vocabulary.meaning_of(value)
+        if known is not None:
+            return known
+        match value:
+            case DescribedFunction():
+                return self.function(value)
+            case ExternalFunction():
+                return self.external(value)
+            case KernelObject() | PipelineObject():
+                return Refused(f"'{value.name}' is a kernel and can't be called here", "move the shared part into a function")
+            case ModuleType():
+                return NamespaceEntity(value, value.__name__)
+            case FunctionType():
+                return vocabulary.refusal(value) or self.function(describe(value))
+        record = record_of(value)
+        if record is not None:
+            return self.struct(record)
+        return self._other(value, name, key)
+
+    def _other(self, value: object, name: str, key: str) -> Entity:
+        if isinstance(value, type):
+            found = Annotations.type_of(value)
+            if found is not None:
+                return TypeEntity(found)
+        refused = vocabulary.refusal(value)
+        if refused is not None:
+            return refused
+        if name:
+            self.bound[name] = vocabulary.constant_text(value)
+        return ValueEntity(value, name, key)
+
+    def struct(self, record: StructRecord) -> Entity:
+        """A struct class as a type."""
+        try:
+            type_ = record.type
+        except DescriptionError as error:
+            self.report(error, self.struct_span(record, getattr(error, "parameter", "")))
+            return Refused(f"'{record.name}' has a field that was refused")
+        if record.key not in self.structs:
+            self.structs[record.key] = record
+            self.sources.add(record.file)
+            self._refuse_changes_of_self(record)
+        return TypeEntity(type_)
+
+    def _refuse_changes_of_self(self, record: StructRecord) -> None:
+        """Methods are lowered with the struct: calls of one may come from anywhere."""
+        for method in record.methods.values():
+            self.function(method)
+
+    def record(self, struct: Struct) -> StructRecord | None:
+        """The record of a struct type."""
+        if struct.key not in self.structs:
+            from slangad.compiler.lang.struct import CLASSES
+
+            found = record_of(CLASSES.get(struct))
+            if found is not None:
+                self.struct(found)
+        return self.structs.get(struct.key)
+
+    def struct_span(self, record: StructRecord, field_name: str = "") -> Span:
+        """The place of a struct's name, or of one of its fields."""
+        try:
+            definition = record.definition
+        except DescriptionError:
+            return Span(record.file, record.line, 1, record.line, 2)
+        places = Places(definition.path, definition.text)
+        for stmt in definition.tree.body:
+            if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.target.id == field_name:
+                return places.span(stmt.annotation)
+        return places.name_span(definition.tree)
+
+    def report(self, error: DescriptionError, span: Span, code: str = "SA017") -> None:
+        """A description error as a diagnostic."""
+        self.problems.error(code, span, error.message, help=error.help)
+
+    def function(self, value: DescribedFunction[..., object]) -> Entity:
+        """A described function with its signature; its body is lowered later."""
+        from slangad.compiler.frontends.python.signatures import declare
+
+        identity = id(value)
+        if identity in self._refused:
+            return self._refused[identity]
+        if identity in self._keys:
+            return FunctionEntity(self.functions[self._keys[identity]].signature)
+        self._kept.append(value)
+        try:
+            definition = definition_of(value.python)
+        except DescriptionError as error:
+            self._refused[identity] = Refused(error.message, error.help)
+            return self._refused[identity]
+        declared = declare(self, value, definition)
+        if declared is None:
+            self._refused[identity] = Refused(f"'{value.name}' was refused")
+            return self._refused[identity]
+        self._keys[identity] = declared.signature.key
+        self.functions[declared.signature.key] = declared
+        self.waiting.append(declared.signature.key)
+        self.sources.add(definition.path)
+        return FunctionEntity(declared.signature)
+
+    def external(self, value: ExternalFunction) -> Entity:
+        """A Slang function that stands in a file."""
+        from slangad.compiler.frontends.python.externals import declare_external
+
+        for known, signature in self.externals.values():
+            if known is value:
+                return FunctionEntity(signature)
+        signature = declare_external(self, value)
+        if signature is None:
+            return Refused(f"'{value.name}' was refused")
+        self.externals[signature.key] = (value, signature)
+        return FunctionEntity(signature)
+
+
+@dataclass(slots=True)
+class PythonScope:
+    """Names as one function sees them: its closure, its module, Python's own."""
+
+    world: World
+    function: FunctionType
+    places: Places
+    annotations: Annotations
+
+    def lookup(self, name: str) -> Entity | None:
+        """What a free name means."""
+        closure = closure_of(self.function)
+        if name in closure:
+            value = closure[name]
+            named = isinstance(value, (int, float))
+            entity = self.world.entity(value, "" if named else name, "")
+            if named:
+                self.world.bound[name] = vocabulary.constant_text(value)
+            return entity
+        module = self.function.__globals__
+        if name in module:
+            return self.world.entity(module[name], name, f"{module.get('__name__', '')}:{name}")
+        if hasattr(builtins, name):
+            return self.world.entity(getattr(builtins, name), "", "")
+        return None
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting."""
+        return [*closure_of(self.function), *self.function.__globals__, *vocabulary.builtin_names()]
+
+    def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
+        """``module.name``."""
+        if not hasattr(namespace.value, name):
+            return None
+        value = getattr(namespace.value, name)
+        public = namespace.name in ("math", "slangad")
+        return self.world.entity(value, "" if public else name, "" if public else f"{namespace.name}:{name}")
+
+    def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
+        """Names worth suggesting."""
+        return [n for n in dir(namespace.value) if not n.startswith("_")]
+
+    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
+        """A method of a struct."""
+        record = self.world.record(struct)
+        if record is None or name not in record.methods:
+            return None
+        entity = self.world.function(record.methods[name])
+        return entity if isinstance(entity, (FunctionEntity, Refused)) else None
+
+    def defaults(self, struct: Struct) -> Mapping[str, object]:
+        """Defaults of a struct's fields."""
+        record = self.world.record(struct)
+        fields = record.fields if record is not None else ()
+        return {f.name: f.default.make() if f.default is not None else MISSING for f in fields}
+
+    def annotation(self, node: object) -> Type | None:
+        """A type named inside a body."""
+        return self.annotations.body_type(node) if isinstance(node, ast.expr) else None
