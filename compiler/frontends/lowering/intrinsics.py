@@ -28,7 +28,7 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
     """
     row = INTRINSICS[name]
     try:
-        signature = row.signature([a.type for a in args])
+        signature = row.rule([a.type for a in args])
     except TypeRuleError as error:
         where = span if error.index is None else arg_spans[error.index]
         raise ctx.error("SA014", where, error.message, help=error.help) from None
