@@ -82,7 +82,7 @@ def build(
     """
     units = describe(inputs, options)
     check_names(units)
-    jobs = [_job(unit, options) for unit in units if unit.entries and options.targets]
+    jobs = [job_of(unit, options) for unit in units if unit.entries and options.targets]
     results = compile_jobs(jobs, workers=options.workers, slangc=options.slangc, cache=options.cache, progress=progress)
     by_name = dict(zip((job.name for job in jobs), results, strict=True))
     return _accepted([_finish(unit, by_name.get(unit.emitted.file_name, CompileResult())) for unit in units])
@@ -124,7 +124,8 @@ def _describe_one(item: Input, options: Options) -> Unit:
     return Unit(item, module, emitted, entries)
 
 
-def _job(unit: Unit, options: Options) -> CompileJob:
+def job_of(unit: Unit, options: Options) -> CompileJob:
+    """What the toolchain is asked for one input."""
     return CompileJob(
         name=unit.emitted.file_name,
         source=unit.emitted.text,

@@ -1,0 +1,188 @@
+"""How fast ``slangad compile`` is, as ratios: ``python benchmarks/compile_speed.py``.
+
+Three things are measured, each in fresh processes, the median of some runs:
+
+1. what ``slangad --help`` loads, and its time over that of a bare Python;
+2. one kernel to six targets with an empty cache, over the time the Slang library itself takes for the same entry points
+   and targets in one session (loading the library and making the session included, as it is for slangad);
+3. an unchanged rebuild of twenty kernels for six targets: its time, and whether it loaded the Slang library or started
+   a process.
+
+Exits with 1 when a bar is missed; ``--json`` prints the numbers for programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TARGETS = ("spirv", "glsl", "hlsl", "metal", "wgsl", "cuda")
+HEAVY = ("numpy", "slangpy", "yaml", "rich")
+BARS = {"compile_ratio": 1.3, "rebuild_seconds": 0.5}
+
+KERNEL = '''"""A kernel with a struct, a loop and a custom derivative."""
+
+import slangad as sa
+from slangad import Each, NoDiff, Uniform, float3
+
+
+@sa.struct
+class Material:
+    albedo: float3
+    roughness: float
+
+
+@sa.differentiable
+def soft(x: float) -> float:
+    return x / (1.0 + abs(x))
+
+
+@soft.backward
+def soft_backward(x: float, d_out: float) -> float:
+    s = 1.0 + abs(x)
+    return d_out / (s * s)
+
+
+@sa.differentiable
+def shade(m: Material, light: float3, normal: NoDiff[float3]) -> float:
+    total = 0.0
+    for i in range(4):
+        h = sa.normalize(light + float3(0.1 * i, 0.0, 1.0))
+        total += soft(sa.dot(h, normal)) * m.roughness
+    return total * sa.dot(m.albedo, float3(0.3, 0.6, 0.1))
+
+
+@sa.kernel
+def NAME(light: Each[float3], target: NoDiff[Each[float]], albedo: Each[float3], rough: Uniform[float]) -> Each[float]:
+    r = shade(Material(albedo, rough), light, float3(0.0, 1.0, 0.0)) - target
+    return r * r
+'''
+
+RUN = f"""
+import resource, sys
+from slangad.cli.main import cli
+try:
+    cli.main(sys.argv[1:], prog_name="slangad")
+except SystemExit as end:
+    assert not end.code, end.code
+heavy = [name for name in {HEAVY!r} if name in sys.modules]
+try:
+    mapped = "slang-compiler" in open("/proc/self/maps").read()
+except OSError:
+    mapped = False
+children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0
+print(repr((heavy, mapped, children)), file=sys.stderr)
+"""
+
+LIBRARY = """
+import pickle, sys, time
+from slangad.compiler.toolchain.session import compile_here
+job = pickle.load(sys.stdin.buffer)
+start = time.perf_counter()
+result = compile_here([job])[0]
+print(time.perf_counter() - start)
+assert len(result.artefacts) == len(job.units())
+"""
+
+
+def run(words: list[str], folder: Path) -> tuple[float, str]:
+    """Run the command line in a fresh process; its wall time, and the last line it printed."""
+    environment = {**os.environ, "SLANGAD_CACHE_DIR": str(folder / "cache")}
+    start = time.perf_counter()
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    wall = time.perf_counter() - start
+    if ended.returncode:
+        sys.exit(ended.stderr)
+    return wall, ended.stderr.splitlines()[-1]
+
+
+def python_seconds() -> float:
+    """The time an idle Python takes."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return time.perf_counter() - start
+
+
+def library_seconds(folder: Path) -> float:
+    """What the Slang library takes for the kernel's entry points and targets, in one session of one process."""
+    import pickle
+
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import Options, describe, job_of
+
+    options = Options(targets=TARGETS)
+    (unit,) = describe(parse_inputs([str(folder / "one.py")]), options)
+    ended = subprocess.run(
+        [sys.executable, "-c", LIBRARY], input=pickle.dumps(job_of(unit, options)), capture_output=True, check=False
+    )
+    if ended.returncode:
+        sys.exit(ended.stderr.decode())
+    return float(ended.stdout)
+
+
+def measure(runs: int, folder: Path) -> dict[str, object]:
+    """All numbers."""
+    targets = [word for name in TARGETS for word in ("-t", name)]
+    (folder / "one.py").write_text(KERNEL.replace("NAME", "one"))
+    help_time = statistics.median(run(["--help"], folder)[0] for _ in range(runs))
+    loaded = run(["--help"], folder)[1]
+    bare = statistics.median(python_seconds() for _ in range(runs))
+    slangad = statistics.median(run(["compile", "one.py", "--no-cache", *targets], folder)[0] for _ in range(runs))
+    library = statistics.median(library_seconds(folder) for _ in range(runs))
+    many = [f"many_{index}.py" for index in range(20)]
+    for name in many:
+        (folder / name).write_text(KERNEL.replace("NAME", name.removesuffix(".py")))
+    first = run(["compile", *many, *targets], folder)[0]
+    rebuilds = [run(["compile", *many, *targets], folder) for _ in range(runs)]
+    return {
+        "help_seconds": help_time,
+        "help_ratio": help_time / bare,
+        "help_loads": loaded,
+        "compile_seconds": slangad,
+        "library_seconds": library,
+        "compile_ratio": slangad / library,
+        "first_build_seconds": first,
+        "rebuild_seconds": statistics.median(wall for wall, _ in rebuilds),
+        "rebuild_loads": rebuilds[-1][1],
+    }
+
+
+def main() -> int:
+    """Measure, print, compare with the bars."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(chosen.runs, Path(folder))
+    clean = repr(([], False, False))
+    missed = [name for name, bar in BARS.items() if float(str(found[name])) > bar]
+    missed += [name for name in ("help_loads", "rebuild_loads") if found[name] != clean]
+    if chosen.json:
+        print(json.dumps({**found, "missed": missed}, indent=1))
+        return bool(missed)
+    print(f"slangad --help       {found['help_seconds']:.3f} s, {found['help_ratio']:.1f} x a bare Python")
+    print(
+        f"                     loaded of {', '.join(HEAVY)}: {found['help_loads'].split(']')[0].strip('([') or 'none'}"
+    )
+    print(f"1 kernel, 6 targets  {found['compile_ratio']:.2f} x the library  (bar {BARS['compile_ratio']})")
+    print(f"                     {found['compile_seconds']:.3f} s over {found['library_seconds']:.3f} s")
+    print(
+        f"20 kernels again     {found['rebuild_seconds']:.3f} s  (bar {BARS['rebuild_seconds']}; built in {found['first_build_seconds']:.1f} s)"
+    )
+    print(f"                     heavy modules, library loaded, processes started: {found['rebuild_loads']}")
+    print("missed: " + ", ".join(missed) if missed else "all bars held")
+    return bool(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
