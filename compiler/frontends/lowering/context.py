@@ -10,16 +10,17 @@ from slangad.compiler.frontends.lowering.aliases import AliasLog
 from slangad.compiler.frontends.lowering.entities import Scope, Signature
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, Rejected
-from slangad.compiler.ir.nodes import Comment, Expr, Role, Stmt
+from slangad.compiler.ir.nodes import Comment, Expr, Function, Role, Stmt
 from slangad.compiler.ir.types import Type
 from slangad.compiler.spans import Span
 
 
 @dataclass(slots=True)
 class Constants:
-    """Module constants that bodies of one module refer to: key to (name, type, scalars, span)."""
+    """What bodies of one module refer to: constants, key to (name, type, scalars), and functions for integer powers."""
 
     used: dict[str, tuple[str, Type, tuple[int | float | bool, ...]]] = field(default_factory=dict)
+    powers: dict[str, Function] = field(default_factory=dict)
 
     def weak_value(self, key: str) -> float:
         """The value of a scalar constant."""

@@ -11,7 +11,8 @@ from typing import Final
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
-from slangad.compiler.ir.nodes import Binary, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
+from slangad.compiler.frontends.lowering.powers import power_function
+from slangad.compiler.ir.nodes import Binary, Call, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
     BOOL,
     FLOAT,
@@ -187,7 +188,9 @@ def _product(ctx: Context, base: Expr, count: int) -> Expr:
         for _ in range(count - 1):
             product = Binary("*", product, base, base.type, base.span)
         return product
-    return call_intrinsic(ctx, "powi", [base, Const(count, WEAK_INT, base.span)], base.span, [base.span] * 2)
+    function = power_function(base.type, count)
+    ctx.constants.powers[function.key] = function
+    return Call(function.key, (base,), base.type, base.span)
 
 
 def unary(ctx: Context, node: ast.UnaryOp) -> Expr:

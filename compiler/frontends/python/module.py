@@ -127,7 +127,8 @@ def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, 
             functions[derivative.key] = derivative
     for value, signature in world.externals.values():
         functions[signature.key] = external_function(value, signature)
-    order = [*world.functions, *functions]
+    functions.update(world.constants.powers)
+    order = [*world.constants.powers, *world.functions, *functions]
     return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
 
 
