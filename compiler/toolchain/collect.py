@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.diagnostics import Diagnostic
 from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.events import Code, Event, Front, Reflection
+from slangad.compiler.toolchain.finishing import finished
 from slangad.compiler.toolchain.messages import SlangMessage, parse_messages
 from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.staging import real_dependencies, unstage
@@ -44,7 +45,7 @@ class Collector:
         elif isinstance(event, Code):
             failed = self._say(event.output, event.target)
             if event.data is not None and not failed:
-                self._code[event.target, event.entry] = event.data
+                self._code[event.target, event.entry] = finished(event.target, event.data)
             elif not failed:
                 self._silent = self._silent or "it printed nothing"
 

@@ -6,7 +6,7 @@ Goes in: tasks and a collector for each job. What happened ends up in the collec
 from __future__ import annotations
 
 import queue
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.collect import Collector
     from slangad.compiler.toolchain.request import CompileJob
     from slangad.compiler.toolchain.tasks import Task, Unit
+
+_PATIENCE = 0.5
 
 
 class Pool:
@@ -69,8 +71,11 @@ class Pool:
                 progress(len(task.units))
 
         try:
-            for _ in self._threads.map(step, tasks):
-                pass
+            running = {self._threads.submit(step, task) for task in tasks}
+            while running:  # waiting without a limit, Windows would not see Ctrl-C
+                done, running = wait(running, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
         except BaseException:
             self.close()
             raise

@@ -1,0 +1,132 @@
+"""For all tests: a cache of their own, a warm Slang compiler, and validators for what it emits.
+
+A tool that is absent skips the test; with ``SLANGAD_REQUIRE_TOOLCHAIN=1`` it fails it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from slangad.compiler.runtime.cxx import find_cxx
+from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
+from slangad.compiler.toolchain.session import Toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import wgpu
+
+    from slangad.compiler.runtime.cxx import CxxCompiler
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLANGAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def absent(what: str) -> NoReturn:
+    """Skip the test, or fail it where everything has to be there."""
+    if os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+        pytest.fail(f"{what} is missing, and SLANGAD_REQUIRE_TOOLCHAIN=1")
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(scope="session")
+def tool() -> Callable[[str], str]:
+    """Finds a program by name."""
+    return lambda name: shutil.which(name) or absent(name)
+
+
+@pytest.fixture(scope="session")
+def cxx() -> CxxCompiler:
+    """The C++ compiler."""
+    return find_cxx() or absent("a C++ compiler")
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Iterator[Toolchain]:
+    """The Slang library in two warm workers, without a cache."""
+    with Toolchain(workers=2) as shared:
+        yield shared
+
+
+@pytest.fixture
+def compile_slang(toolchain: Toolchain) -> Callable[..., CompileResult]:
+    """Compiles one Slang text: ``compile_slang(source, entry_points, targets, **fields_of_the_job)``."""
+
+    def compile_one(source: str, entries: tuple[str, ...], targets: tuple[str, ...], **more: object) -> CompileResult:
+        (result,) = toolchain.compile([CompileJob("test.slang", source, entries, targets, **more)])  # type: ignore[arg-type]  # checked at run time
+        return result
+
+    return compile_one
+
+
+@pytest.fixture(scope="session")
+def wgpu_device() -> wgpu.GPUDevice:
+    """A WebGPU implementation, in software where there is no GPU."""
+    try:
+        import wgpu
+
+        adapter = wgpu.gpu.request_adapter_sync()
+        return adapter.request_device_sync(required_features=["shader-f16"] if "shader-f16" in adapter.features else [])
+    except (ImportError, RuntimeError, OSError) as error:
+        absent(f"a WebGPU adapter ({error})")
+
+
+@pytest.fixture
+def validate(tool: Callable[[str], str], request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Artefact], None]:
+    """Puts an artefact through the validator of its target; skips the test where there is none."""
+
+    def run(name: str, *arguments: str) -> None:
+        ended = subprocess.run([tool(name), *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert ended.returncode == 0, f"{name} says:\n{ended.stdout}{ended.stderr}"
+
+    def validate_one(artefact: Artefact) -> None:
+        data = without_source_language(artefact.data) if artefact.target == "spirv" else artefact.data
+        file = tmp_path / {"glsl": "k.comp", "spirv": "k.spv", "spirv-asm": "k.spvasm"}.get(artefact.target, "k.txt")
+        file.write_bytes(data)
+        match artefact.target:
+            case "spirv":
+                run("spirv-val", "--target-env", "vulkan1.3", "--scalar-block-layout", str(file))
+            case "spirv-asm":
+                assert artefact.text.startswith("; SPIR-V")
+            case "glsl":
+                run("glslangValidator", "-V", "--target-env", "vulkan1.3", str(file), "-o", "k.spv")
+            case "hlsl":
+                entry = ("-e", artefact.entry, "-S", "comp")
+                run("glslangValidator", "-D", "-V", "--target-env", "vulkan1.3", *entry, str(file), "-o", "k.spv")
+            case "wgsl":
+                device = request.getfixturevalue("wgpu_device")
+                if "enable f16" in artefact.text and "shader-f16" not in device.features:
+                    pytest.skip("this WebGPU adapter has no half")
+                device.create_shader_module(code=artefact.text)
+            case "cuda":
+                run("nvcc", "-w", "-arch=sm_80", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")
+            case "cpp":
+                compiler = request.getfixturevalue("cxx")
+                run(*compiler.command, "-w", "-std=c++17", "-fsyntax-only", "-x", "c++", str(file))
+            case "metal":
+                run("xcrun", "metal", "-x", "metal", "-c", str(file), "-o", "k.air")
+
+    return validate_one
+
+
+def without_source_language(spirv: bytes) -> bytes:
+    """SPIR-V with OpSource's language (word 1 of opcode 3) as 'unknown': older spirv-val knows no Slang."""
+    words = list(struct.unpack(f"<{len(spirv) // 4}I", spirv))
+    at = 5
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        if opcode == 3:
+            words[at + 1] = 0
+        at += length
+    return struct.pack(f"<{len(words)}I", *words)

@@ -1,0 +1,109 @@
+"""Every target makes valid code of a kernel's forward, backward and JVP entry points."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.toolchain.targets import ALWAYS, TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.toolchain.request import Artefact, CompileResult
+
+    Shade = tuple[str, tuple[str, ...], dict[str, object]]
+
+pytestmark = pytest.mark.toolchain
+
+
+def test_targets__all_without_a_tool__give_code_and_reflection_of_each_entry(
+    compile_slang: Callable[..., CompileResult], shade: Shade
+) -> None:
+    source, entries, more = shade
+    result = compile_slang(source, entries, ALWAYS, **more)
+    assert result.ok
+    assert [(a.target, a.entry) for a in result.artefacts] == [(t, e) for t in ALWAYS for e in entries]
+    for target in ALWAYS:
+        for entry in entries:
+            text = result.reflection_text(target, entry)
+            assert text is not None
+            assert [e["name"] for e in json.loads(text)["entryPoints"]] == [entry]
+
+
+@pytest.mark.parametrize("target", [target for target in ALWAYS if target != "metal"])
+def test_targets__three_entry_points__pass_the_validator(
+    compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], shade: Shade, target: str
+) -> None:
+    source, entries, more = shade
+    for artefact in compile_slang(source, entries, (target,), **more).artefacts:
+        validate(artefact)
+
+
+@pytest.mark.parametrize("target", ["spirv", "glsl", "wgsl", "cuda", "cpp"])
+def test_targets__half__passes_the_validator(
+    compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], entry: str, target: str
+) -> None:
+    text = entry.format(name="halves", body="half h = half(r[i]); r[i] = float(h * h + half(1.5));")
+    (artefact,) = compile_slang(text, ("halves",), (target,)).artefacts
+    validate(artefact)
+
+
+@pytest.mark.parametrize("target", [name for name in ALWAYS if TARGETS[name].is_text])
+def test_targets__entry_points_alone__count_their_bindings_from_zero(
+    compile_slang: Callable[..., CompileResult], shade: Shade, target: str
+) -> None:
+    source, entries, more = shade
+    last = compile_slang(source, entries, (target,), **more).artefact(target, entries[-1])
+    first = {
+        "spirv-asm": "Binding 0",
+        "glsl": "binding = 0",
+        "hlsl": "register(t0)",
+        "wgsl": "@binding(0)",
+        "metal": "[[buffer(0)]]",
+    }.get(target, "")
+    assert last is not None
+    assert first in last.text
+
+
+@pytest.mark.parametrize("target", [name for name in ALWAYS if TARGETS[name].whole])
+def test_targets__whole__give_one_artefact_with_every_entry(
+    compile_slang: Callable[..., CompileResult], shade: Shade, target: str
+) -> None:
+    source, entries, more = shade
+    (artefact,) = compile_slang(source, entries, (target,), whole=True, **more).artefacts
+    assert artefact.entry == ""
+    for entry in entries:
+        assert entry.encode() in artefact.data
+
+
+def test_targets__shader_sharedlib__is_a_shared_library(
+    compile_slang: Callable[..., CompileResult], cxx: object, shade: Shade
+) -> None:
+    source, entries, more = shade
+    result = compile_slang(source, entries[:1], ("shader-sharedlib",), **more)
+    assert result.artefacts[0].data[:4] in {b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ\x90\x00"}
+
+
+def test_targets__same_text_elsewhere__same_bytes(compile_slang: Callable[..., CompileResult], shade: Shade) -> None:
+    source, entries, more = shade
+    first, second = (compile_slang(source, entries, ALWAYS, **more) for _ in range(2))
+    assert first == second
+    for artefact in first.artefacts:
+        assert b"/tmp" not in artefact.data
+        assert b"slangad-" not in artefact.data
+
+
+def test_targets__missing_tool__names_tool_and_remedy_and_makes_the_others(
+    compile_slang: Callable[..., CompileResult], shade: Shade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, entries, more = shade
+    monkeypatch.setenv("PATH", "")
+    result = compile_slang(source, entries, ("shader-sharedlib", "hlsl"), **more)
+    (problem,) = result.diagnostics
+    assert problem.code == "SA242"
+    assert "shader-sharedlib needs a C++ compiler" in problem.message
+    assert "install g++" in problem.help
+    assert [a.target for a in result.artefacts] == ["hlsl"] * 3
