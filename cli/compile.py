@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from slangad.cli.parameters import InputName, TargetName
+from slangad.cli.parameters import InputName, Program, TargetName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
 )
-@click.option("--slangc", type=_FILE, help="Use this slangc instead of the built-in compiler.")
+@click.option("--slangc", type=Program(), help="Use this slangc instead of the built-in compiler.")
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Write a Makefile depfile of all inputs here too.")
 @click.option(
@@ -147,7 +147,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
         if not one.unit.module.kernels:
             session.say(f"{one.unit.module.source} has no kernel, so there is nothing to compile but its Slang")
     session.say(_summary(built, arguments["output"]))
-    failures = [failure for one in built for failure in one.failures]
+    failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
     if failures:
         raise ToolchainError(failures)
     return built

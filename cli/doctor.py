@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from slangad.cli.parameters import Program
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from slangad.cli.console import Session
     from slangad.compiler.runtime.inventory import Check, Inventory
@@ -17,9 +19,7 @@ MEGABYTE = 1 << 20
 
 
 @click.command("doctor")
-@click.option(
-    "--slangc", type=click.Path(path_type=Path, dir_okay=False), help="Try this slangc, not the built-in one."
-)
+@click.option("--slangc", type=Program(), help="Try this slangc, not the built-in one.")
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="json: one document."
 )

@@ -5,6 +5,8 @@ The tables behind them are loaded when a word is checked or completed, not for `
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem
 
@@ -42,6 +44,26 @@ class InputName(click.ParamType[str]):
     """``FILE`` or ``FILE:KERNEL``; shells complete the file."""
 
     name = "input"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (click's signature)
+        param: click.Parameter,  # noqa: ARG002  (click's signature)
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Let the shell complete a file name."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Program(click.ParamType[Path]):
+    """A program, as a shell takes it: a bare name is looked up on PATH, anything else is a file."""
+
+    name = "program"
+
+    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002  (click's signature)
+        """Keep what tells ``./slangc`` from ``slangc``."""
+        path = Path(value)
+        return path if isinstance(value, Path) or path.name == value else path.absolute()
 
     def shell_complete(
         self,

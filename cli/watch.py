@@ -40,7 +40,7 @@ def watch(session: Session, arguments: CompileArguments) -> None:
         before = state_of(files)
         found, worked = _compile_in_process(session, arguments)
         files = inputs | (found if worked else files | found)
-        session.say(f"watching {len(files)} file{'s' if len(files) > 1 else ''}; Ctrl+C ends")
+        session.say("watching for changes; Ctrl+C ends")
         wait_for_change({**state_of(files), **{path: state for path, state in before.items() if path in files}})
 
 

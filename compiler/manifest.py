@@ -50,7 +50,7 @@ def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str]
     return {
         "path": relative_path(unit.module.source, folder),
         "sources": [_source_record(path, folder) for path in sources],
-        "constants": dict(unit.module.bound),
+        "constants": [{"name": name, "value": value} for name, value in unit.module.bound],
         "files": [_file_record(product) for product in products if product.kind in {"slang", "library", "ir"}],
         "kernels": [
             {

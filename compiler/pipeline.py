@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slangad.compiler.blame import MISSING_TOOL, blame
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Module
     from slangad.compiler.spans import Span
     from slangad.compiler.toolchain.cache import Cache
-
-
-MISSING_TOOL = "SA242"
-"""The code of a target whose tool this machine lacks: the other targets are still written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +144,7 @@ def _finish(unit: Unit, result: CompileResult) -> Built:
         sources=_each_once((unit.module.source, *unit.module.sources, *result.dependencies)),
         errors=tuple(errors),
         warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
-        failures=(*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL)),
+        failures=blame(unit, (*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL))),
         cached=result.cached,
     )
 

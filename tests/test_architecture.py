@@ -27,7 +27,7 @@ LAYERS = (
     ("runtime",),
     ("check",),
     ("report",),
-    ("codes", "explanations", "inputs", "products", "manifest", "delivery", "pipeline"),
+    ("blame", "codes", "explanations", "inputs", "products", "manifest", "delivery", "pipeline"),
 )
 """Parts of ``slangad.compiler``, lowest first; each may import itself and those before it."""
 

@@ -47,21 +47,21 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 def test_watch__imported_module_changes__compiles_again(project: Project, watcher: Callable[[], str]) -> None:
-    _until(lambda: watcher().count("watching 2 files") == 1)
+    _until(lambda: watcher().count("watching for changes") == 1)
     before = project.files()["fit.slang"]
     library = project.folder / "lib.py"
     library.write_text(library.read_text().replace("GAIN = 2.0", "GAIN = 4.0"))
-    _until(lambda: watcher().count("watching 2 files") == 2)
+    _until(lambda: watcher().count("watching for changes") == 2)
     assert project.files()["fit.slang"] != before
     assert b"4.0" in project.files()["fit.slang"]
 
 
 def test_watch__error_and_repair__goes_on_and_keeps_outputs(project: Project, watcher: Callable[[], str]) -> None:
-    _until(lambda: watcher().count("watching 2 files") == 1)
+    _until(lambda: watcher().count("watching for changes") == 1)
     before = project.files()
     good = (project.folder / "fit.py").read_text()
     project.write("fit.py", good + "def broken(:\n")
-    _until(lambda: "error[" in watcher() and watcher().count("watching 2 files") == 2)
+    _until(lambda: "error[" in watcher() and watcher().count("watching for changes") == 2)
     assert project.files() == before
     project.write("fit.py", good.replace("r * r", "r * r * r"))
     _until(lambda: watcher().count("1 kernel, 3 artefacts") == 2)
@@ -69,11 +69,11 @@ def test_watch__error_and_repair__goes_on_and_keeps_outputs(project: Project, wa
 
 
 def test_watch__file_gone_for_a_moment__is_waited_for(project: Project, watcher: Callable[[], str]) -> None:
-    _until(lambda: watcher().count("watching 2 files") == 1)
+    _until(lambda: watcher().count("watching for changes") == 1)
     path = project.folder / "fit.py"
     text = path.read_text()
     path.unlink()
     time.sleep(0.4)
     path.write_text(text.replace("r * r", "r * r + r"))
-    _until(lambda: watcher().count("watching 2 files") == 2)
+    _until(lambda: watcher().count("watching for changes") == 2)
     assert "error" not in watcher()
