@@ -27,7 +27,10 @@ from slangad.compiler.spans import Span
 
 
 def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
-    """Callees before callers, otherwise in the order given; a cycle is reported at the call that closes it."""
+    """Callees before callers, otherwise in the order given; a cycle is reported at the call that closes it.
+
+    Own derivatives follow their function where what they call allows it.
+    """
     done: dict[str, Function] = {}
     path: list[str] = []
 
@@ -46,10 +49,21 @@ def order_functions(functions: Mapping[str, Function], problems: Problems) -> tu
             visit(callee, at)
         path.pop()
         done[key] = functions[key]
+        for derivative in own_derivatives(functions[key]):
+            if derivative in functions and all(k in done for k, _ in uses(functions[derivative], functions)):
+                visit(derivative, functions[derivative].span)
 
     for key, function in functions.items():
         visit(key, function.span)
     return tuple(done.values())
+
+
+def own_derivatives(function: Function) -> tuple[str, ...]:
+    """The keys of a function's own backward and forward functions."""
+    derivative = function.derivative
+    if not isinstance(derivative, Custom):
+        return ()
+    return tuple(key for key in (derivative.backward, derivative.forward) if key)
 
 
 def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tuple[str, Span]]:
@@ -60,9 +74,8 @@ def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tupl
                 yield key, expr.span
             case BackwardCall(function=key) | ForwardCall(function=key):
                 yield key, expr.span
-                derivative = functions[key].derivative if key in functions else None
-                if isinstance(derivative, Custom):
-                    yield from ((k, expr.span) for k in (derivative.backward, derivative.forward) if k)
+                if key in functions:
+                    yield from ((k, expr.span) for k in own_derivatives(functions[key]))
     derivative = function.derivative
     if isinstance(derivative, ClipGradient):
         derivative = derivative.of
