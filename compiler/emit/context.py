@@ -42,8 +42,12 @@ class ModuleNames:
 
     def call(self, function: Function) -> str:
         """What a function is called by: a static method is qualified by its struct."""
+        return self.reference(function) if function.static else self.function_names[function.key]
+
+    def reference(self, function: Function) -> str:
+        """What a function is referred to by where it is differentiated: a method is qualified by its struct."""
         name = self.function_names[function.key]
-        return f"{self.structs[function.owner]}.{name}" if function.owner and function.static else name
+        return f"{self.structs[function.owner]}.{name}" if function.owner else name
 
 
 @dataclass(frozen=True, slots=True)

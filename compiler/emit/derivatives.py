@@ -14,20 +14,20 @@ from slangad.compiler.emit.differentials import differential_of, is_own_differen
 from slangad.compiler.emit.expressions import print_expr
 from slangad.compiler.emit.functions import differentiable, new_context, print_block, print_doc, print_function
 from slangad.compiler.emit.names import Scope
-from slangad.compiler.ir.nodes import Construct, Expr, Function, Member, Param, Return, Role, Var
-from slangad.compiler.ir.types import Tuple
+from slangad.compiler.ir.nodes import Construct, Expr, Function, Param, Return, Role, Var
+from slangad.compiler.ir.types import Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from slangad.compiler.emit.writer import Writer
 
 
-def print_derivative(names: ModuleNames, writer: Writer, function: Function) -> None:
-    """Prints a backward or forward derivative."""
-    if function.role is Role.FORWARD:
-        print_function(names, writer, function)
-    else:
+def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
+    """Prints a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
+    if function.role is Role.BACKWARD:
         _print_backward(names, writer, function)
+    else:
+        print_function(names, writer, function, dims)
 
 
 def gradient_params(function: Function) -> tuple[Param, ...]:
@@ -41,7 +41,8 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
     pairs = _pair_names(ctx, function, primal)
     print_doc(writer, function.doc)
     with writer.origin(function.span):
-        writer.line(f"void {names.function_names[function.key]}({', '.join(_signature(ctx, function, pairs))})")
+        head = f"{'static ' if function.owner else ''}void {names.function_names[function.key]}"
+        writer.line(f"{head}({', '.join(_signature(ctx, function, pairs))})")
     last = statements(function)[-1] if statements(function) else None
 
     def store(inner: Context, stmt: Return) -> None:
@@ -94,62 +95,49 @@ def _unpack(ctx: Context, function: Function, pairs: dict[str, str]) -> tuple[st
 def _store(ctx: Context, stmt: Return, pairs: list[str]) -> None:
     if stmt.value is None or not pairs:
         return
-    for pair, gradient in zip(pairs, _gradients(ctx, stmt.value, len(pairs)), strict=True):
+    for pair, gradient in zip(pairs, _gradients(stmt.value, len(pairs)), strict=True):
         ctx.writer.write(f"{pair} = diffPair({pair}.p, ")
         differential_of(ctx, gradient.type, partial(print_expr, ctx, gradient))
         ctx.writer.end(");")
 
 
-def _gradients(ctx: Context, value: Expr, count: int) -> tuple[Expr, ...]:
-    """The gradients one by one; a tuple that is not written out is kept in a local first."""
-    if count == 1 and not isinstance(value.type, Tuple):
-        return (value,)
-    if isinstance(value, Construct):
+def _gradients(value: Expr, count: int) -> tuple[Expr, ...]:
+    """The gradients one by one."""
+    if isinstance(value.type, Tuple) and isinstance(value, Construct) and len(value.args) == count:
         return value.args
-    if not isinstance(value.type, Tuple):
-        raise TypeError(f"{value.type} is not a tuple of gradients")
-    name = ctx.locals.fresh("gradients")
-    ctx.writer.write(f"{ctx.names.spell(value.type)} {name} = ")
-    print_expr(ctx, value)
-    ctx.writer.end(";")
-    ctx.locals.give(f" {name}", name)
-    var = Var(f" {name}", value.type)
-    return tuple(Member(var, f"item{i}", t) for i, t in enumerate(value.type.elements))
+    return (value,)
 
 
-def print_gradient(names: ModuleNames, writer: Writer, function: Function) -> None:
+def print_gradient(names: ModuleNames, writer: Writer, function: Function, result: Type) -> None:
     """Prints the function that gives another's gradients as values, for reverse mode inside an expression."""
-    scope = Scope((names.function_names[function.key],))
+    scope = Scope((names.function_names[function.key],), ())
     params = [(p, scope.give(p.name, p.name)) for p in function.params]
     wanted = gradient_params(function)
     seed = scope.fresh("d_out")
+    pairs = {p.name: scope.fresh(f"{scope[p.name]}_pair") for p in wanted}
     ctx = Context(names, scope, writer)
-    result = Tuple(tuple(p.type for p in wanted)) if len(wanted) != 1 else wanted[0].type
     shown = [names.spell.declare(p.type, name) for p, name in params] + [names.spell.declare(function.result, seed)]
     print_doc(writer, (f"The gradient of {names.function_names[function.key]}, as a value.",))
-    writer.line("[Differentiable]")
     writer.line(f"{names.spell(result)} {names.gradients[function.key]}({', '.join(shown)})")
     with writer.block():
-        pairs = {p.name: scope.fresh(f"{scope[p.name]}_pair") for p in wanted}
         for param in wanted:
             pair = f"DifferentialPair<{names.spell.generic(param.type)}>"
             writer.line(f"{pair} {pairs[param.name]} = diffPair({scope[param.name]});")
         _reverse_call(ctx, function, [pairs.get(p.name, name) for p, name in params], seed)
-        _return_gradients(ctx, wanted, list(pairs.values()))
+        _return_gradients(ctx, wanted, list(pairs.values()), result)
 
 
 def _reverse_call(ctx: Context, function: Function, args: list[str], seed: str) -> None:
-    ctx.writer.write(f"bwd_diff({ctx.names.call(function)})({', '.join(args)}, ")
-    differential_of(ctx, function.result, lambda: ctx.writer.write(seed))
+    ctx.writer.write(f"bwd_diff({ctx.names.reference(function)})({', '.join(args)}, ")
+    differential_of(ctx, function.result, partial(ctx.writer.write, seed))
     ctx.writer.end(");")
 
 
-def _return_gradients(ctx: Context, wanted: tuple[Param, ...], pairs: list[str]) -> None:
-    ctx.writer.write("return ")
-    if len(pairs) != 1:
-        ctx.writer.write("makeTuple(")
+def _return_gradients(ctx: Context, wanted: tuple[Param, ...], pairs: list[str], result: Type) -> None:
+    several = len(pairs) != 1
+    ctx.writer.write(f"return {ctx.names.spell(result)}(" if several else "return ")
     for position, (param, pair) in enumerate(zip(wanted, pairs, strict=True)):
         if position:
             ctx.writer.write(", ")
         value_of(ctx, param.type, partial(ctx.writer.write, f"{pair}.d"))
-    ctx.writer.end(");" if len(pairs) != 1 else ";")
+    ctx.writer.end(");" if several else ";")

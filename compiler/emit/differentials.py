@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     BackwardCall,
-    ForwardCall,
     MakePair,
     Member,
     Module,
@@ -62,6 +61,11 @@ def spell_differential(names: ModuleNames, type_: Type) -> str:
     return names.spell(type_) if is_own_differential(type_) else f"{names.spell.generic(type_)}.Differential"
 
 
+def zero_differential(names: ModuleNames, type_: Type) -> str:
+    """The initial value of a gradient that is filled in part by part."""
+    return "{}" if is_own_differential(type_) else f"{names.spell.generic(type_)}.dzero()"
+
+
 def differential_of(ctx: Context, type_: Type, value: Callable[[], None]) -> None:
     """Prints a value as the differential of its type."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.to_differential, value)
@@ -96,17 +100,14 @@ def _handled(module: Module) -> Iterator[Type]:
         for expr in body_exprs(statements(function)):
             match expr:
                 case BackwardCall(function=key):
-                    yield from (p.type for p in by_key[key].params)
+                    yield from (p.type for p in by_key[key].params if not p.no_diff)
                     yield by_key[key].result
                 case MakePair(primal=primal):
                     yield primal.type
                 case Member(value=value, name="d") if isinstance(value.type, DiffPair):
                     yield value.type.primal
-                case ForwardCall() | _:
+                case _:
                     pass
-    for kernel in module.kernels:
-        yield from (p.type for p in by_key[kernel.function].params)
-        yield by_key[kernel.function].result
 
 
 def _collect(type_: Type, found: dict[Type, None]) -> None:
@@ -142,7 +143,8 @@ def _converter(names: ModuleNames, writer: Writer, type_: Type, signature: tuple
     writer.gap()
     writer.line(f"{target} {name}({source} value)")
     with writer.block():
-        writer.line(f"{target} result = {{}};")
+        start = zero_differential(names, type_) if name == names.to_differential else "{}"
+        writer.line(f"{target} result = {start};")
         for step, part in _steps(names, type_):
             inner = f"value{step}" if is_own_differential(part) else f"{name}(value{step})"
             writer.line(f"result{step} = {inner};")
@@ -157,9 +159,6 @@ def _steps(names: ModuleNames, type_: Type) -> Iterator[tuple[str, Type]]:
             for field in fields:
                 if not field.no_diff and carries_gradient(field.type):
                     yield f".{names.field(type_, field.name)}", field.type
-        case Tuple(elements):
-            for position, element in enumerate(elements):
-                yield f"._{position}", element
         case _:
             return
 

@@ -30,7 +30,7 @@ from slangad.compiler.ir.nodes import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.types import INT, Array, DiffPair, Matrix, Scalar, Tuple, Vector, carries_gradient
+from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Vector, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def _precedence(expr: Expr) -> int:
             return UNARY
         case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
             return UNARY
-        case NoDiff(value=Call()):
+        case NoDiff(value=Call() | BackwardCall()):
             return UNARY
         case _:
             return POSTFIX
@@ -143,10 +143,6 @@ def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> Non
 
 
 def _unary(ctx: Context, expr: Unary) -> None:
-    if expr.op == "-" and isinstance(expr.type, Matrix):
-        ctx.writer.write(spelling("negate"))
-        print_args(ctx, (expr.operand,))
-        return
     ctx.writer.write(expr.op)
     print_expr(ctx, expr.operand, UNARY if _precedence(expr.operand) != UNARY else POSTFIX)
 
@@ -177,12 +173,8 @@ def _call(ctx: Context, expr: Call) -> None:
 
 
 def _construct(ctx: Context, expr: Construct) -> None:
-    if isinstance(expr.type, Tuple):
-        ctx.writer.write("makeTuple")
-        print_args(ctx, expr.args)
-        return
     ctx.writer.write(ctx.names.spell.generic(expr.type))
-    zero = (Const(0, INT),) if isinstance(expr.type, (Vector, Matrix)) else ()
+    zero = (Const(0, expr.type.element),) if isinstance(expr.type, (Vector, Matrix)) else ()
     print_args(ctx, expr.args or zero)
 
 
@@ -222,8 +214,6 @@ def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
 
 def _member_name(ctx: Context, value: Expr, name: str) -> str:
     match value.type:
-        case Tuple():
-            return f"_{name.removeprefix('item')}"
         case DiffPair():
             return name
         case _:
@@ -232,7 +222,9 @@ def _member_name(ctx: Context, value: Expr, name: str) -> str:
 
 def _no_diff(ctx: Context, expr: NoDiff) -> None:
     value = expr.value
-    if isinstance(value, Call) and not ctx.names.functions[value.function].differentiable:
+    if isinstance(value, BackwardCall) or (
+        isinstance(value, Call) and not ctx.names.functions[value.function].differentiable
+    ):
         ctx.writer.write("no_diff ")
         print_expr(ctx, value, UNARY)
     elif carries_gradient(expr.type):
@@ -254,5 +246,5 @@ def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> No
             ctx.writer.write(ctx.names.gradients[function])
             print_args(ctx, args)
         case ForwardCall(function, args):
-            ctx.writer.write(f"fwd_diff({ctx.names.call(ctx.names.functions[function])})")
+            ctx.writer.write(f"fwd_diff({ctx.names.reference(ctx.names.functions[function])})")
             print_args(ctx, args)

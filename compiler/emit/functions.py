@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.context import Context, ModuleNames
+from slangad.compiler.emit.intrinsics import spelling
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.statements import Returner, print_body, print_return
 from slangad.compiler.ir.nodes import (
@@ -17,6 +18,7 @@ from slangad.compiler.ir.nodes import (
     External,
     ForwardCall,
     Function,
+    Intrinsic,
     Param,
     SlangBody,
     ThreadCount,
@@ -35,7 +37,9 @@ _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> Context:
     """The context of a function: parameters are named first, and locals avoid what the body refers to."""
-    locals_ = Scope(tuple(_referred(names, function)))
+    exprs = tuple(body_exprs(statements(function)))
+    called = {spelling(e.name) for e in exprs if isinstance(e, Intrinsic)}
+    locals_ = Scope(tuple(_referred(names, function)), called)
     self_name = function.params[0].name if function.owner and not function.static else ""
     context = Context(names, locals_, writer, self_name, dims)
     for param in function.params:

@@ -6,10 +6,10 @@ from typing import Final
 
 from slangad.compiler.lang.intrinsics import INTRINSICS
 
-OWN_PREFIX: Final = "slangad_"
-"""What the names in slangad's own Slang library start with."""
+OWN_PREFIX: Final = "sa::"
+"""The namespace of slangad's own Slang library."""
 
-_INTERNAL: Final = {"at": "slangad_at", "with": "slangad_with", "negate": "slangad_negate"}
+_INTERNAL: Final = {"at": "sa::at", "divide": "sa::div"}
 """Operations that passes and printer bring in and users cannot write."""
 
 

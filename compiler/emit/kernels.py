@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from slangad.compiler.emit.differentials import is_own_differential, spell_differential, zero_differential
 from slangad.compiler.emit.functions import differentiable, print_doc, thread_values
 from slangad.compiler.emit.model import EntryParameter, EntryPoint, Mode, ParameterRole
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
 from slangad.compiler.ir.nodes import Function, Kernel, Memory
-from slangad.compiler.ir.types import UINT, Struct, Tuple, carries_gradient
+from slangad.compiler.ir.types import UINT, Struct, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ def print_kernel(
     function = names.functions[kernel.function]
     entries = []
     for mode, name in entry_names.items():
-        scope = KernelScope(names, Scope((*names.function_names.values(), *entry_names.values())), accessors)
+        scope = KernelScope(names, Scope((*names.function_names.values(), *entry_names.values()), ()), accessors)
         places = tuple(PLACES[p.memory](scope, p) for p in kernel.params)
         entry = _Entry(kernel, function, mode, name, scope, places, _results(scope, kernel, function))
         writer.gap()
@@ -100,8 +101,6 @@ def _results(scope: KernelScope, kernel: Kernel, function: Function) -> tuple[Re
 
 def _steps(scope: KernelScope, function: Function) -> list[str]:
     match function.result:
-        case Tuple(elements):
-            return [f"._{position}" for position in range(len(elements))]
         case Struct(fields=fields):
             return [f".{scope.names.field(function.result, f.name)}" for f in fields]
         case _:
@@ -225,10 +224,11 @@ def _print_backward(entry: _Entry, writer: Writer, arguments: list[str]) -> None
 
 
 def _joined_seed(entry: _Entry, writer: Writer, seeds: list[str]) -> str:
-    if isinstance(entry.function.result, Tuple):
-        return f"makeTuple({', '.join(seeds)})"
-    name = entry.scope.local("seed")
-    writer.line(f"{entry.scope.names.spell(entry.function.result)}.Differential {name} = {{}};")
+    type_ = entry.function.result
+    if is_own_differential(type_):
+        return f"{entry.scope.names.spell(type_)}({', '.join(seeds)})"
+    names, name = entry.scope.names, entry.scope.local("seed")
+    writer.line(f"{spell_differential(names, type_)} {name} = {zero_differential(names, type_)};")
     flowing = [r for r in entry.results if r.differentiable]
     for result, seed in zip(flowing, seeds, strict=True):
         writer.line(f"{name}{result.access} = {seed};")

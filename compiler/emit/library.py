@@ -6,8 +6,7 @@ from importlib.resources import files
 from typing import Final
 
 from slangad.compiler.emit.intrinsics import is_own
-from slangad.compiler.ir.nodes import Intrinsic, Module, Unary
-from slangad.compiler.ir.types import Matrix
+from slangad.compiler.ir.nodes import Intrinsic, Module
 from slangad.compiler.ir.walk import body_exprs, statements
 
 LIBRARY: Final = "slangad.slang"
@@ -20,13 +19,7 @@ def libraries_of(module: Module) -> dict[str, str]:
 
 
 def _calls_library(expr: object) -> bool:
-    match expr:
-        case Intrinsic(name):
-            return is_own(name)
-        case Unary("-", type=Matrix()):
-            return True
-        case _:
-            return False
+    return isinstance(expr, Intrinsic) and is_own(expr.name)
 
 
 def library_text() -> str:

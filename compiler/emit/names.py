@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.keywords import RESERVED
+from slangad.compiler.emit.keywords import BUILTIN_FUNCTIONS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,10 +33,14 @@ def _ascii_letter(letter: str) -> str:
 
 
 class Scope:
-    """The names taken in one scope; inner scopes avoid the names of outer ones they are told about."""
+    """The names taken in one scope; inner scopes avoid the names of outer ones they are told about.
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
+    ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.
+    """
+
+    def __init__(self, taken: Collection[str] = (), hidden: Collection[str] = BUILTIN_FUNCTIONS) -> None:
         self._taken = set(taken)
+        self._reserved = WORDS.union(hidden)
         self._given: dict[str, str] = {}
 
     def give(self, key: str, wanted: str) -> str:
@@ -61,7 +65,7 @@ class Scope:
 
     def _free(self, wanted: str) -> str:
         name = ascii_name(wanted)
-        if name in RESERVED:
+        if name in self._reserved:
             name += "_"
         free, number = name, 2
         while free in self._taken:

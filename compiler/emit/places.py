@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.buffers import Accessors, Leaf, buffer_leaves, element_type_of, scalar_of
-from slangad.compiler.emit.differentials import spell_differential
+from slangad.compiler.emit.differentials import spell_differential, zero_differential
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.types import Array, Struct, Type, carries_gradient, show
 
@@ -115,9 +115,10 @@ def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role
         return scope.accessors.load(read[0], scope.index, type_)
     differential = role is not ParameterRole.INPUT
     spelled = spell_differential(scope.names, type_) if differential else scope.names.spell(type_)
+    start = zero_differential(scope.names, type_) if differential else "{}"
     suffix = {ParameterRole.INPUT: "value", ParameterRole.TANGENT: "direction"}.get(role, "seed")
     local = scope.local(f"{value}_{suffix}")
-    writer.line(f"{spelled} {local} = {{}};")
+    writer.line(f"{spelled} {local} = {start};")
     for leaf, buffer in zip(leaves, read, strict=True):
         load = scope.accessors.load(buffer, scope.entry_index(leaf), leaf.type)
         target = f"{local}{field_path(scope, type_, leaf, scope.counters(leaf))}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import slangad
 from slangad.compiler.emit.buffers import Accessors
 from slangad.compiler.emit.context import ModuleNames
-from slangad.compiler.emit.derivatives import print_derivative, print_gradient
+from slangad.compiler.emit.derivatives import print_any, print_gradient
 from slangad.compiler.emit.differentials import converted_types, print_converters
-from slangad.compiler.emit.functions import print_doc, print_function
+from slangad.compiler.emit.functions import print_doc
 from slangad.compiler.emit.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of
 from slangad.compiler.emit.literals import literal
@@ -22,7 +22,7 @@ from slangad.compiler.ir.types import Array, Matrix, Scalar, Type, Vector, carri
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 def emit_module(module: Module) -> EmittedModule:
@@ -50,7 +50,7 @@ def emit_module(module: Module) -> EmittedModule:
 def name_module(module: Module, scope: Scope) -> ModuleNames:
     """Names every declaration, the user's first and in module order."""
     structs = {d.struct.key: scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
-    members = {d.struct.key: Scope() for d in module.structs}
+    members = {d.struct.key: Scope((), ()) for d in module.structs}
     fields = {
         d.struct.key: {f.name: members[d.struct.key].give(f.name, f.name) for f in d.struct.fields}
         for d in module.structs
@@ -79,13 +79,14 @@ def _function_name(function: Function, scope: Scope) -> str:
     return scope.give(f"function {function.key}", function.name)
 
 
-def _gradients_asked(module: Module) -> list[str]:
-    asked: dict[str, None] = {}
+def _gradients_asked(module: Module) -> dict[str, Type]:
+    """The functions whose gradients are asked for as values, with the type these come in."""
+    asked: dict[str, Type] = {}
     for function in module.functions:
         for expr in body_exprs(statements(function)):
             if isinstance(expr, BackwardCall):
-                asked[expr.function] = None
-    return list(asked)
+                asked[expr.function] = expr.type
+    return asked
 
 
 def _public_names(module: Module, names: ModuleNames) -> dict[str, str]:
@@ -122,7 +123,7 @@ def _print_struct(names: ModuleNames, writer: Writer, definition: StructDef, mod
         for function in module.functions:
             if function.owner == struct.key:
                 writer.gap()
-                print_function(names, writer, function)
+                print_any(names, writer, function)
 
 
 def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ConstantDef, ...]) -> None:
@@ -151,16 +152,22 @@ def _initial(type_: Type, values: list[int | float | bool]) -> str:
 
 def _print_functions(names: ModuleNames, writer: Writer, module: Module) -> None:
     dims = {kernel.function: kernel.dims for kernel in module.kernels}
-    for function in module.functions:
+    asked = _gradients_asked(module)
+    for function in _with_derivatives_near(module):
         if not function.owner and not isinstance(function.body, External):
             writer.gap()
-            if function.role is Role.PLAIN:
-                print_function(names, writer, function, dims.get(function.key, 0))
-            else:
-                print_derivative(names, writer, function)
-        if function.key in names.gradients:
+            print_any(names, writer, function, dims.get(function.key, 0))
+        if function.key in asked:
             writer.gap()
-            print_gradient(names, writer, function)
+            print_gradient(names, writer, function, asked[function.key])
+
+
+def _with_derivatives_near(module: Module) -> Iterator[Function]:
+    """Every function, derivatives right after what they are the derivative of."""
+    for function in module.functions:
+        if function.role is Role.PLAIN:
+            yield function
+            yield from (f for f in module.functions if f.of == function.key)
 
 
 def _print_kernels(names: ModuleNames, writer: Writer, module: Module, scope: Scope) -> tuple[EntryPoint, ...]:

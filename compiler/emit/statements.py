@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from slangad.compiler.emit.context import Context
-from slangad.compiler.emit.expressions import print_expr, print_initial
+from slangad.compiler.emit.expressions import PRECEDENCE, print_expr, print_initial
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -57,7 +57,7 @@ def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
         case For():
             _for(ctx, stmt, returner)
         case While():
-            _while(ctx, stmt, returner)
+            raise AssertionError("a while loop was not bounded")
         case Break():
             ctx.writer.line("break;")
         case Continue():
@@ -96,11 +96,11 @@ def _compound(target: Expr, value: Expr) -> tuple[str, Expr]:
 
 
 def _if(ctx: Context, stmt: If, returner: Returner) -> None:
+    braces = _needs_braces(stmt, returner)
     ctx.writer.write("if (")
     print_expr(ctx, stmt.condition)
     ctx.writer.end(")")
-    with ctx.writer.block():
-        print_body(ctx, stmt.then, returner)
+    _branch(ctx, stmt.then, returner, braces=braces)
     match stmt.other:
         case ():
             return
@@ -110,17 +110,37 @@ def _if(ctx: Context, stmt: If, returner: Returner) -> None:
                 _if(ctx, nested, returner)
         case other:
             ctx.writer.line("else")
-            with ctx.writer.block():
-                print_body(ctx, other, returner)
+            _branch(ctx, other, returner, braces=braces)
+
+
+def _needs_braces(stmt: If, returner: Returner) -> bool:
+    """Whether any branch of a chain is more than one plain statement."""
+    for branch in (stmt.then, stmt.other):
+        match branch:
+            case () | (Assign() | Break() | Continue(),):
+                continue
+            case (Return(),) if returner is print_return:
+                continue
+            case (If() as nested,) if branch is stmt.other and not _needs_braces(nested, returner):
+                continue
+            case _:
+                return True
+    return not stmt.then
+
+
+def _branch(ctx: Context, body: tuple[Stmt, ...], returner: Returner, *, braces: bool) -> None:
+    with ctx.writer.block() if braces else ctx.writer.indented():
+        print_body(ctx, body, returner)
 
 
 def _for(ctx: Context, stmt: For, returner: Returner) -> None:
-    ctx.writer.line("[ForceUnroll]" if stmt.unroll else f"[MaxIters({max(stmt.limit, 1)})]")
+    if stmt.unroll:
+        ctx.writer.line("[ForceUnroll]")
     name = ctx.local(stmt.variable)
     ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
     print_expr(ctx, stmt.start)
     ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
-    print_expr(ctx, stmt.stop, 9)
+    print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)
     ctx.writer.end(f"; {_advance(name, stmt.step)})")
     with ctx.writer.block():
         print_body(ctx, stmt.body, returner)
@@ -130,16 +150,3 @@ def _advance(name: str, step: int) -> str:
     if abs(step) == 1:
         return f"{'++' if step > 0 else '--'}{name}"
     return f"{name} {'+' if step > 0 else '-'}= {abs(step)}"
-
-
-def _while(ctx: Context, stmt: While, returner: Returner) -> None:
-    turn = ctx.locals.fresh("turn")
-    ctx.writer.line(f"[MaxIters({stmt.limit})]")
-    ctx.writer.line(f"for (int {turn} = 0; {turn} < {stmt.limit}; ++{turn})")
-    with ctx.writer.block():
-        ctx.writer.write("if (!")
-        print_expr(ctx, stmt.condition, 12)
-        ctx.writer.end(")")
-        with ctx.writer.indented():
-            ctx.writer.line("break;")
-        print_body(ctx, stmt.body, returner)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
-_WORDS: Final = """module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
+_WORDS: Final = """
+    module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
     static owner range slang external locals let set if else for while limit to step bounded unroll break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     result dims group from Array tuple DiffPair void weak"""

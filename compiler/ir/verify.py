@@ -23,7 +23,7 @@ from slangad.compiler.ir.nodes import (
     Role,
     Surrogate,
 )
-from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient, leaves, show
+from slangad.compiler.ir.types import DiffPair, Struct, Tuple, Type, carries_gradient, leaves, show
 from slangad.compiler.ir.verify_body import verify_body
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -150,8 +150,15 @@ def _verify_call(expr: Expr, callee: _Callee, args: tuple[Expr, ...]) -> Iterato
     for arg, wanted in zip(args, callee.params, strict=True):
         if arg.type != wanted:
             yield Diagnostic("SA901", f"argument is {show(arg.type)}, parameter {show(wanted)}", arg.span)
-    if expr.type != callee.result:
+    if not _gives(expr.type, callee.result):
         yield Diagnostic("SA901", f"call is {show(expr.type)}, function gives {show(callee.result)}", expr.span)
+
+
+def _gives(found: Type, wanted: Type) -> bool:
+    """Whether a type is the wanted one, or the struct that stands for the wanted tuple."""
+    if isinstance(wanted, Tuple) and isinstance(found, Struct):
+        return tuple(f.type for f in found.fields) == wanted.elements
+    return found == wanted
 
 
 def gets_gradient(param: Param) -> bool:
@@ -205,8 +212,8 @@ def _verify_kernel(kernel: Kernel, by_key: dict[str, Function]) -> Iterator[Diag
     if [p.type for p in kernel.params] != [p.type for p in function.params]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
     types = [r.type for r in kernel.results]
-    given = list(function.result.elements) if isinstance(function.result, Tuple) else [function.result]
-    if types and types not in (given, [function.result]):
+    several = _gives(function.result, Tuple(tuple(types)))
+    if types and not several and types != [function.result]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in results", kernel.span)
     if len(kernel.group_size) != kernel.dims:
         yield Diagnostic("SA904", f"kernel {kernel.name}: group size and dimensions differ", kernel.span)

@@ -8,7 +8,8 @@ all its uses, else without a value at the top of what uses it there:
     else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
     return y                   return y;
 
-A local whose value goes from one turn of a loop to the next is declared outside the loop.
+A local whose value goes from one turn of a loop to the next is declared outside the loop; one that two loops use each
+for itself is declared in both.
 """
 
 from __future__ import annotations
@@ -64,26 +65,26 @@ def _assigned(body: Block) -> list[tuple[str, Type]]:
 
 
 def _place(block: Block, name: str, type_: Type) -> Block:
-    """Declares a local in a block, or in the nested blocks that use it when they have no need to share it."""
+    """Declares a local in a block, and before that in nested blocks that use it for themselves."""
     users = [position for position, stmt in enumerate(block) if _uses(stmt, name)]
-    if all(_apart(block[position], name) for position in users):
-        return tuple(
-            map_blocks(stmt, lambda inner: _place(inner, name, type_) if _mentions(inner, name) else inner)
-            if position in users
-            else stmt
-            for position, stmt in enumerate(block)
-        )
-    first = users[0]
-    match block[first]:
+    shared = next((p for p in users if not _apart(block[p], block[p + 1 :], name)), len(block))
+    before = tuple(_place_inside(stmt, name, type_) for stmt in block[:shared])
+    if shared == len(block):
+        return before
+    match block[shared]:
         case Assign(target=Var(target), value=value) as stmt if target == name and not _in(value, name):
-            return (*block[:first], Let(name, type_, value, stmt.span), *block[first + 1 :])
+            return (*before, Let(name, type_, value, stmt.span), *block[shared + 1 :])
         case stmt:
-            return (*block[:first], Let(name, type_, None, stmt.span), *block[first:])
+            return (*before, Let(name, type_, None, stmt.span), *block[shared:])
 
 
-def _apart(stmt: Stmt, name: str) -> bool:
-    """Whether a local is used only in the nested blocks of a statement, each of which sets it before reading it."""
-    if any(_in(expr, name) for expr in stmt_exprs(stmt)):
+def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:
+    return map_blocks(stmt, lambda inner: _place(inner, name, type_) if _mentions(inner, name) else inner)
+
+
+def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
+    """Whether nested blocks of a statement use a local for themselves: no value comes in or goes out."""
+    if any(_in(expr, name) for expr in stmt_exprs(stmt)) or not sets_before_reading(rest, name):
         return False
     used = [block for block in blocks(stmt) if _mentions(block, name)]
     if isinstance(stmt, (For, While)):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir.verify import InvalidModule, verify
+from slangad.compiler.passes.activity import mark_no_diff
 from slangad.compiler.passes.declare import declare_locals
+from slangad.compiler.passes.derivatives import lower_derivatives
+from slangad.compiler.passes.loops import bound_loops
+from slangad.compiler.passes.matrices import spell_matrices
+from slangad.compiler.passes.second_order import lower_inner_gradients
+from slangad.compiler.passes.splat import unspread_scalars
+from slangad.compiler.passes.tuples import lower_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +30,16 @@ class Pass:
     function: Callable[[Module], Module]
 
 
-PIPELINE: Final = (Pass("declare", declare_locals),)
+PIPELINE: Final = (
+    Pass("derivatives", lower_derivatives),
+    Pass("second_order", lower_inner_gradients),
+    Pass("activity", mark_no_diff),
+    Pass("tuples", lower_tuples),
+    Pass("loops", bound_loops),
+    Pass("matrices", spell_matrices),
+    Pass("splat", unspread_scalars),
+    Pass("declare", declare_locals),
+)
 
 PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
 
@@ -32,8 +50,18 @@ def run_passes(module: Module, dump: Callable[[str, Module], None] | None = None
     Raises:
         CompileError: when a pass refuses the user's program.
     """
+    _check("the front end", module, declared=False)
+    everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
     for step in PIPELINE:
         module = step.function(module)
+        if everywhere or step is PIPELINE[-1]:
+            _check(step.name, module, declared=step is PIPELINE[-1])
         if dump is not None:
             dump(step.name, module)
     return module
+
+
+def _check(after: str, module: Module, *, declared: bool) -> None:
+    found = verify(module, declared=declared)
+    if found:
+        raise InvalidModule(after, found)

@@ -1,0 +1,232 @@
+"""Small makers of IR for passes that generate functions: constants, zeros, sums over the parts of a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Const,
+    Construct,
+    Expr,
+    For,
+    Index,
+    Intrinsic,
+    Member,
+    Module,
+    Stmt,
+    Var,
+)
+from slangad.compiler.ir.nodes import Cast as CastNode
+from slangad.compiler.ir.types import (
+    FLOATING,
+    INT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Tuple,
+    Type,
+    Vector,
+    carries_gradient,
+    is_scalar,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Block = tuple[Stmt, ...]
+
+
+def number(value: float, type_: Type) -> Expr:
+    """A constant of a scalar type; of a vector or matrix type, with that value in every component."""
+    match type_:
+        case Scalar(name):
+            return Const(float(value) if name in FLOATING else int(value), type_)
+        case Vector(element=element) | Matrix(element=element):
+            return Construct((number(value, element),), type_)
+        case _:
+            raise TypeError(f"no constant of type {type_}")
+
+
+def zero(type_: Type) -> Expr:
+    """All zeros."""
+    return number(0, type_) if isinstance(type_, Scalar) else Construct((), type_)
+
+
+def arithmetic(op: str, left: Expr, right: Expr) -> Expr:
+    """An operation on two values of one type, or of a vector and a scalar, which is spread."""
+    if is_scalar(left.type) and not is_scalar(right.type):
+        left = Construct((left,), right.type)
+    if is_scalar(right.type) and not is_scalar(left.type):
+        right = Construct((right,), left.type)
+    return Binary(op, left, right, left.type)
+
+
+def add(left: Expr, right: Expr) -> Expr:
+    """``left + right``."""
+    return arithmetic("+", left, right)
+
+
+def subtract(left: Expr, right: Expr) -> Expr:
+    """``left - right``."""
+    return arithmetic("-", left, right)
+
+
+def multiply(left: Expr, right: Expr) -> Expr:
+    """``left * right``."""
+    return arithmetic("*", left, right)
+
+
+def divide(left: Expr, right: Expr) -> Expr:
+    """``left / right``."""
+    return arithmetic("/", left, right)
+
+
+def call(name: str, type_: Type, *args: Expr) -> Expr:
+    """An intrinsic."""
+    return Intrinsic(name, args, type_)
+
+
+def cast(expr: Expr, type_: Type) -> Expr:
+    """A conversion, where one is needed."""
+    return expr if expr.type == type_ else CastNode(expr, type_)
+
+
+def part(value: Expr, step: str | int | Expr) -> Expr:
+    """A field, or an entry by number or expression."""
+    match value.type:
+        case Struct(fields=fields):
+            return Member(value, str(step), next(f.type for f in fields if f.name == step))
+        case Tuple(elements) if isinstance(step, int):
+            return Member(value, f"item{step}", elements[step])
+        case Vector(element) | Array(element):
+            return Index(value, _index(step), element)
+        case Matrix(element, _, columns):
+            return Index(value, _index(step), Vector(element, columns))
+        case _:
+            raise TypeError(f"{value.type} has no parts")
+
+
+def _index(step: str | int | Expr) -> Expr:
+    if isinstance(step, str):
+        raise TypeError(f"{step} is not an index")
+    return Const(step, INT) if isinstance(step, int) else step
+
+
+@dataclass(slots=True)
+class Fresh:
+    """Gives names that are not taken."""
+
+    taken: set[str]
+
+    def name(self, wanted: str) -> str:
+        """A name as close to the wanted one as it can be."""
+        name, count = wanted, 2
+        while name in self.taken:
+            name, count = f"{wanted}_{count}", count + 1
+        self.taken.add(name)
+        return name
+
+    def var(self, wanted: str, type_: Type) -> Var:
+        """A new local."""
+        return Var(self.name(wanted), type_)
+
+
+def fresh_keys(module: Module) -> Fresh:
+    """Gives function keys."""
+    return Fresh({f.key for f in module.functions})
+
+
+def for_each(count: int, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
+    """A loop over the indices of a value."""
+    counter = fresh.var("k", INT)
+    start, stop = Const(0, INT), Const(count, INT)
+    return (For(counter.name, start, stop, 1, count, bounded=False, unroll=False, body=body(counter)),)
+
+
+def differentiable_parts(type_: Type) -> Iterator[tuple[str | int, Type]]:
+    """The fields or elements of a struct or tuple that carry gradient."""
+    match type_:
+        case Struct(fields=fields):
+            for f in fields:
+                if not f.no_diff and carries_gradient(f.type):
+                    yield f.name, f.type
+        case Tuple(elements):
+            for position, element in enumerate(elements):
+                if carries_gradient(element):
+                    yield position, element
+        case _:
+            raise TypeError(f"{type_} has no named parts")
+
+
+def for_each_scalar(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
+    """Runs ``body`` for every scalar of a value that carries gradient: entries in loops, fields one by one."""
+
+    def inside(whole: Expr) -> Block:
+        match whole.type:
+            case Vector(size=size):
+                return for_each(size, fresh, lambda k: body(part(whole, k)))
+            case _:
+                return body(whole)
+
+    return for_each_part(value, fresh, inside)
+
+
+def for_each_part(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
+    """Runs ``body`` for every scalar and vector of a value that carries gradient."""
+    match value.type:
+        case Scalar() | Vector():
+            return body(value)
+        case Array(size=size) | Matrix(rows=size):
+            return for_each(size, fresh, lambda k: for_each_part(part(value, k), fresh, body))
+        case type_:
+            made: Block = ()
+            for step, _ in differentiable_parts(type_):
+                made += for_each_part(part(value, step), fresh, body)
+            return made
+
+
+def accumulate_inner(total: Expr, a: Expr, b: Expr, fresh: Fresh) -> Block:
+    """``total += <a, b>``: the sum of products over everything that carries gradient."""
+    match a.type:
+        case Scalar():
+            return (Assign(total, add(total, cast(multiply(a, b), total.type))),)
+        case Vector(element=element):
+            return (Assign(total, add(total, cast(call("dot", element, a, b), total.type))),)
+        case Matrix(rows=size) | Array(size=size):
+            return for_each(size, fresh, lambda k: accumulate_inner(total, part(a, k), part(b, k), fresh))
+        case type_:
+            made: Block = ()
+            for step, _ in differentiable_parts(type_):
+                made += accumulate_inner(total, part(a, step), part(b, step), fresh)
+            return made
+
+
+def inner(a: Expr, b: Expr, type_: Type) -> Expr | None:
+    """The same sum as one expression, where the values are scalars or vectors; None for others."""
+    match a.type:
+        case Scalar():
+            return cast(multiply(a, b), type_)
+        case Vector(element=element):
+            return cast(call("dot", element, a, b), type_)
+        case _:
+            return None
+
+
+def accumulate_scaled(total: Expr, value: Expr, factor: Expr, fresh: Fresh) -> Block:
+    """``total += value * factor`` over everything that carries gradient."""
+    match value.type:
+        case Scalar() as element:
+            return (Assign(total, add(total, multiply(value, cast(factor, element)))),)
+        case Vector(element=element):
+            return (Assign(total, add(total, multiply(value, cast(factor, element)))),)
+        case Matrix(rows=size) | Array(size=size):
+            return for_each(size, fresh, lambda k: accumulate_scaled(part(total, k), part(value, k), factor, fresh))
+        case type_:
+            made: Block = ()
+            for step, _ in differentiable_parts(type_):
+                made += accumulate_scaled(part(total, step), part(value, step), factor, fresh)
+            return made

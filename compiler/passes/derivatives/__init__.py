@@ -1,0 +1,12 @@
+"""Derivative policies become functions: after this pass every derivative is automatic, or given in both modes.
+
+    derivative finite_difference(0.001, false)  ->  derivative custom("f:bwd", "f:fwd") and two generated functions
+
+A module per policy; ``lower.lower_derivatives`` is the pass.
+"""
+
+from __future__ import annotations
+
+from slangad.compiler.passes.derivatives.lower import lower_derivatives
+
+__all__ = ["lower_derivatives"]

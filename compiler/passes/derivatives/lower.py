@@ -1,0 +1,89 @@
+"""The pass that turns derivative policies into functions; the policies themselves stand in the modules beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    ClipGradient,
+    Custom,
+    FiniteDifference,
+    Role,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+)
+from slangad.compiler.passes.build import fresh_keys
+from slangad.compiler.passes.derivatives.clip import clip_backward, clip_forward
+from slangad.compiler.passes.derivatives.derived import derived_backward, derived_forward
+from slangad.compiler.passes.derivatives.finite import finite_backward, finite_forward
+from slangad.compiler.passes.derivatives.maker import Maker, with_custom
+from slangad.compiler.passes.derivatives.simple import (
+    straight_backward,
+    straight_forward,
+    subgradient_backward,
+    subgradient_forward,
+    surrogate_backward,
+    surrogate_forward,
+)
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Function, Module
+    from slangad.compiler.passes.build import Fresh
+
+
+def lower_derivatives(module: Module) -> Module:
+    """Gives every function that has a derivative policy, or only one own derivative, a function for each mode."""
+    keys = fresh_keys(module)
+    functions: list[Function] = []
+    for function in module.functions:
+        functions += _lower(function, keys) if function.role is Role.PLAIN else [function]
+    return replace(module, functions=tuple(functions))
+
+
+def _lower(function: Function, keys: Fresh) -> tuple[Function, ...]:
+    maker = Maker(function, keys)
+    match function.derivative:
+        case Automatic():
+            return (function,)
+        case Custom():
+            return _complete(maker, function.derivative)
+        case FiniteDifference() as policy:
+            return with_custom(function, finite_backward(maker, policy), finite_forward(maker, policy))
+        case Surrogate() as policy:
+            return with_custom(function, surrogate_backward(maker, policy), surrogate_forward(maker, policy))
+        case StraightThrough():
+            return with_custom(function, straight_backward(maker), straight_forward(maker))
+        case Subgradient() as policy:
+            return _subgradient(maker, policy)
+        case ClipGradient() as policy:
+            return _clip(maker, policy)
+        case _:
+            assert_never(function.derivative)
+
+
+def _complete(maker: Maker, custom: Custom) -> tuple[Function, ...]:
+    """The function and the derivative in the mode the user left out."""
+    if custom.forward is None and custom.backward is not None:
+        made = derived_forward(maker)
+        return replace(maker.function, derivative=Custom(custom.backward, made.key)), made
+    if custom.backward is None and custom.forward is not None:
+        made = derived_backward(maker)
+        return replace(maker.function, derivative=Custom(made.key, custom.forward)), made
+    return (maker.function,)
+
+
+def _subgradient(maker: Maker, policy: Subgradient) -> tuple[Function, ...]:
+    moved = replace(maker.moved("automatic"), derivative=Automatic())
+    backward = subgradient_backward(maker, policy, moved.key)
+    forward = subgradient_forward(maker, policy, moved.key)
+    return moved, *with_custom(maker.calling(moved), backward, forward)
+
+
+def _clip(maker: Maker, policy: ClipGradient) -> tuple[Function, ...]:
+    moved = replace(maker.moved("unclipped"), derivative=policy.of)
+    backward, forward = clip_backward(maker, policy, moved.key), clip_forward(maker, moved.key)
+    return *_lower(moved, maker.keys), *with_custom(maker.calling(moved), backward, forward)

@@ -1,0 +1,56 @@
+"""Policies with bodies of a line or two: surrogate, straight-through, subgradient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import Binary, If, Return
+from slangad.compiler.ir.types import BOOL
+from slangad.compiler.passes.build import multiply, number
+from slangad.compiler.passes.derivatives.maker import gradients, make_pair, primal, tangent
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Function, Subgradient, Surrogate
+    from slangad.compiler.passes.derivatives.maker import Maker
+
+
+def surrogate_backward(maker: Maker, policy: Surrogate) -> Function:
+    """The gradients of the surrogate."""
+    return maker.backward_function((Return(maker.reverse(policy.function, maker.values(), maker.seed)),))
+
+
+def surrogate_forward(maker: Maker, policy: Surrogate) -> Function:
+    """The function's own value with the surrogate's tangent."""
+    direction = tangent(maker.forward(policy.function, maker.pairs()))
+    return maker.forward_function((Return(make_pair(maker.call(maker.primals()), direction)),))
+
+
+def straight_backward(maker: Maker) -> Function:
+    """The cotangent as it comes."""
+    return maker.backward_function((Return(maker.seed),))
+
+
+def straight_forward(maker: Maker) -> Function:
+    """The function's own value with the parameter's tangent."""
+    pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p in maker.active)
+    return maker.forward_function((Return(make_pair(maker.call(maker.primals()), tangent(pair))),))
+
+
+def subgradient_backward(maker: Maker, policy: Subgradient, moved: str) -> Function:
+    """The chosen derivative at the point, the automatic one elsewhere."""
+    (param,) = maker.active
+    value = next(v for p, v in zip(maker.function.params, maker.values(), strict=True) if p is param)
+    at_point = Binary("==", value, number(policy.at, param.type), BOOL)
+    automatic = maker.reverse(moved, maker.values(), maker.seed)
+    chosen = gradients([multiply(number(policy.value, param.type), maker.seed)])
+    return maker.backward_function((If(at_point, (chosen,), ()), Return(automatic)))
+
+
+def subgradient_forward(maker: Maker, policy: Subgradient, moved: str) -> Function:
+    """The same in forward mode."""
+    (param,) = maker.active
+    pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p is param)
+    at_point = Binary("==", primal(pair), number(policy.at, param.type), BOOL)
+    direction = multiply(number(policy.value, param.type), tangent(pair))
+    chosen = Return(make_pair(maker.call(maker.primals(), moved), direction))
+    return maker.forward_function((If(at_point, (chosen,), ()), Return(maker.forward(moved, maker.pairs()))))

@@ -1,0 +1,121 @@
+"""Gradients asked for inside functions that are differentiated themselves.
+
+Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
+differentiated: the body of g's own backward function, or forward mode along each component.
+
+    bwd_diff g(x, d)   ->   call g_gradient(x, d)      where gradient flows on through the call
+    bwd_diff g(x, d)   ->   unchanged                  elsewhere
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import Automatic, BackwardCall, Call, Custom, ForwardCall, NoDiff, Param, Role
+from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_children, statements
+from slangad.compiler.passes.build import fresh_keys
+from slangad.compiler.passes.carrying import Carrying, is_differentiated
+from slangad.compiler.passes.derivatives.derived import derived_backward
+from slangad.compiler.passes.derivatives.maker import Maker
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.passes.build import Fresh
+
+
+def lower_inner_gradients(module: Module) -> Module:
+    """Makes gradients inside differentiated functions differentiable."""
+    state = _State({f.key: f for f in module.functions}, fresh_keys(module))
+    waiting = [f.key for f in module.functions if is_differentiated(f)]
+    while waiting:
+        key = waiting.pop()
+        state.functions[key] = _function(state.functions[key], state)
+        waiting += state.woken
+        state.woken.clear()
+    return replace(module, functions=_in_order(module, state))
+
+
+@dataclass(slots=True)
+class _State:
+    """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
+
+    functions: dict[str, Function]
+    keys: Fresh
+    made: dict[str, Function] = field(default_factory=dict)
+    woken: list[str] = field(default_factory=list)
+
+    def gradient(self, key: str) -> Function:
+        """The function that gives the gradient of another as a value."""
+        if key not in self.made:
+            function = _gradient_function(self.functions[key], self)
+            self.made[key] = self.functions[function.key] = function
+            self.woken.append(function.key)
+        return self.made[key]
+
+    def differentiate(self, key: str) -> None:
+        """Lets Slang differentiate a function's own forward derivative."""
+        derivative = self.functions[key].derivative
+        if isinstance(derivative, Custom) and derivative.forward is not None:
+            forward = self.functions[derivative.forward]
+            if not forward.differentiable:
+                self.functions[forward.key] = replace(forward, differentiable=True)
+                self.woken.append(forward.key)
+
+
+def _function(function: Function, state: _State) -> Function:
+    if not isinstance(function.body, tuple):
+        return function
+    carrying = Carrying(function, state.functions)
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, ForwardCall):
+            state.differentiate(expr.function)
+    return replace(function, body=map_body_exprs(function.body, lambda e: _expr(e, carrying, state)))
+
+
+def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
+    match expr:
+        case NoDiff():
+            return expr
+        case BackwardCall(key, args, type_, span) if carrying.carries(expr):
+            lowered = tuple(_expr(a, carrying, state) for a in args)
+            return Call(state.gradient(key).key, lowered, type_, span)
+        case _:
+            return map_children(expr, lambda e: _expr(e, carrying, state))
+
+
+def _gradient_function(function: Function, state: _State) -> Function:
+    maker = Maker(function, state.keys)
+    custom = function.derivative
+    if isinstance(custom, Custom) and custom.backward is not None:
+        source = state.functions[custom.backward]
+    else:
+        source = derived_backward(maker)
+    seed = Param(source.params[-1].name, source.params[-1].type)
+    params = (*(replace(p, name=q.name) for p, q in zip(function.params, source.params, strict=False)), seed)
+    return replace(
+        source,
+        key=state.keys.name(f"{function.key}:gradient"),
+        name=f"{function.name}_gradient",
+        params=params,
+        differentiable=True,
+        derivative=Automatic(),
+        role=Role.PLAIN,
+        of="",
+    )
+
+
+def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
+    """Gradient functions stand right after what they are made from."""
+    order: list[Function] = []
+    sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
+    for function in module.functions:
+        order.append(state.functions[function.key])
+        if function.key in sources:
+            order.append(state.functions[sources[function.key].key])
+    return tuple(order)
+
+
+def _source_key(function: Function) -> str:
+    custom = function.derivative
+    return custom.backward if isinstance(custom, Custom) and custom.backward else function.key

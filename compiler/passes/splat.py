@@ -1,0 +1,68 @@
+"""Chooses between ``v * s`` and ``v * float3(s)``: Slang is wrong or crashes on the short form in several places.
+
+Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
+that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong
+everywhere. So the short form is used where it is right:
+
+    v * float3(2.0)  ->  v * 2.0      always
+    v * float3(s)    ->  v * s        in straight-line functions and those not differentiated, for vectors
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.nodes import Binary, Const, Construct, For, If, Ternary, Unary, While
+from slangad.compiler.ir.types import Vector, is_scalar
+from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_functions, rewrite, statements, walk_stmts
+from slangad.compiler.passes.carrying import is_differentiated
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+
+_MIXED: Final = frozenset({"+", "-", "*", "/"})
+
+
+def unspread_scalars(module: Module) -> Module:
+    """Takes back the spreading of scalars where Slang's mixed arithmetic is right."""
+    return map_functions(module, _function)
+
+
+def _function(function: Function) -> Function:
+    if not isinstance(function.body, tuple):
+        return function
+    free = not is_differentiated(function) or not _branches(function)
+    body = map_body_exprs(function.body, lambda e: rewrite(e, lambda x: _expr(x, free=free)))
+    return replace(function, body=body)
+
+
+def _branches(function: Function) -> bool:
+    body = statements(function)
+    if any(isinstance(s, (If, For, While)) for s in walk_stmts(body)):
+        return True
+    return any(isinstance(e, Ternary) or (isinstance(e, Binary) and e.op in ("&&", "||")) for e in body_exprs(body))
+
+
+def _expr(expr: Expr, *, free: bool) -> Expr:
+    match expr:
+        case Binary(op=op, left=left, right=right) if op in _MIXED:
+            spread = _spread(right, free=free)
+            if spread is not None:
+                return replace(expr, right=spread)
+            spread = _spread(left, free=free)
+            if spread is not None and not is_scalar(right.type):
+                return replace(expr, left=spread)
+            return expr
+        case _:
+            return expr
+
+
+def _spread(expr: Expr, *, free: bool) -> Expr | None:
+    """The scalar that an operand spreads, when it may stand alone."""
+    match expr:
+        case Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
+            literal = isinstance(arg, Const) or (isinstance(arg, Unary) and isinstance(arg.operand, Const))
+            return arg if literal or (free and isinstance(type_, Vector)) else None
+        case _:
+            return None
