@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
@@ -42,7 +43,22 @@ from slangad.compiler.ir.nodes import (
 )
 
 ExprMap = Callable[[Expr], Expr]
+ExprT = TypeVar("ExprT", bound=Expr)
 StmtMap = Callable[[Stmt], tuple[Stmt, ...]]
+
+
+def _with(expr: ExprT, **parts: object) -> ExprT:
+    """The expression with other parts; itself when they are the ones it has, which is most of the time and cheap."""
+    for name, part in parts.items():
+        if getattr(expr, name) is not part:
+            return replace(expr, **parts)  # type: ignore[arg-type]  # callers name fields of the node
+    return expr
+
+
+def _same(args: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
+    """``f`` of each; the very same tuple when nothing changed."""
+    mapped = tuple(f(a) for a in args)
+    return args if all(new is old for new, old in zip(mapped, args, strict=True)) else mapped
 
 
 def map_children(expr: Expr, f: ExprMap) -> Expr:
@@ -51,21 +67,21 @@ def map_children(expr: Expr, f: ExprMap) -> Expr:
         case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
             return expr
         case Unary(operand=x) | Cast(operand=x):
-            return replace(expr, operand=f(x))
+            return _with(expr, operand=f(x))
         case Binary(left=a, right=b):
-            return replace(expr, left=f(a), right=f(b))
+            return _with(expr, left=f(a), right=f(b))
         case Ternary(condition=c, then=a, other=b):
-            return replace(expr, condition=f(c), then=f(a), other=f(b))
+            return _with(expr, condition=f(c), then=f(a), other=f(b))
         case Call(args=args) | Intrinsic(args=args) | Construct(args=args):
-            return replace(expr, args=tuple(f(a) for a in args))
+            return _with(expr, args=_same(args, f))
         case BackwardCall(args=args) | ForwardCall(args=args):
-            return replace(expr, args=tuple(f(a) for a in args))
+            return _with(expr, args=_same(args, f))
         case Member(value=x) | Swizzle(value=x) | NoDiff(value=x):
-            return replace(expr, value=f(x))
+            return _with(expr, value=f(x))
         case Index(value=x, index=i):
-            return replace(expr, value=f(x), index=f(i))
+            return _with(expr, value=f(x), index=f(i))
         case MakePair(primal=a, tangent=b):
-            return replace(expr, primal=f(a), tangent=f(b))
+            return _with(expr, primal=f(a), tangent=f(b))
         case _:
             assert_never(expr)
 
@@ -84,9 +100,11 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything in it, outermost first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
 
 
 def rewrite(expr: Expr, f: ExprMap) -> Expr:
