@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from slangad.compiler.ir.text import show
-from slangad.compiler.toolchain.depfile import depfile_text
-from slangad.compiler.toolchain.outputs import write_files
-
-from slangad.compiler.manifest import FILE_NAME, Record, input_record, manifest_text
+from slangad.compiler.manifest import FILE_NAME, Record, input_record, manifest_text, record_text
 from slangad.compiler.products import Product
+from slangad.compiler.toolchain.depfile import depfile_text
 from slangad.compiler.toolchain.locate import toolchain_record
+from slangad.compiler.toolchain.outputs import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +55,8 @@ def wanted_products(built: Built, emit: frozenset[Emit]) -> list[Product]:
     wanted = {kind for name in emit for kind in kinds[name]}
     products = [product for product in built.products if product.kind in wanted]
     if "ir" in emit:
+        from slangad.compiler.ir.text import show
+
         products.append(Product(f"{built.unit.stem}.ir.txt", show(built.unit.module).encode(), "ir"))
     return products
 
@@ -70,19 +70,21 @@ def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delive
     toolchain = toolchain_record(options.slangc)
     files: dict[Path, bytes] = {}
     records: list[Record] = []
+    texts: list[str] = []
     for one in built:
         products = wanted_products(one, to.emit)
         record = input_record(one.unit, products, one.sources, to.folder)
         manifest = to.folder / f"{one.unit.label}.manifest.json"
         own = {to.folder / product.name: product.data for product in products}
-        own[manifest] = manifest_text([record], options.targets, toolchain).encode()
+        texts.append(record_text(record))
+        own[manifest] = manifest_text(texts[-1:], options.targets, toolchain).encode()
         files |= own
         files[to.folder / f"{one.unit.label}.d"] = _depfile(to, list(own), one.sources)
         records.append(record)
     if to.depfile:
         sources = list(dict.fromkeys(path for one in built for path in one.sources))
         files[to.depfile] = _depfile(to, list(files), sources)
-    files[to.folder / FILE_NAME] = manifest_text(records, options.targets, toolchain).encode()
+    files[to.folder / FILE_NAME] = manifest_text(texts, options.targets, toolchain).encode()
     write_files(files)
     return Delivery(tuple(files), tuple(records))
 

@@ -22,20 +22,45 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 FILE_NAME = "manifest.json"
+_ONE_LINE = 8
+"""From this depth on (a parameter of an entry point) a record is one line."""
 
 Record = dict[str, object]
 
 
-def manifest_text(inputs: Sequence[Record], targets: Sequence[str], toolchain: Mapping[str, str]) -> str:
-    """The whole manifest of some inputs."""
-    fields: Record = {
+def manifest_text(inputs: Sequence[str], targets: Sequence[str], toolchain: Mapping[str, str]) -> str:
+    """The whole manifest of some inputs, whose records are texts already (see ``record_text``)."""
+    fields = {
         "schema": SCHEMA,
         "slangad": __version__,
         "toolchain": dict(toolchain),
         "targets": list(targets),
-        "inputs": list(inputs),
     }
-    return json.dumps(fields, indent=1, ensure_ascii=False) + "\n"
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in fields.items()]
+    return "\n".join(("{", *lines, ' "inputs": [', ",\n".join(f"  {text}" for text in inputs), " ]", "}", ""))
+
+
+def record_text(record: Record) -> str:
+    """The record of one input as it stands in a manifest."""
+    return _layout(record, 2)
+
+
+def _layout(value: object, depth: int) -> str:
+    """JSON that people can read and that is quick to make: innermost values are one line each."""
+    if depth >= _ONE_LINE or not _is_nested(value):
+        return json.dumps(value, ensure_ascii=False)
+    inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, dict):
+        items = (f"{json.dumps(name, ensure_ascii=False)}: {_layout(part, depth + 1)}" for name, part in value.items())
+        return "{" + inner + f",{inner}".join(items) + outer + "}"
+    assert isinstance(value, list)  # noqa: S101  (JSON has no other containers)
+    return "[" + inner + f",{inner}".join(_layout(part, depth + 1) for part in value) + outer + "]"
+
+
+def _is_nested(value: object) -> bool:
+    """Whether a value holds lists or dicts."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(isinstance(part, dict | list) for part in parts)
 
 
 def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str], folder: Path) -> Record:
