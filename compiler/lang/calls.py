@@ -45,7 +45,7 @@ class IntrinsicFunction:
         self.name = self.__name__ = name
         self.__doc__ = INTRINSICS[name].doc
 
-    def __call__(self, *args: object) -> object:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """The value.
 
         Raises:
@@ -53,7 +53,14 @@ class IntrinsicFunction:
         """
         from slangad.compiler.lang.operators import call_intrinsic
 
-        return call_intrinsic(self.name, args)
+        return call_intrinsic(self.name, (*args, *self._named(len(args), kwargs)))
+
+    def _named(self, given: int, kwargs: dict[str, object]) -> list[object]:
+        names = INTRINSICS[self.name].params[given:]
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(f"{self.name} takes no argument {name} here")
+        return [kwargs[name] for name in names if name in kwargs]
 
     def __repr__(self) -> str:
         return f"sa.{self.name}"

@@ -24,6 +24,28 @@ class AnnotationError(DescriptionError):
         self.parameter = parameter
 
 
+class UnknownNameError(AnnotationError):
+    """An annotation uses a ``name`` that is not defined."""
+
+    def __init__(self, name: str, message: str, help: str = "", parameter: str = "") -> None:  # noqa: A002  (as above)
+        super().__init__(message, help, parameter)
+        self.name = name
+
+
+class FieldError(AnnotationError):
+    """A field of a struct has an annotation that names no type.
+
+    Attributes:
+        struct: The record of the struct.
+        error: What is wrong with the annotation.
+    """
+
+    def __init__(self, struct: object, field: str, error: AnnotationError) -> None:
+        super().__init__(error.message, error.help, field)
+        self.struct = struct
+        self.error = error
+
+
 class TypeRuleError(Exception):
     """Argument types an intrinsic does not take; ``argument`` is the index of the one at fault, None for their number."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from collections import ChainMap
 from collections.abc import Mapping
 from types import FunctionType
 
-from slangad.compiler.lang.errors import AnnotationError
+from slangad.compiler.lang.errors import AnnotationError, UnknownNameError
 
 
 def closure_of(function: FunctionType) -> dict[str, object]:
@@ -42,18 +41,22 @@ def resolve(
         return eval(annotation, module, names)  # type: ignore[arg-type]  # noqa: S307  (the user's own annotation; eval takes any mapping as locals)
     except NameError as error:
         name = error.name or annotation
-        raise AnnotationError(f"unknown name {name!r} in the annotation", _like(name, module), parameter) from None
+        known = [*names, *module, "float", "int", "bool", "tuple"]
+        raise UnknownNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
+    except AttributeError as error:
+        owner = getattr(error.obj, "__name__", annotation)
+        raise UnknownNameError(error.name, f"'{owner}' has no '{error.name}'", _like(error.name, dir(error.obj)), parameter) from None
     except AnnotationError as error:
         raise AnnotationError(error.message, error.help, parameter) from None
     except Exception as error:  # whatever the user's annotation raises
         raise AnnotationError(f"the annotation {annotation!r} can't be evaluated: {error}", "", parameter) from error
 
 
-def _like(name: str, module: Mapping[str, object]) -> str:
+def _like(name: str, known: list[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, [*module, *dir(builtins)], n=1)
-    return f"did you mean {close[0]}?" if close else ""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.72)
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def annotations_of(

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from slangad.compiler.ir.types import Field, Struct, Type
 from slangad.compiler.lang.annotations import ir_type, memory_annotation
-from slangad.compiler.lang.errors import AnnotationError, DescriptionError
+from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.functions import DescribedFunction
@@ -22,7 +22,7 @@ from slangad.compiler.lang.resolve import resolve
 from slangad.compiler.lang.source import ClassDefinition, class_definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from typing_extensions import dataclass_transform
 else:
@@ -104,14 +104,14 @@ class StructRecord:
         """The fields in order.
 
         Raises:
-            AnnotationError: with the field's name as parameter, when an annotation names no type.
+            FieldError: when an annotation names no type.
         """
         if self._fields is None:
             if self._resolving:
                 raise AnnotationError(f"{self.name} contains itself", "a struct holds its fields, not references")
             self._resolving = True
             try:
-                self._fields = tuple(self._field(name) for name in self.annotations)
+                self._fields = tuple(self._checked_field(name) for name in self.annotations)
             finally:
                 self._resolving = False
         return self._fields
@@ -124,17 +124,29 @@ class StructRecord:
             CLASSES[self._type] = self.cls
         return self._type
 
+    def field_errors(self) -> Iterator[FieldError]:
+        """What is wrong with each field; in fields of other structs, those of the inner one."""
+        for name in self.annotations:
+            try:
+                self._checked_field(name)
+            except FieldError as error:  # noqa: PERF203  (one bad field must not hide another)
+                yield error
+
+    def _checked_field(self, name: str) -> FieldRecord:
+        try:
+            return self._field(name)
+        except FieldError:
+            raise
+        except AnnotationError as error:
+            raise FieldError(self, name, error) from None
+
     def _field(self, name: str) -> FieldRecord:
         names = {**self.place.locals, self.cls.__name__: self.cls}
         annotation = resolve(self.annotations[name], self.place.globals, names, name)
         memory = memory_annotation(annotation)
         if memory.memory != "value":
             raise AnnotationError(f"field {name} of {self.name} says where it lives", "give it its type alone", name)
-        try:
-            type_ = ir_type(memory.value)
-        except AnnotationError as error:
-            raise AnnotationError(error.message, error.help, error.parameter or name) from None
-        return FieldRecord(name, memory.value, type_, memory.no_diff, self.defaults.get(name))
+        return FieldRecord(name, memory.value, ir_type(memory.value), memory.no_diff, self.defaults.get(name))
 
 
 CLASSES: Final[WeakValueDictionary[Struct, type]] = WeakValueDictionary()

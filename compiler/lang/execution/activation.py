@@ -1,0 +1,79 @@
+"""What surrounds a run: the thread's place in its domain, and the probes reached so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from slangad.compiler.lang.errors import DescriptionError
+
+
+@dataclass(slots=True)
+class Activation:
+    """One call from outside, or one thread of a kernel.
+
+    Attributes:
+        index: The thread's place in the domain; empty outside kernels.
+        domain: The domain's shape; empty outside kernels.
+        probes: Names of probes reached.
+    """
+
+    index: tuple[int, ...] = ()
+    domain: tuple[int, ...] = ()
+    probes: set[str] = field(default_factory=set)
+
+
+_CURRENT: Final[ContextVar[Activation | None]] = ContextVar("slangad_activation", default=None)
+
+
+@contextmanager
+def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = ()) -> Iterator[None]:
+    """A run of its own for what happens inside."""
+    token = _CURRENT.set(Activation(index, domain))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def outermost() -> Iterator[None]:
+    """A run of its own unless one is going on."""
+    if _CURRENT.get() is not None:
+        yield
+        return
+    with activation():
+        yield
+
+
+def note_probe(name: str) -> None:
+    """Notes that a probe was reached.
+
+    Raises:
+        DescriptionError: when it was reached before in this run.
+    """
+    current = _CURRENT.get()
+    if current is None:
+        return
+    if name in current.probes:
+        raise DescriptionError(f"probe {name!r} is reached twice by one thread", "give each place a name of its own")
+    current.probes.add(name)
+
+
+def thread(word: str, axis: object) -> tuple[int, int]:
+    """The thread's index along an axis and the domain's size there.
+
+    Raises:
+        DescriptionError: outside a kernel, or for an axis the kernel has not.
+    """
+    current = _CURRENT.get()
+    if current is None or not current.domain:
+        raise DescriptionError(f"sa.{word} is used outside a kernel", "pass the index to the function")
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not 0 <= axis < len(current.domain):
+        raise DescriptionError(f"axis {axis} of sa.{word} in a kernel of {len(current.domain)} dims")
+    return np.int32(current.index[axis]), np.int32(current.domain[axis])  # type: ignore[return-value]  # strong ints

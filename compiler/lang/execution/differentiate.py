@@ -1,0 +1,288 @@
+"""Derivatives of described functions in Python: automatic by tracing, or by the user's own derivative or policy.
+
+``backward`` and ``forward`` are what ``sa.bwd_diff`` and ``sa.fwd_diff`` do. ``call_by_rule`` is how a call goes while a
+derivative is being taken: a function with a derivative of its own is not traced through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from slangad.compiler.lang.construct import accepted
+from slangad.compiler.lang.derivatives import PairValue
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.execution.activation import outermost
+from slangad.compiler.lang.execution.run import assigned, converted, invoke, run_body
+from slangad.compiler.lang.external import ExternalFunction
+from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
+from slangad.compiler.lang.signature import SignatureParameter, signature_of
+from slangad.compiler.lang.tracing import (
+    Data,
+    Dual,
+    Level,
+    Node,
+    Traced,
+    bottom,
+    lowered,
+    new_level,
+    pull,
+    top_level,
+    zeros_like,
+)
+from slangad.compiler.lang.tracing import converted as in_precision
+from slangad.compiler.lang.values import convert, copy, floating_parts, joined, map_floating, type_of, zeroed
+
+Described = DescribedFunction[..., object]
+Values = Sequence[object]
+Run = Callable[[Values], object]
+
+
+def described_of(function: object) -> tuple[Described, tuple[object, ...]]:
+    """The described function behind what users pass to ``sa.bwd_diff``, and arguments it already has.
+
+    Raises:
+        DescriptionError: when there is none.
+    """
+    if isinstance(function, ExternalFunction):
+        if function.python is None:
+            raise DescriptionError(f"{function.name} is written in Slang", "give sa.extern(…, python=f)")
+        return described_of(function.python)
+    if isinstance(function, BoundMethod):
+        return function.function, (function.instance,)
+    if isinstance(function, DescribedFunction):
+        return function, ()
+    if isinstance(function, FunctionType):
+        return describe(function), ()
+    raise DescriptionError(f"{function!r} is not a described function")
+
+
+def backward(function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """The gradients of a function's differentiable parameters; a single one alone."""
+    described, bound = described_of(function)
+    parameters = signature_of(described).parameters
+    named = dict(kwargs)
+    given = (*bound, *args)
+    if "d_out" not in named:
+        if not given:
+            raise TypeError(f"sa.bwd_diff({described.name}) misses d_out")
+        given, named["d_out"] = given[:-1], given[-1]
+    d_out = named.pop("d_out")
+    with outermost():
+        values = converted(described.name, parameters, assigned(described.name, parameters, given, named), host=True)
+        result_type = signature_of(described).result
+        cotangent = convert(accepted(d_out, result_type), result_type)
+        _refuse_nested(described, values)
+        gradients = vjp(lambda v: invoke(described, v), parameters, values, cotangent)
+    return gradients[0] if len(gradients) == 1 else tuple(gradients)
+
+
+def _refuse_nested(described: Described, values: Values) -> None:
+    level = top_level(p for v in values for p in floating_parts(v))
+    if level is not None and level.reverse:
+        raise DescriptionError(
+            f"sa.bwd_diff({described.name}) is itself differentiated in reverse", "use sa.fwd_diff inside"
+        )
+
+
+def forward(function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """Value and tangent of a function on pairs."""
+    described, bound = described_of(function)
+    parameters = signature_of(described).parameters
+    given = assigned(described.name, parameters, (*bound, *args), kwargs)
+    with outermost():
+        primals = [_primal(described, p, v) for p, v in zip(parameters, given, strict=True)]
+        values = converted(described.name, parameters, primals, host=True)
+        tangents = [
+            convert(accepted(v.d, p.type), p.type) if isinstance(v, PairValue) else zeroed(value)
+            for p, v, value in zip(parameters, given, values, strict=True)
+        ]
+        return PairValue(*jvp(lambda v: invoke(described, v), parameters, values, tangents))
+
+
+def _primal(described: Described, parameter: SignatureParameter, given: object) -> object:
+    if parameter.differentiable and not isinstance(given, PairValue):
+        raise TypeError(f"parameter {parameter.name} of {described.name} takes a pair: sa.diff_pair(x, dx)")
+    if not parameter.differentiable and isinstance(given, PairValue):
+        raise TypeError(f"parameter {parameter.name} of {described.name} has no gradient: pass the value")
+    return given.p if isinstance(given, PairValue) else given
+
+
+def make_pair(value: object, tangent: object) -> PairValue:
+    """``sa.diff_pair``."""
+    primal = copy(value)
+    return PairValue(primal, joined(tangent, type_of(primal)))
+
+
+def cut(value: object) -> object:
+    """``sa.no_diff``: the value without what it depends on."""
+    if type(value) in (int, float):
+        return value
+    return map_floating(copy(value), bottom)
+
+
+# --- automatic -------------------------------------------------------------------------------------------------------
+
+
+def vjp(run: Run, parameters: Sequence[SignatureParameter], values: Values, cotangent: object) -> list[object]:
+    """The gradient of each differentiable parameter, from a cotangent of the result."""
+    with new_level(reverse=True) as level:
+        starts: list[list[Node]] = []
+        traced = [
+            _start(level, v, starts) if p.differentiable else v for p, v in zip(parameters, values, strict=True)
+        ]
+        result = run(traced)
+        seeds = zip(floating_parts(result), floating_parts(cotangent), strict=True)
+        done = pull(((r, in_precision(g, np.float64)) for r, g in seeds), level)
+    pairs = zip((v for p, v in zip(parameters, values, strict=True) if p.differentiable), starts, strict=True)
+    return [with_parts(value, [done.get(n.order) for n in nodes]) for value, nodes in pairs]
+
+
+def _start(level: Level, value: object, starts: list[list[Node]]) -> object:
+    nodes: list[Node] = []
+
+    def trace(data: Data) -> Data:
+        nodes.append(Node(level, data, (), lambda _: ()))
+        return nodes[-1]
+
+    traced = map_floating(value, trace)
+    starts.append(nodes)
+    return traced
+
+
+def with_parts(value: object, parts: Sequence[Data | None]) -> object:
+    """A value of the same type with cotangents for its differentiable parts and zeros for the rest."""
+    waiting = iter(parts)
+
+    def part(data: Data) -> Data:
+        found = next(waiting)
+        return in_precision(zeros_like(data) if found is None else found, data.dtype)
+
+    return map_floating(value, part, zeroed)
+
+
+def jvp(
+    run: Run, parameters: Sequence[SignatureParameter], values: Values, tangents: Values
+) -> tuple[object, object]:
+    """Result and its tangent; tangents are values of the parameters' types."""
+    with new_level(reverse=False) as level:
+        moved = [
+            _move(level, v, t) if p.differentiable else v
+            for p, v, t in zip(parameters, values, tangents, strict=True)
+        ]
+        result = run(moved)
+    primal = map_floating(result, lambda data: lowered(data, level))
+    tangent = map_floating(result, lambda data: _tangent(data, level), zeroed)
+    return primal, tangent
+
+
+def _move(level: Level, value: object, tangent: object) -> object:
+    waiting = iter(floating_parts(tangent))
+    return map_floating(value, lambda data: Dual(level, data, in_precision(next(waiting), np.float64)))
+
+
+def _tangent(data: Data, level: Level) -> Data:
+    found = data.tangent if isinstance(data, Dual) and data.level is level else zeros_like(data)
+    return in_precision(found, data.dtype)
+
+
+# --- by rule ---------------------------------------------------------------------------------------------------------
+
+
+def call_by_rule(described: Described, values: Values) -> object:
+    """A call while a derivative is being taken."""
+    from slangad.compiler.lang.execution.rules import backward_rule, forward_rule
+
+    level = top_level(p for v in values for p in floating_parts(v))
+    if level is None:
+        return run_body(described, values)
+    if not described.differentiable:
+        return run_body(described, [cut(v) for v in values])
+    rule = backward_rule(described) if level.reverse else forward_rule(described)
+    if rule is None:
+        return run_body(described, values)
+    parameters = signature_of(described).parameters
+    primals = [map_floating(v, lambda data: lowered(data, level)) for v in values]
+    if level.reverse:
+        return _join_tape(level, described, values, primals, rule)
+    tangents = [
+        map_floating(v, lambda data: _tangent(data, level), zeroed) if p.differentiable else v
+        for p, v in zip(parameters, values, strict=True)
+    ]
+    result, tangent = rule(primals, tangents)  # type: ignore[misc]  # forward rules give pairs
+    return _move(level, result, tangent)
+
+
+def _join_tape(level: Level, described: Described, values: Values, primals: Values, rule: Any) -> object:  # noqa: ANN401  (a backward rule)
+    """The result as nodes of the tape; their cotangents meet in one group, which asks the rule once."""
+    result = invoke(described, primals)
+    parameters = signature_of(described).parameters
+    inputs = [
+        (part, data)
+        for p, v in zip(parameters, values, strict=True)
+        if p.differentiable
+        for part, data in enumerate(floating_parts(v))
+    ]
+    parts = [data for _, data in inputs]
+    parents = tuple(d for d in parts if isinstance(d, Node) and d.level is level)
+
+    def pullback(slots: Mapping[int, Data]) -> list[Data]:
+        cotangent = with_parts(result, [slots.get(i) for i in range(len(floating_parts(result)))])
+        gradients = [g for gradient in rule(primals, cotangent) for g in floating_parts(gradient)]
+        pairs = zip(parts, gradients, strict=True)
+        return [in_precision(g, np.float64) for d, g in pairs if isinstance(d, Node) and d.level is level]
+
+    group = Node(level, np.zeros(()), parents, pullback)
+    slots = iter(range(len(floating_parts(result))))
+    return map_floating(result, lambda data: _slot(level, data, group, next(slots)))
+
+
+def _slot(level: Level, data: Data, group: Node, slot: int) -> Traced:
+    return Node(level, data, (group,), lambda cotangent: [{slot: cotangent}])
+
+
+def basis(value: object) -> Iterator[object]:
+    """Values of the same type with a single 1 in a differentiable part, in memory order."""
+    parts = floating_parts(value)
+    for which, data in enumerate(parts):
+        numbers = bottom(data)
+        for position in np.ndindex(numbers.shape):
+            one = np.zeros(numbers.shape)
+            one[position] = 1.0
+            yield with_parts(value, [one if i == which else None for i in range(len(parts))])
+
+
+def inner(a: object, b: object) -> Any:  # noqa: ANN401  (a number or traced)
+    """The sum of the products of two values' differentiable components."""
+    total: Any = np.float64(0.0)
+    for x, y in zip(floating_parts(a), floating_parts(b), strict=True):
+        product = in_precision(x, np.float64) * in_precision(y, np.float64)
+        total = total + _summed(product)
+    return total
+
+
+def _summed(data: Data) -> Data:
+    from slangad.compiler.lang.tracing import FUNCTIONS
+
+    while bottom(data).shape:
+        data = FUNCTIONS.sum(data)
+    return data
+
+
+def combined(weights: Sequence[Any], values: Sequence[object], like: object) -> object:
+    """The weighted sum of values of one type; ``like`` gives the type when there are none."""
+    parts: list[Any] = [zeros_like(d) for d in floating_parts(like)]
+    for weight, value in zip(weights, values, strict=True):
+        for i, data in enumerate(floating_parts(value)):
+            term = in_precision(data, np.float64) * _spread(weight, bottom(data).shape)
+            parts[i] = parts[i] + term
+    return with_parts(like, parts)
+
+
+def _spread(weight: Data, shape: tuple[int, ...]) -> Data:
+    from slangad.compiler.lang.tracing import spread
+
+    return spread(weight, shape)

@@ -1,0 +1,342 @@
+"""The types of a function's locals: the join of everything assigned to each, as in Slang.
+
+In: the tree, the parameters' types and what outside names stand for. Out: a type per local, where all its assignments
+can be typed; others stay as Python has them. So ``x = 0`` that later becomes a float is a float from the start.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Final
+
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    WEAK_FLOAT,
+    WEAK_INT,
+    Array,
+    DiffPair,
+    Matrix,
+    Struct,
+    Tuple,
+    Type,
+    Vector,
+    Weak,
+    element_of,
+    element_of_weak,
+    is_integral,
+    join,
+    strengthen,
+    with_element,
+)
+from slangad.compiler.lang import copies, derivatives, loops
+from slangad.compiler.lang.annotations import ir_type
+from slangad.compiler.lang.calls import IntrinsicFunction
+from slangad.compiler.lang.errors import DescriptionError, TypeRuleError
+from slangad.compiler.lang.execution.names import MISSING, Outside
+from slangad.compiler.lang.execution.runtime import constant
+from slangad.compiler.lang.functions import DescribedFunction, describe
+from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
+from slangad.compiler.lang.parts import places
+from slangad.compiler.lang.signature import signature_of
+from slangad.compiler.lang.struct import CLASSES, record_of
+from slangad.compiler.lang.values import try_type_of
+
+ROUNDS: Final = 12
+Assignment = tuple[ast.expr, ast.expr | None, ast.AST]
+
+
+class Locals:
+    """Types of expressions of one function, from those of its locals."""
+
+    def __init__(self, tree: ast.FunctionDef, parameters: Mapping[str, Type], outside: Outside) -> None:
+        self.tree = tree
+        self.parameters = dict(parameters)
+        self.outside = outside
+        self.types: dict[str, Type | None] = dict(parameters)
+        self._solve()
+
+    def of_name(self, name: str) -> Type | None:
+        """The type of a local or parameter, None when it is not known."""
+        return self.types.get(name)
+
+    def _solve(self) -> None:
+        for _ in range(ROUNDS):
+            found = self._round()
+            if found == self.types:
+                return
+            self.types = found
+        self.types = dict(self.parameters)
+
+    def _round(self) -> dict[str, Type | None]:
+        found: dict[str, Type | None] = dict(self.parameters)
+        for name, type_ in self._assigned():
+            if name in found:
+                before = found[name]
+                found[name] = None if before is None or type_ is None else join(before, type_)
+            else:
+                found[name] = type_
+        return {name: None if type_ is None else strengthen(type_) for name, type_ in found.items()}
+
+    def _assigned(self) -> Iterator[tuple[str, Type | None]]:
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    for target in targets:
+                        yield from _spread(target, self.type_of(value))
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+                    yield name, self.annotated(annotation)
+                case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                    read = ast.Name(target.id, ast.Load())
+                    yield name, self.type_of(ast.BinOp(read, op, value))
+                case ast.For(target=target, iter=values):
+                    yield from _spread(target, self.item_of(values))
+
+    def annotated(self, annotation: ast.expr) -> Type | None:
+        """The type an annotation inside the body names."""
+        found = self.outside.find(annotation)
+        if isinstance(annotation, ast.Subscript):
+            found = self._evaluate(annotation)
+        try:
+            return None if found is MISSING else ir_type(found)
+        except DescriptionError:
+            return None
+
+    def _evaluate(self, node: ast.Subscript) -> object:
+        """``Array[float, 4]`` and its like, from the objects they are made of."""
+        head = self.outside.find(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        values = [
+            self._evaluate(p) if isinstance(p, ast.Subscript)
+            else p.value if isinstance(p, ast.Constant) else self.outside.find(p)
+            for p in parts
+        ]  # fmt: skip
+        if head is MISSING or MISSING in values:
+            return MISSING
+        try:
+            return head[tuple(values) if len(values) > 1 else values[0]]  # type: ignore[index]  # errors end it
+        except (TypeError, DescriptionError):
+            return MISSING
+
+    # --- expressions -------------------------------------------------------------------------------------------------
+
+    def type_of(self, node: ast.expr) -> Type | None:
+        """The type of an expression, None when it is not known."""
+        match node:
+            case ast.Constant(value=value):
+                return try_type_of(value)
+            case ast.Name(id=name):
+                return self.types[name] if name in self.types else self._constant(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(left, op, right)
+            case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+                return BOOL
+            case ast.UnaryOp(operand=operand):
+                return self.type_of(operand)
+            case ast.Compare(ops=ops, left=left, comparators=[right]) if len(ops) == 1:
+                met = self._joined(left, right)
+                return with_element(met, BOOL) if isinstance(met, Vector) else BOOL
+            case ast.Compare():
+                return BOOL
+            case ast.IfExp(body=body, orelse=other):
+                return self._joined(body, other)
+            case ast.Tuple(elts=elements):
+                return self._tuple(elements)
+            case ast.Call(func=function, args=args):
+                return self._call(function, args)
+            case ast.Attribute(value=value, attr=name):
+                return self._attribute(node, value, name)
+            case ast.Subscript(value=value, slice=place):
+                return self._subscript(value, place)
+            case _:
+                return None
+
+    def _constant(self, node: ast.expr) -> Type | None:
+        found = self.outside.find(node)
+        return None if found is MISSING or isinstance(found, type) else try_type_of(constant(found))
+
+    def _joined(self, *nodes: ast.expr) -> Type | None:
+        types = [self.type_of(n) for n in nodes]
+        met = types[0]
+        for type_ in types[1:]:
+            met = None if met is None or type_ is None else join(met, type_)
+        return met
+
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Type | None:
+        if isinstance(op, ast.MatMult):
+            return self._row("mul", [left, right])
+        if isinstance(op, ast.Pow):
+            return self._power(left, right)
+        met = self._joined(left, right)
+        if met is None or element_of(met) == BOOL:
+            return None
+        if isinstance(op, ast.Div):
+            return _divided(met)
+        return met
+
+    def _power(self, left: ast.expr, right: ast.expr) -> Type | None:
+        base, exponent = self.type_of(left), self.type_of(right)
+        if base is None or exponent is None:
+            return None
+        if exponent == WEAK_INT and not isinstance(right, ast.UnaryOp):
+            return base
+        floating = _divided(base)
+        return join(floating, exponent) if floating is not None and not is_integral(exponent) else floating
+
+    def _tuple(self, elements: list[ast.expr]) -> Type | None:
+        types = [self.type_of(e) for e in elements]
+        return None if None in types else Tuple(tuple(t for t in types if t is not None))
+
+    def _row(self, name: str, args: list[ast.expr]) -> Type | None:
+        types = [self.type_of(a) for a in args]
+        try:
+            return INTRINSICS[name].rule([t for t in types if t is not None]).result if None not in types else None
+        except TypeRuleError:
+            return None
+
+    def _call(self, function: ast.expr, args: list[ast.expr]) -> Type | None:
+        found = self.outside.find(function)
+        if found is MISSING:
+            return self._method(function)
+        if isinstance(found, IntrinsicFunction):
+            return self._row(found.name, args)
+        if isinstance(found, (DescribedFunction, FunctionType)):
+            return self._described(found, args)
+        if isinstance(found, type):
+            return self._constructed(found, args)
+        row = _hashed(found)
+        if row is not None:
+            return self._row(row, args) if row != "pow" or len(args) != 2 else self._power(*args)
+        return WEAK_INT if found is builtins.len else None
+
+    def _described(self, found: DescribedFunction[..., object] | FunctionType, args: list[ast.expr]) -> Type | None:
+        if found in (derivatives.no_diff, copies.copy) and len(args) == 1:
+            return self.type_of(args[0])
+        if found is derivatives.probe and len(args) == 2:
+            return self.type_of(args[1])
+        if found in (loops.thread_id, loops.thread_count):
+            return INT
+        if isinstance(found, FunctionType) and found.__module__.startswith("slangad."):
+            return None
+        try:
+            return signature_of(found if isinstance(found, DescribedFunction) else describe(found)).result
+        except DescriptionError:
+            return None
+
+    def _constructed(self, found: type, args: list[ast.expr]) -> Type | None:
+        row = python_equivalents.get(found)
+        if row is not None:
+            return self._row(row, args)
+        try:
+            return ir_type(found)
+        except DescriptionError:
+            return None
+
+    def _method(self, function: ast.expr) -> Type | None:
+        if not isinstance(function, ast.Attribute):
+            return None
+        owner = self.type_of(function.value)
+        record = record_of(CLASSES.get(owner)) if isinstance(owner, Struct) else None
+        method = record.methods.get(function.attr) if record is not None else None
+        return self._described(method, []) if method is not None else None
+
+    def _attribute(self, node: ast.expr, value: ast.expr, name: str) -> Type | None:
+        owner = self.type_of(value)
+        match owner:
+            case Vector(element, size):
+                found = places(name, size)
+                if found is None:
+                    return None
+                return element if len(found) == 1 else Vector(element, len(found))
+            case Struct(fields=fields):
+                return next((f.type for f in fields if f.name == name), None)
+            case DiffPair(primal):
+                return primal
+            case None:
+                return self._constant(node)
+            case _:
+                return None
+
+    def _subscript(self, value: ast.expr, place: ast.expr) -> Type | None:
+        owner = self.type_of(value)
+        depth = len(place.elts) if isinstance(place, ast.Tuple) else 1
+        for _ in range(depth):
+            owner = self._entry(owner, place)
+        return owner
+
+    def _entry(self, owner: Type | None, place: ast.expr) -> Type | None:
+        match owner:
+            case Vector(element=element):
+                return element
+            case Array(element=element):
+                return element
+            case Matrix(element, _, columns):
+                return Vector(element, columns)
+            case Tuple(elements) if isinstance(place, ast.Constant) and isinstance(place.value, int):
+                return elements[place.value] if place.value < len(elements) else None
+            case _:
+                return None
+
+    def item_of(self, values: ast.expr) -> Type | None:
+        """The type of what a ``for`` loop goes over."""
+        if isinstance(values, ast.Tuple):
+            return self._joined(*values.elts) if values.elts else None
+        if isinstance(values, ast.Call):
+            return self._turn(self.outside.find(values.func), values)
+        return self._entry(self.type_of(values), values)
+
+    def _turn(self, function: object, values: ast.Call) -> Type | None:
+        items = [self.item_of(a) for a in values.args]
+        if function in (builtins.range, loops.range):
+            return INT
+        if None in items or not items:
+            return None
+        known = tuple(i for i in items if i is not None)
+        if function is builtins.enumerate:
+            return Tuple((INT, known[0]))
+        if function is builtins.zip:
+            return Tuple(known)
+        return known[0] if function is builtins.reversed else None
+
+
+def _spread(target: ast.expr, type_: Type | None) -> Iterator[tuple[str, Type | None]]:
+    """The names of a target with their parts of a type."""
+    if isinstance(target, ast.Name):
+        yield target.id, type_
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = _parts(type_, len(target.elts))
+        for element, part in zip(target.elts, parts, strict=True):
+            yield from _spread(element, part)
+
+
+def _parts(type_: Type | None, count: int) -> list[Type | None]:
+    match type_:
+        case Tuple(elements) if len(elements) == count:
+            return list(elements)
+        case Vector(element=element, size=size) if size == count:
+            return [element] * count
+        case Array(element=element, size=size) if size == count:
+            return [element] * count
+        case _:
+            return [None] * count
+
+
+def _divided(type_: Type) -> Type | None:
+    """The type of a quotient: floating."""
+    element = element_of_weak(type_)
+    if element is None or element == BOOL:
+        return None
+    if isinstance(element, Weak):
+        return WEAK_FLOAT
+    return with_element(type_, FLOAT) if is_integral(type_) else type_
+
+
+def _hashed(function: object) -> str | None:
+    try:
+        return python_equivalents.get(function)
+    except TypeError:
+        return None

@@ -1,0 +1,59 @@
+"""The names of one function: which are its own, and what the others stand for when it is first run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Final
+
+from slangad.compiler.lang.resolve import closure_of
+
+
+class Missing:
+    """Stands for names without a value."""
+
+
+MISSING: Final = Missing()
+
+
+def own_names(tree: ast.FunctionDef) -> frozenset[str]:
+    """Parameters and every name the body binds."""
+    arguments = tree.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    for node in _walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            names.add(node.id)
+    return frozenset(names)
+
+
+def _walk(tree: ast.FunctionDef) -> Iterator[ast.AST]:
+    for statement in tree.body:
+        yield from ast.walk(statement)
+
+
+class Outside:
+    """What names a function does not bind stand for: closure, module, builtins."""
+
+    def __init__(self, function: FunctionType, own: frozenset[str]) -> None:
+        self._function = function
+        self._closure = closure_of(function)
+        self._own = own
+
+    def find(self, node: ast.expr) -> object:
+        """The object behind ``name`` or ``module.name``; ``MISSING`` for anything else."""
+        if isinstance(node, ast.Name):
+            return MISSING if node.id in self._own else self._name(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self.find(node.value)
+            if isinstance(owner, (ModuleType, type)):
+                return getattr(owner, node.attr, MISSING)
+        return MISSING
+
+    def _name(self, name: str) -> object:
+        if name in self._closure:
+            return self._closure[name]
+        if name in self._function.__globals__:
+            return self._function.__globals__[name]
+        return getattr(builtins, name, MISSING)

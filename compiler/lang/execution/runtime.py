@@ -1,0 +1,270 @@
+"""What transformed code calls: each construct of the language that Python would do differently, as a function."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, Array, Scalar, Type, Weak, show
+from slangad.compiler.lang.arrays import ArrayValue, array_class
+from slangad.compiler.lang.calls import IntrinsicFunction
+from slangad.compiler.lang.construct import annotation_of
+from slangad.compiler.lang.derivatives import PairValue
+from slangad.compiler.lang.errors import LoopBoundExceeded
+from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
+from slangad.compiler.lang.intrinsics import python_equivalents
+from slangad.compiler.lang.loops import BoundedRange, max_iters
+from slangad.compiler.lang.matrices import MatrixValue
+from slangad.compiler.lang.operators import binary, call_intrinsic, unary
+from slangad.compiler.lang.parts import position
+from slangad.compiler.lang.struct import record_of
+from slangad.compiler.lang.values import cast, copy, joined, scalar, shown, try_type_of
+from slangad.compiler.lang.vectors import VectorValue
+
+Step = tuple[str, Any]
+
+
+def constant(value: object) -> object:
+    """A value bound outside the function: numpy's 64-bit scalars are literals, tuples and arrays are tables."""
+    if isinstance(value, (np.float64, np.ndarray, tuple)):
+        return _table(value) if not isinstance(value, np.float64) else float(value)
+    return np.int32(value) if isinstance(value, np.int64) else value
+
+
+def _table(value: np.ndarray | tuple[object, ...]) -> object:
+    """Numbers of one type as an array; a tuple of anything else as it is."""
+    items = [value[i] for i in range(len(value))] if isinstance(value, np.ndarray) else list(value)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        items = value.tolist() if value.dtype != np.float16 and value.dtype != np.uint32 else items
+    made = [copy(constant(item)) for item in items]
+    types = {try_type_of(item) for item in made}
+    if types == {INT, FLOAT}:
+        made, types = [cast(item, FLOAT) for item in made], {FLOAT}
+    (type_,) = types if len(types) == 1 else (None,)
+    if type_ is None or not _is_stored(type_):
+        return value
+    return array_class(annotation_of(type_), len(made)).of(made)
+
+
+def _is_stored(type_: Type) -> bool:
+    return isinstance(type_, (Scalar, Array)) or hasattr(type_, "element")
+
+
+def truth(value: object) -> bool:
+    """A condition.
+
+    Raises:
+        TypeError: when it is no bool.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    help_ = "use sa.any(…) or sa.all(…)" if isinstance(value, VectorValue) else "compare it, for example x != 0"
+    raise TypeError(f"a condition must be a bool, not {shown(value)}: {help_}")
+
+
+def attribute(value: object, name: str) -> object:
+    """``value.name``."""
+    found = getattr(value, name)
+    if isinstance(value, (VectorValue, PairValue)) or record_of(type(value)) is not None:
+        return found
+    return constant(found)
+
+
+def index(value: object, place: object) -> object:
+    """``value[place]``; parts of stored values stay parts."""
+    if isinstance(value, tuple):
+        return value[position(place, len(value))]
+    if isinstance(value, (type, ModuleType)) or not hasattr(value, "__getitem__"):
+        return value[place]  # type: ignore[index]  # Array[float, 4], or Python's own error
+    return value[place]
+
+
+def store(target: Any, steps: Sequence[Step], value: object) -> None:  # noqa: ANN401  (any value with parts)
+    """``target.a[i].b = value``: stores at the end of a path of ``("field", name)`` and ``("index", i)``."""
+    kind, key = steps[0]
+    if len(steps) > 1:
+        child = getattr(target, key) if kind == "field" else target[key]
+        store(child, steps[1:], value)
+        if not isinstance(target, (VectorValue, MatrixValue)):
+            return
+        value = child
+    if kind == "field":
+        setattr(target, key, value)
+    else:
+        target[key] = value
+
+
+def bind(value: object) -> object:
+    """A value given a name: a copy, literals made strong."""
+    return copy(value)
+
+
+def bind_as(value: object, type_: Type) -> object:
+    """A value given a name of a known type.
+
+    Raises:
+        TypeError: when it does not convert by itself.
+    """
+    if isinstance(type_, Weak):
+        return float(value) if type_ == WEAK_FLOAT else value  # type: ignore[arg-type]  # literals are numbers
+    return joined(value, type_)
+
+
+def unpack(value: object, count: int) -> tuple[object, ...]:
+    """The parts of ``a, b = value``.
+
+    Raises:
+        TypeError: when their number is another.
+    """
+    parts = tuple(value) if isinstance(value, (tuple, ArrayValue, VectorValue, MatrixValue)) else None
+    if parts is None or len(parts) != count:
+        found = "no parts" if parts is None else f"{len(parts)} parts"
+        raise TypeError(f"{shown(value)} has {found}, not {count}")
+    return parts
+
+
+def iterate(values: Iterable[object]) -> Iterator[object]:
+    """What a ``for`` loop goes over."""
+    if isinstance(values, (range, BoundedRange)):
+        return (scalar(turn, INT) for turn in values)
+    return iter(values)
+
+
+class Turns:
+    """The turns of one activation of a ``while`` loop, against the bound of ``sa.max_iters``."""
+
+    __slots__ = ("bound", "count")
+
+    def __init__(self) -> None:
+        self.bound: int | None = None
+        self.count = 0
+
+    def call(self, function: object, *args: object, **kwargs: object) -> object:
+        """A call in the loop's condition; ``sa.max_iters`` sets the bound."""
+        if function is max_iters:
+            self.bound = int(args[0]) if args else int(kwargs["n"])  # type: ignore[call-overload]  # checked by max_iters
+        return call(function, *args, **kwargs)
+
+    def turn(self) -> None:
+        """Counts one.
+
+        Raises:
+            LoopBoundExceeded: when it is one too many.
+        """
+        self.count += 1
+        if self.bound is not None and self.count > self.bound:
+            raise LoopBoundExceeded(f"the loop takes more than the {self.bound} turns of its bound")
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN401  (anything callable)
+    """``function(*args)``, Python's own functions in the language's meaning."""
+    from slangad.compiler.lang.execution.run import call_strict
+
+    if isinstance(function, DescribedFunction):
+        return call_strict(function, args, kwargs)
+    if isinstance(function, BoundMethod):
+        return call_strict(function.function, (function.instance, *args), kwargs)
+    if isinstance(function, FunctionType) and not function.__module__.startswith("slangad."):
+        return call_strict(describe(function), args, kwargs)
+    if isinstance(function, IntrinsicFunction):
+        return function(*args, **kwargs)
+    if isinstance(function, (type, type(len))):
+        return _call_own(function, args, kwargs)
+    return constant(function(*args, **kwargs))
+
+
+def _call_own(function: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:  # noqa: ANN401  (a builtin or class)
+    row = python_equivalents.get(function)
+    if row is not None:
+        return call_intrinsic(row, _checked(function, args, kwargs))
+    form = _FORMS.get(function)
+    if form is not None:
+        return form(*args, **kwargs)
+    return constant(function(*args, **kwargs))
+
+
+def _checked(function: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:  # noqa: ANN401  (a builtin)
+    if kwargs:
+        raise TypeError(f"{function.__name__} takes no keywords in a described function")
+    return args
+
+
+def _converter(type_: Scalar) -> Callable[..., object]:
+    return lambda *args: cast(args[0], type_) if args else scalar(0, type_)
+
+
+def _range(*bounds: object) -> range:
+    return range(*(_bound(b) for b in bounds))
+
+
+def _bound(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"the bounds of range are ints, not {shown(value)}")
+    return int(value)
+
+
+def _enumerate(values: Iterable[object], start: object = 0) -> Iterator[tuple[object, object]]:
+    return ((scalar(i, INT), item) for i, item in enumerate(iterate(values), _bound(start)))
+
+
+def _zip(*values: Iterable[object]) -> Iterator[tuple[object, ...]]:
+    return zip(*(iterate(v) for v in values), strict=False)
+
+
+def _reversed(values: Any) -> Iterator[object]:  # noqa: ANN401  (a range or values)
+    if isinstance(values, (range, BoundedRange)):
+        return (scalar(turn, INT) for turn in reversed(values))
+    return reversed(list(iterate(values)))
+
+
+_FORMS: Final[dict[object, Callable[..., object]]] = {
+    builtins.float: _converter(FLOAT),
+    builtins.int: _converter(INT),
+    builtins.bool: _converter(BOOL),
+    builtins.range: _range,
+    builtins.enumerate: _enumerate,
+    builtins.zip: _zip,
+    builtins.reversed: _reversed,
+}
+
+
+class Runtime:
+    """The functions above under one name, with the types one transformed function refers to by number."""
+
+    binary = staticmethod(binary)
+    unary = staticmethod(unary)
+    constant = staticmethod(constant)
+    truth = staticmethod(truth)
+    attribute = staticmethod(attribute)
+    index = staticmethod(index)
+    store = staticmethod(store)
+    bind = staticmethod(bind)
+    unpack = staticmethod(unpack)
+    iterate = staticmethod(iterate)
+    turns = Turns
+    call = staticmethod(call)
+
+    def __init__(self, types: Sequence[Type]) -> None:
+        self.types = tuple(types)
+
+    def bind_as(self, value: object, number: int) -> object:
+        """``bind_as`` with a type by number."""
+        return bind_as(value, self.types[number])
+
+    def declared(self, value: object, number: int, name: str) -> object:
+        """As ``bind_as``, for a name the user annotated.
+
+        Raises:
+            TypeError: naming the variable.
+        """
+        try:
+            return bind_as(value, self.types[number])
+        except TypeError as error:
+            raise TypeError(f"{name}: {show(self.types[number])}: {error}") from None
