@@ -24,7 +24,8 @@ def _cross(f, a, b):
 
 
 def _length(f, v):
-    return f.sqrt(f.sum(v * v))
+    squared = f.sum(v * v)
+    return f.where(squared == 0.0, 0.0, f.sqrt(f.where(squared == 0.0, 1.0, squared)))
 
 
 def _normalize(f, v):
@@ -103,21 +104,21 @@ ROWS = (
               "The sum of the products of components.", composed=_dot),
     Intrinsic("cross", ("a", "b"), vectors(2, "vector", sizes=(3,)), _cross_value, "cross",
               "The vector at right angles to both.", composed=_cross),
-    Intrinsic("length", ("v",), vectors(1, "scalar"), _length_value, "length",
+    Intrinsic("length", ("v",), vectors(1, "scalar"), _length_value, "sa::length",
               "The Euclidean length; the gradient at the zero vector is 0.", composed=_length,
               valid=lambda np, v: np.any(v != 0, axis=-1)),
-    Intrinsic("distance", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: _length_value(np, a - b), "distance",
+    Intrinsic("distance", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: _length_value(np, a - b), "sa::distance",
               "length(a - b).", composed=lambda f, a, b: _length(f, a - b),
               valid=lambda np, a, b: np.any(a != b, axis=-1)),
-    Intrinsic("normalize", ("v",), vectors(1, "vector"), _normalize_value, "normalize",
+    Intrinsic("normalize", ("v",), vectors(1, "vector"), _normalize_value, "sa::normalize",
               "v scaled to length 1; the zero vector stays zero.", composed=_normalize,
               valid=lambda np, v: np.any(v != 0, axis=-1)),
     Intrinsic("reflect", ("i", "n"), vectors(2, "vector"),
               lambda np, i, n: (i - n * (2 * np.sum(n * i, axis=-1, keepdims=True))).astype(i.dtype), "reflect",
               "The incident vector i mirrored at a surface with unit normal n.", composed=_reflect),
-    Intrinsic("refract", ("i", "n", "eta"), vectors(2, "vector", scalars=1), _refract_value, "refract",
+    Intrinsic("refract", ("i", "n", "eta"), vectors(2, "vector", scalars=1), _refract_value, "sa::refract",
               "i bent at a surface with unit normal n; zero where it is reflected totally.", composed=_refract),
-    Intrinsic("sum", ("v",), reduce_numbers, lambda np, v: np.sum(v, axis=-1, dtype=v.dtype), "sum",
+    Intrinsic("sum", ("v",), reduce_numbers, lambda np, v: np.sum(v, axis=-1, dtype=v.dtype), "sa::sum",
               "The sum of a vector's components.", composed=lambda f, v: f.sum(v)),
     Intrinsic("transpose", ("m",), transposed, lambda np, m: np.swapaxes(m, -1, -2), "transpose",
               "Rows and columns swapped.", composed=lambda f, m: f.transpose(m)),
