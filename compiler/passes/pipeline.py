@@ -10,6 +10,7 @@ from slangad.compiler.ir.verify import InvalidModule, verify
 from slangad.compiler.passes.activity import mark_no_diff
 from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
+from slangad.compiler.passes.dynamic_index import separate_reads
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.second_order import lower_inner_gradients
@@ -36,6 +37,7 @@ PIPELINE: Final = (
     Pass("activity", mark_no_diff),
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
+    Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
     Pass("declare", declare_locals),

@@ -1,0 +1,145 @@
+"""Runs emitted kernels on the CPU, and compares their gradients with differences of a float64 twin of the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.emit import EmittedModule, EntryPoint, Mode, ParameterRole, emit_module
+from slangad.compiler.passes import run_passes
+from slangad.compiler.runtime.cpu import CpuModule, build_module
+from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.session import compile_here
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.ir.nodes import Module
+
+    Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+DTYPES = {"float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "uint": np.uint32}
+TWIN = "".join(f"#define float{s} double{s}\n" for s in ("", "2", "3", "4", "2x2", "3x3", "4x4", "2x3", "3x2", "2x4"))
+
+
+@dataclass(frozen=True)
+class Program:
+    """An emitted module, built for the CPU."""
+
+    emitted: EmittedModule
+    device: CpuModule
+    wide: bool = False
+
+    def entry(self, kernel: str, mode: Mode) -> EntryPoint:
+        """An entry point of a kernel."""
+        return next(e for e in self.emitted.entry_points if (e.kernel, e.mode) == (kernel, mode))
+
+    def run(self, kernel: str, mode: Mode, given: Arrays, shape: tuple[int, ...]) -> dict[str, npt.NDArray[np.generic]]:
+        """Runs one entry point over a domain; ``given`` are values of buffers and uniforms by name; gives the rest."""
+        entry = self.entry(kernel, mode)
+        buffers: dict[str, npt.NDArray[np.generic]] = {}
+        uniforms: dict[str, object] = {}
+        written = {}
+        for p in entry.parameters:
+            dtype = np.float64 if self.wide and p.scalar.name == "float" else DTYPES.get(p.scalar.name, np.uint32)
+            if p.role is ParameterRole.DOMAIN:
+                uniforms[p.name] = shape[0] if len(shape) == 1 else np.array(shape, np.uint32)
+            elif p.access == "value":
+                uniforms[p.name] = given[p.name]
+            elif p.access == "read":
+                buffers[p.name] = np.ascontiguousarray(given[p.name], dtype).reshape(-1)
+            else:
+                buffers[p.name] = np.full(int(np.prod(shape)) * p.components, np.nan if dtype != np.int32 else -7, dtype)
+                written[p.name] = (*shape, *p.shape)
+        threads = tuple(reversed(shape)) + (1,) * (3 - len(shape))
+        self.device.launch(entry.name, threads, buffers, uniforms, workers=1)
+        return {name: buffers[name].reshape(extents) for name, extents in written.items()}
+
+
+def build(module: Module, *, wide: bool = False) -> Program:
+    """Emits a front end's module and builds it; ``wide`` with double for float."""
+    return build_emitted(emit_module(run_passes(module)), wide=wide)
+
+
+def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
+    """Builds an emitted module."""
+    text = (TWIN if wide else "") + emitted.text
+    names = tuple(e.name for e in emitted.entry_points)
+    modules = tuple(emitted.libraries.items())
+    job = CompileJob(emitted.file_name, text, names, ("cpp",), modules=modules, whole=True)
+    (result,) = compile_here([job])
+    assert not result.messages, result.messages
+    assert result.ok, result.diagnostics
+    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp")), wide)
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Compares derivatives of the program with central differences of its float64 twin."""
+
+    program: Program
+    twin: Program
+    step: float = 1e-4
+
+    def check(self, kernel: str, given: Arrays, *, seed: int = 1, tolerance: float = 2e-4) -> None:
+        """Asserts that primal, reverse and forward mode of a kernel are right at the given inputs, for every thread."""
+        rng = np.random.default_rng(seed)
+        backward = self.program.entry(kernel, Mode.BACKWARD)
+        jvp = self.program.entry(kernel, Mode.JVP)
+        first = next(p for p in jvp.parameters if p.role is ParameterRole.INPUT)
+        shape = np.shape(given[first.name])[: jvp.dims]
+        seeds = {p.name: rng.normal(size=(*shape, *p.shape)) for p in backward.parameters if p.role is COTANGENT}
+        directions = {p.name: rng.normal(size=(*shape, *p.shape)) for p in jvp.parameters if p.role is TANGENT}
+        plain = self.program.run(kernel, Mode.FORWARD, given, shape)
+        gradients = self.program.run(kernel, Mode.BACKWARD, {**given, **seeds}, shape)
+        moved = self.program.run(kernel, Mode.JVP, {**given, **directions}, shape)
+        for name, value in plain.items():
+            np.testing.assert_allclose(moved[name], value, rtol=1e-5, atol=1e-6, err_msg=f"{kernel}: primal of jvp")
+        for p in backward.parameters:
+            if p.role is ParameterRole.GRADIENT:
+                wanted = self.gradient(kernel, given, seeds, p.name.removesuffix("_grad"), shape)
+                close(gradients[p.name], wanted, tolerance, f"{kernel}: {p.name}")
+        along = sum(_total(gradients[d.replace("_tangent", "_grad")] * directions[d], shape) for d in directions)
+        across = sum(_total(moved[s.replace("_cotangent", "_tangent")] * seeds[s], shape) for s in seeds)
+        close(np.asarray(across), np.asarray(along), tolerance, f"{kernel}: forward against reverse")
+
+    def gradient(
+        self, kernel: str, given: Arrays, seeds: Arrays, name: str, shape: tuple[int, ...]
+    ) -> npt.NDArray[np.float64]:
+        """The gradient of one input buffer by central differences."""
+        start = np.asarray(given[name], np.float64).reshape(*shape, -1)
+        found = np.zeros_like(start)
+        for component in range(start.shape[-1]):
+            sides = []
+            for sign in (1.0, -1.0):
+                moved = start.copy()
+                moved[..., component] += sign * self.step
+                sides.append(self.twin.run(kernel, Mode.FORWARD, {**given, name: moved}, shape))
+            for result, seed in seeds.items():
+                high, low = (side[result.removesuffix("_cotangent")] for side in sides)
+                found[..., component] += _total((high - low) * seed, shape) / (2.0 * self.step)
+        return found.reshape(np.shape(given[name]))
+
+
+COTANGENT, TANGENT = ParameterRole.COTANGENT, ParameterRole.TANGENT
+
+
+def checker(module: Module) -> Checker:
+    """Builds a program and its twin."""
+    emitted = emit_module(run_passes(module))
+    return Checker(build_emitted(emitted), build_emitted(emitted, wide=True))
+
+
+def close(found: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], tolerance: float, what: str) -> None:
+    """Asserts agreement, relative to the largest value where that is above 1."""
+    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+
+
+def _total(values: npt.NDArray[np.generic], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """The sum over the components of each element."""
+    return np.asarray(values, np.float64).reshape(*shape, -1).sum(axis=-1)
