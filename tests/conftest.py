@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.cxx import CxxCompiler
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--update`` rewrites golden files."""
+    parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI nothing may be rewritten."""
+    if config.getoption("--update") and os.environ.get("CI"):
+        raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

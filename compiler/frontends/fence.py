@@ -25,8 +25,8 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.AsyncFunctionDef: ("an async function", "write a plain def"),
     ast.ClassDef: ("a class inside a function", "define it at module level, with @sa.struct"),
     ast.Delete: ("'del'", "leave it out"),
-    ast.With: ("'with'", ""),
-    ast.AsyncWith: ("'async with'", ""),
+    ast.With: ("'with'", "leave it out"),
+    ast.AsyncWith: ("'async with'", "leave it out"),
     ast.AsyncFor: ("'async for'", "write a plain for"),
     ast.Try: ("'try'", "test the condition instead"),
     ast.Raise: ("'raise'", "return a value that says so"),
@@ -43,9 +43,9 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.DictComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.GeneratorExp: ("a generator", "write a loop"),
     ast.List: ("a list", "write Array[float, 4](…)"),
-    ast.Set: ("a set", ""),
+    ast.Set: ("a set", "write Array[float, 4](…)"),
     ast.Dict: ("a dict", "write an @sa.struct"),
-    ast.Await: ("'await'", ""),
+    ast.Await: ("'await'", "leave it out"),
     ast.Yield: ("'yield'", "return a value"),
     ast.YieldFrom: ("'yield from'", "return a value"),
     ast.JoinedStr: ("a string", "values are numbers, vectors, arrays and structs"),
@@ -91,6 +91,8 @@ def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
         span = places.keyword_span(node)
         problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
         return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
+        return
     if isinstance(node, ast.AnnAssign):
         parts: list[ast.AST] = [node.target, *([node.value] if node.value else [])]
     else:
@@ -110,15 +112,15 @@ def _expression(node: ast.expr, places: Places, problems: Problems, *, target: b
         problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
         return
     match node:
-        case ast.Constant(value=str() | bytes() | complex() | None):
-            _constant(node, places, problems)
+        case ast.Constant(value=value):
+            _constant(node, value, places, problems)
         case ast.Compare(ops=ops):
             _comparison(node, ops, places, problems)
         case ast.Call(func=func, args=args, keywords=keywords):
-            _call(node, func, places, problems)
+            _call(keywords, func, places, problems)
             strings_allowed = _takes_text(func)
             for child in (func, *args, *(k.value for k in keywords)):
-                if not (strings_allowed and isinstance(child, ast.Constant)):
+                if not (strings_allowed and isinstance(child, (ast.Constant, ast.JoinedStr))):
                     _expression(child, places, problems)
         case _:
             for child in ast.iter_child_nodes(node):
@@ -128,24 +130,33 @@ def _expression(node: ast.expr, places: Places, problems: Problems, *, target: b
 
 def _takes_text(func: ast.expr) -> bool:
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-    return name in ("static_assert", "probe")
+    return name in ("static_assert", "probe", "print")
 
 
-def _constant(node: ast.Constant, places: Places, problems: Problems) -> None:
-    kind = {str: "a string", bytes: "bytes", complex: "a complex number"}.get(type(node.value), "None")
+def _constant(node: ast.Constant, value: object, places: Places, problems: Problems) -> None:
+    if isinstance(value, (int, float)):
+        return
+    kind = {str: "a string", bytes: "bytes", complex: "a complex number", type(...): "'...'"}.get(type(value), "None")
     problems.error("SA004", places.span(node), f"{kind} is not supported in a described function", help="use numbers and bools")
 
 
 def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], places: Places, problems: Problems) -> None:
-    for op in ops:
+    operands = (node.left, *node.comparators)
+    for op, left, right in zip(ops, operands, operands[1:], strict=False):
         if type(op) in _REFUSED_OPERATORS:
             what, help_ = _REFUSED_OPERATORS[type(op)]
-            problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
-    for child in (node.left, *node.comparators):
+            span = places.between(left, right)
+            problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
+    for child in operands:
         _expression(child, places, problems)
 
 
-def _call(node: ast.Call, func: ast.expr, places: Places, problems: Problems) -> None:
+def _call(keywords: Sequence[ast.keyword], func: ast.expr, places: Places, problems: Problems) -> None:
+    for keyword in keywords:
+        if keyword.arg is None:
+            problems.error(
+                "SA004", places.span(keyword), "'**' is not supported in a described function", help="write the arguments out"
+            )
     if isinstance(func, ast.Name) and func.id == "print":
         problems.error(
             "SA004", places.span(func), "'print' is not supported in a described function",

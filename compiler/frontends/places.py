@@ -64,6 +64,17 @@ class Places:
         start += found.end()
         return self._make(line, start, line, start + length)
 
+    def between(self, left: ast.expr, right: ast.expr) -> Span:
+        """What stands between two expressions of one line: an operator. Both expressions where they are on two."""
+        line = left.end_lineno or left.lineno
+        start, end = self._characters(line, left.end_col_offset or 0), self._characters(line, right.col_offset)
+        text = self.line_text(line)[start:end]
+        found = re.search(r"[^\s()]([^()]*[^\s()])?", text)
+        if line != right.lineno or found is None:
+            first, last = self.span(left), self.span(right)
+            return Span(self.file, first.line, first.column, last.end_line, last.end_column)
+        return self._make(line, start + found.start(), line, start + found.end())
+
     def point(self, line: int, column: int, length: int = 1) -> Span:
         """A span from a line and character column (both from 1) of the parsed text."""
         return self._make(line, column - 1, line, column - 1 + length)

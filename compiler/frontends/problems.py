@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from slangad.compiler.diagnostics import MAX_DIAGNOSTICS, CompileError, Diagnostic, Severity
 from slangad.compiler.spans import Span
 
 
 class Rejected(Exception):  # noqa: N818  (control flow, not an error users see)
     """An expression was reported and has no meaning; whoever catches it goes on without it."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A help that names the nearest known word; nothing when none is near."""
+    near = difflib.get_close_matches(word, [*known], n=1, cutoff=0.72)
+    return f"did you mean '{near[0]}'?" if near else ""
 
 
 class Problems:

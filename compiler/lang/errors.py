@@ -47,7 +47,7 @@ class FieldError(AnnotationError):
 
 
 class TypeRuleError(Exception):
-    """Argument types an intrinsic does not take; ``argument`` is the index of the one at fault, None for their number."""
+    """Argument types an intrinsic refuses; ``argument`` is the index of the one at fault, None for their number."""
 
     def __init__(self, argument: int | None, message: str, help: str = "") -> None:  # noqa: A002  (as above)
         self.argument = argument

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
-from types import FunctionType
+from typing import TYPE_CHECKING
 
 from slangad.compiler.lang.errors import AnnotationError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FunctionType
 
 
 def closure_of(function: FunctionType) -> dict[str, object]:
@@ -38,7 +41,7 @@ def resolve(
     if not isinstance(annotation, str):
         return annotation
     try:
-        return eval(annotation, module, names)  # type: ignore[arg-type]  # noqa: S307  (the user's own annotation; eval takes any mapping as locals)
+        return eval(annotation, module, names)  # noqa: S307  (the user's own annotation)
     except NameError as error:
         name = error.name or annotation
         known = [*names, *module, "float", "int", "bool", "tuple"]

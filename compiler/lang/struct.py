@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
 
-    def dataclass_transform():
+    def dataclass_transform() -> Callable[[C], C]:
         """Tells type checkers how instances are made; nothing at run time."""
         return lambda decorator: decorator
 
@@ -207,7 +207,7 @@ def _check_member(owner: str, name: str, member: object) -> None:
     if isinstance(member, classmethod):
         raise DescriptionError(f"{owner}.{name} is a class method", "make it a @staticmethod")
     if isinstance(member, FunctionType) and name.startswith("__") and name.endswith("__"):
-        raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors of their own")
+        raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
 
 
 def _method(name: str, member: object, place: Place) -> DescribedFunction | None:

@@ -79,9 +79,7 @@ def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[Stmt]:
 def _annotated(
     ctx: Context, node: ast.AnnAssign, target: ast.expr, annotation: ast.expr, value: ast.expr | None
 ) -> Sequence[Stmt]:
-    type_ = ctx.scope.annotation(annotation)
-    if type_ is None:
-        raise Rejected(ast.unparse(annotation))
+    type_ = ctx.annotation(annotation)
     if not isinstance(target, ast.Name):
         raise ctx.error("SA034", ctx.span(target), "only a name can be annotated")
     known = ctx.params.get(target.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import difflib
+import contextlib
 from collections.abc import Sequence
 
 from slangad.compiler.exhaustive import assert_never
@@ -26,7 +26,7 @@ from slangad.compiler.frontends.lowering.entities import (
     ValueEntity,
 )
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
@@ -42,10 +42,24 @@ def call(ctx: Context, node: ast.Call) -> Expr:
         return forms.derivative_call(ctx, node, node.func)
     if isinstance(node.func, ast.Subscript):
         return constructors.construct(ctx, node, constructors.array_type(ctx, node.func))
-    entity = entity_of(ctx, node.func)
+    try:
+        entity = entity_of(ctx, node.func)
+    except Rejected:
+        _check_arguments(ctx, node)
+        raise
     if entity is None:
         return method_call(ctx, node)
     return entity_call(ctx, node, entity)
+
+
+def _check_arguments(ctx: Context, node: ast.Call) -> None:
+    """Reports what is wrong inside the arguments of a call that has no meaning itself."""
+    from slangad.compiler.frontends.lowering.expressions import entity_of
+
+    for argument in (*node.args, *(k.value for k in node.keywords)):
+        with contextlib.suppress(Rejected):
+            if not isinstance(argument, (ast.Name, ast.Attribute)) or entity_of(ctx, argument) is None:
+                ctx.expr(argument)
 
 
 def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
@@ -59,8 +73,9 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
             return constructors.construct(ctx, node, type_)
         case FormEntity(name):
             return forms.form(ctx, node, name)
-        case Refused(message, help_):
-            raise ctx.error("SA026", ctx.span(node.func), message, help=help_)
+        case Refused():
+            _check_arguments(ctx, node)
+            raise ctx.refused(entity, ctx.span(node.func))
         case ArrayEntity():
             raise ctx.error("SA026", ctx.span(node.func), "Array needs its type", help="write Array[float, 4](…)")
         case ValueEntity() | NamespaceEntity():
@@ -112,7 +127,7 @@ def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signatur
     if isinstance(found, FunctionEntity):
         return found.signature
     if isinstance(found, Refused):
-        raise ctx.error("SA026", span, found.message, help=found.help)
+        raise ctx.refused(found, span)
     raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
 
 
@@ -183,9 +198,8 @@ def _keyword(
     arg = keyword.arg or ""
     span = ctx.places.point(keyword.lineno, ctx.span(keyword).column - ctx.places.column_offset, len(arg))
     if arg not in {p.name for p in params}:
-        near = difflib.get_close_matches(arg, [p.name for p in params], n=1)
         raise ctx.error(
-            "SA015", span, f"{name} has no parameter '{arg}'", help=f"did you mean '{near[0]}'?" if near else usage(name, params)
+            "SA015", span, f"{name} has no parameter '{arg}'", help=did_you_mean(arg, [p.name for p in params]) or usage(name, params)
         )
     if arg in given:
         raise ctx.error("SA015", span, f"'{arg}' is given twice")

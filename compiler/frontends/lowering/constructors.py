@@ -61,10 +61,7 @@ def array_type(ctx: Context, node: ast.Subscript) -> Type:
     entity = entity_of(ctx, node.value)
     if not isinstance(entity, (ArrayEntity, TypeEntity)):
         raise ctx.error("SA026", ctx.span(node), "this can't be called")
-    found = ctx.scope.annotation(node)
-    if found is None:
-        raise ctx.error("SA017", ctx.span(node), "this is not a type", help="write Array[float, 4](…)")
-    return found
+    return ctx.annotation(node)
 
 
 def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr:
@@ -121,7 +118,7 @@ def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], s
     if count != type_.size:
         raise ctx.error(
             "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.size} components, not {count}",
-            help=f"{show(type_)}(x) spreads one value",
+            help=f"{show(type_)}(x) spreads one value" if count < type_.size else f"take {type_.size} of them, for example v.{'xyzw'[: type_.size]}",
         )
     return Construct(tuple(parts), type_, span)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from slangad.compiler.frontends.lowering.aliases import AliasLog
-from slangad.compiler.frontends.lowering.entities import Scope, Signature
+from slangad.compiler.frontends.lowering.entities import Refused, Scope, Signature
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, Rejected
 from slangad.compiler.ir.nodes import Comment, Expr, Function, Role, Stmt
@@ -29,10 +29,11 @@ class Constants:
 
 @dataclass(slots=True)
 class LoopFlow:
-    """What is surely set where a loop is left early or its next turn begins."""
+    """What is surely set where a loop is left early or its next turn begins; ``ended`` when it runs to its end, if it can."""
 
     breaks: list[frozenset[str]] = field(default_factory=list)
     continues: list[frozenset[str]] = field(default_factory=list)
+    ended: frozenset[str] | None = None
     left_flag: str = ""
 
 
@@ -49,6 +50,7 @@ class Context:
         calls: Keys of functions called, with the first place.
         declared: Types of locals that are annotated.
         private_counters: Loop variables that only their loops set and nothing reads afterwards.
+        bound_in_loop: Names bound anew inside the loop whose head is being lowered.
         in_kernel: The dimensions of the kernel this is the body of, or 0.
     """
 
@@ -69,6 +71,7 @@ class Context:
     found: dict[str, Type | None] = field(default_factory=dict)
     assigned: frozenset[str] = frozenset()
     reachable: bool = True
+    bound_in_loop: frozenset[str] = frozenset()
     loops: list[LoopFlow] = field(default_factory=list)
     calls: dict[str, Span] = field(default_factory=dict)
     comments: list[tuple[int, str]] = field(default_factory=list)
@@ -82,6 +85,27 @@ class Context:
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
         """Reports an error; raise what it gives to abandon the expression."""
         return self.problems.error(code, span, message, label=label, help=help)
+
+    def annotation(self, node: ast.expr) -> Type:
+        """The type an annotation in the body names.
+
+        Raises:
+            Rejected: when it names none; reported.
+        """
+        for name in ast.walk(node):
+            if isinstance(name, ast.Name) and (name.id in self.params or name.id in self.names):
+                raise self.error(
+                    "SA017", self.span(name), f"'{name.id}' is not known when the file is loaded", label="a value of the body",
+                    help="types are made of constants",
+                )
+        found = self.scope.annotation(node)
+        if found is None:
+            raise Rejected(ast.unparse(node))
+        return found
+
+    def refused(self, what: Refused, span: Span) -> Rejected:
+        """Reports something that can't be used, unless that was said where it stands; raise what it gives."""
+        return Rejected(what.message) if what.reported else self.error(what.code, span, what.message, help=what.help)
 
     def expr(self, node: ast.expr, expected: Type | None = None) -> Expr:
         """Lowers one expression; ``expected`` is a hint for tuples and nothing else."""

@@ -95,10 +95,12 @@ class FormEntity:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something that exists and can't be used in a described function."""
+    """Something that exists and can't be used in a described function; ``reported`` when that was said already."""
 
     message: str
     help: str = ""
+    reported: bool = False
+    code: str = "SA026"
 
 
 Entity = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 
 from slangad.compiler.frontends.lowering import calls, constants, operators, subscripts
 from slangad.compiler.frontends.lowering.context import Context
@@ -13,7 +12,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Refused,
     ValueEntity,
 )
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
 
@@ -74,7 +73,7 @@ def name(ctx: Context, node: ast.Name) -> Expr:
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, span)
     if isinstance(entity, Refused):
-        raise ctx.error("SA026", span, entity.message, help=entity.help)
+        raise ctx.refused(entity, span)
     raise ctx.error("SA026", span, f"'{node.id}' is not a value", help="call it, or use one of its members")
 
 
@@ -104,10 +103,9 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
     """
     entity = ctx.scope.lookup(node.id)
     if entity is None:
-        near = difflib.get_close_matches(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names], n=1)
         raise ctx.error(
             "SA010", ctx.span(node), f"unknown name '{node.id}'", label="not defined",
-            help=f"did you mean '{near[0]}'?" if near else "",
+            help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names]),
         )
     return entity
 
@@ -123,10 +121,9 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
                 return None
             found = ctx.scope.attribute(owner, attr)
             if found is None:
-                near = difflib.get_close_matches(attr, ctx.scope.attribute_names(owner), n=1)
                 raise ctx.error(
                     "SA010", ctx.places.after(value, len(attr)), f"'{owner.name}' has no '{attr}'", label="not defined",
-                    help=f"did you mean '{near[0]}'?" if near else "",
+                    help=did_you_mean(attr, ctx.scope.attribute_names(owner)),
                 )
             return found
         case _:
@@ -140,7 +137,7 @@ def attribute(ctx: Context, node: ast.Attribute) -> Expr:
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, ctx.span(node))
     if isinstance(entity, Refused):
-        raise ctx.error("SA026", span, entity.message, help=entity.help)
+        raise ctx.refused(entity, span)
     if entity is not None:
         raise ctx.error("SA026", span, f"'{node.attr}' is not a value", help="call it")
     return subscripts.member(ctx, node, ctx.expr(node.value))

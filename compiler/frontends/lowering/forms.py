@@ -17,6 +17,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Signature,
     TypeEntity,
 )
+from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Const,
@@ -52,15 +53,22 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
     if name in LOOP_FORMS:
         raise ctx.error("SA026", ctx.span(node.func), f"'{ast.unparse(node.func)}' stands only in a for loop")
     if name == "max_iters":
-        raise ctx.error(
-            "SA021", ctx.span(node.func), "sa.max_iters stands first in a while condition",
-            help="write: while sa.max_iters(32) and condition:",
-        )
+        raise misplaced_bound(ctx, node)
     if name in ("bwd_diff", "fwd_diff"):
         raise ctx.error("SA026", ctx.span(node.func), f"sa.{name}(g) must be called", help=f"write sa.{name}(g)(…)")
     if name == "static_assert":
         raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert is a statement of its own")
+    if name == "probe":
+        raise ctx.error("SA026", ctx.span(node.func), "sa.probe is not supported by this version", help="return the value as well")
     raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
+
+
+def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
+    """Reports an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
+    return ctx.error(
+        "SA021", ctx.span(node.func), "sa.max_iters stands first in a while condition",
+        help="write: while sa.max_iters(32) and condition:",
+    )
 
 
 def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
@@ -99,10 +107,7 @@ def _len(ctx: Context, node: ast.Call) -> Expr:
 def _zeros(ctx: Context, node: ast.Call) -> Expr:
     from slangad.compiler.frontends.lowering.constructors import zero
 
-    type_ = ctx.scope.annotation(single_argument(ctx, node, "zeros"))
-    if type_ is None:
-        raise ctx.error("SA017", ctx.span(node.args[0]), "sa.zeros takes a type", help="for example sa.zeros(Material)")
-    return zero(type_)
+    return zero(ctx.annotation(single_argument(ctx, node, "zeros")))
 
 
 def _diff_pair(ctx: Context, node: ast.Call) -> Expr:

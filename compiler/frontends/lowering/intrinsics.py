@@ -10,6 +10,7 @@ from slangad.compiler.ir.nodes import Cast, Expr, Intrinsic
 from slangad.compiler.ir.types import Matrix, Type, Vector, Weak, element_of, is_scalar
 from slangad.compiler.lang.errors import TypeRuleError
 from slangad.compiler.lang.intrinsics import INTRINSICS
+from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
 from slangad.compiler.spans import Span
 
 
@@ -30,8 +31,9 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
     try:
         signature = row.rule([a.type for a in args])
     except TypeRuleError as error:
-        where = span if error.index is None else arg_spans[error.index]
-        raise ctx.error("SA014", where, error.message, help=error.help) from None
+        if error.argument is None:
+            raise ctx.error("SA015", span, _as_written(error.message, row), help=_as_written(error.help, row)) from None
+        raise ctx.error("SA014", arg_spans[error.argument], error.message, help=error.help) from None
     adapted = tuple(adapt(ctx, a, t) for a, t in zip(args, signature.params, strict=True))
     if row.variadic and len(adapted) > 2:
         nested: Expr = Intrinsic(name, adapted[:2], signature.result, span)
@@ -41,6 +43,11 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
     if row.cast_of:
         return Cast(Intrinsic(row.cast_of, adapted, signature.params[0], span), signature.result, span)
     return Intrinsic(name, adapted, signature.result, span)
+
+
+def _as_written(text: str, row: Row) -> str:
+    """Python's ``round`` has a row of another name."""
+    return text.replace(row.name, "round") if row.name == "round_to_int" else text
 
 
 def adapt(ctx: Context, expr: Expr, wanted: Type) -> Expr:

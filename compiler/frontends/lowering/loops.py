@@ -11,7 +11,9 @@ from slangad.compiler.frontends.lowering.assignments import assign_name, hold, s
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.context import Context, LoopFlow
 from slangad.compiler.frontends.lowering.entities import FormEntity
+from slangad.compiler.frontends.lowering.forms import misplaced_bound
 from slangad.compiler.frontends.lowering.loop_ranges import Turns, range_turns, whole_constant
+from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Binary,
     Const,
@@ -20,6 +22,7 @@ from slangad.compiler.ir.nodes import (
     For,
     If,
     Index,
+    Member,
     Stmt,
     Var,
     While,
@@ -42,8 +45,13 @@ class Iteration:
 
 def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     """``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
-    iteration = iterate(ctx, node.iter)
-    counter, direct = _counter(ctx, node, iteration)
+    ctx.bound_in_loop = _names_bound(node)
+    try:
+        iteration = iterate(ctx, node.iter)
+        counter, direct = _counter(ctx, node, iteration)
+    except Rejected:
+        _check_anyway(ctx, node)
+        raise
     span = ctx.places.keyword_span(node)
     start_event, before = len(ctx.aliases.events), ctx.assigned
     flow, flag = _enter(ctx, node, span)
@@ -66,9 +74,32 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
 
+def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:
+    """Reports what is wrong inside a loop whose head was rejected; targets count as set, their type is unknown."""
+    from slangad.compiler.frontends.lowering.statements import block
+
+    before, reachable = ctx.assigned, ctx.reachable
+    if isinstance(node, ast.For):
+        targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+        ctx.assigned |= {*targets}
+        for name in targets:
+            ctx.found.setdefault(name, None)
+    ctx.loops.append(LoopFlow())
+    block(ctx, node.body)
+    ctx.loops.pop()
+    ctx.assigned, ctx.reachable = before, reachable
+    block(ctx, node.orelse)
+    ctx.assigned, ctx.reachable = before, reachable
+
+
+def _names_bound(node: ast.For) -> frozenset[str]:
+    inside = (n for part in (node.target, *node.body) for n in ast.walk(part))
+    return frozenset(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
 def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns, Sequence[Stmt]]:
     """Python takes a loop's bounds before its first turn: what the body may change is kept in a local."""
-    stored = {n.id for stmt in node.body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = _names_bound(node)
     held: list[Stmt] = []
 
     def once(bound: Expr, wish: str) -> Expr:
@@ -86,9 +117,13 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
     from slangad.compiler.frontends.lowering.statements import block
 
     span = ctx.places.keyword_span(node)
-    limit, test_nodes = _bound(ctx, node)
     start_event, before = len(ctx.aliases.events), ctx.assigned
-    tests = [operators.condition(ctx, ctx.expr(t), t) for t in test_nodes]
+    try:
+        limit, test_nodes = _bound(ctx, node)
+        tests = operators.conditions(ctx, test_nodes)
+    except Rejected:
+        _check_anyway(ctx, node)
+        raise
     test: Expr = tests[0] if tests else Const(value=True, type=BOOL, span=span)
     for other in tests[1:]:
         test = Binary("&&", test, other, BOOL, ctx.span(node.test))
@@ -126,26 +161,33 @@ def _breaks(body: Sequence[ast.stmt]) -> bool:
 def _leave(ctx: Context, flow: LoopFlow, before: frozenset[str], *, runs: bool, ends: bool) -> None:
     """Closes a loop: what is surely set after it. ``runs``: at least one turn; ``ends``: it can end by itself."""
     ctx.loops.pop()
-    endings = list(flow.breaks)
     if ends:
         turn_ends = [*flow.continues, *([ctx.assigned] if ctx.reachable else [])]
-        endings.extend(turn_ends if runs else [before])
-    ctx.reachable = bool(endings)
-    ctx.assigned = frozenset.intersection(*endings) if endings else before
+        flow.ended = before if not runs else frozenset.intersection(*turn_ends) if turn_ends else None
+    _after(ctx, [*flow.breaks, *([flow.ended] if flow.ended is not None else [])], before)
     if flow.left_flag:
         ctx.assigned |= {flow.left_flag}
 
 
+def _after(ctx: Context, endings: list[frozenset[str]], before: frozenset[str]) -> None:
+    ctx.reachable = bool(endings)
+    ctx.assigned = frozenset.intersection(*endings) if endings else before
+
+
 def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[Stmt]:
+    """The ``else`` of a loop, which runs when it ended by itself."""
     from slangad.compiler.frontends.lowering.statements import block
 
     if not orelse:
         return []
-    if not flow.left_flag:
-        return block(ctx, orelse)
-    after = ctx.assigned
+    before = ctx.assigned
+    if flow.left_flag:
+        ctx.reachable = flow.ended is not None
+        ctx.assigned = before if flow.ended is None else flow.ended | {flow.left_flag}
     then = block(ctx, orelse)
-    ctx.assigned, ctx.reachable = (ctx.assigned & after if ctx.reachable else after), True
+    if not flow.left_flag:
+        return then
+    _after(ctx, [*(b | {flow.left_flag} for b in flow.breaks), *([ctx.assigned] if ctx.reachable else [])], before)
     return [If(Var(flow.left_flag, BOOL, span), then, (), span)]
 
 
@@ -185,7 +227,7 @@ def _over_value(ctx: Context, node: ast.expr) -> Iteration:
     value = ctx.expr(node)
     size, element = _entries(ctx, node, value)
     before: tuple[Stmt, ...] = ()
-    if not isinstance(value, (Var, ConstantRef)):
+    if not _stays(ctx, value):
         stmt, value = hold(ctx, value, "values", ctx.span(node))
         before = (stmt,)
 
@@ -193,6 +235,13 @@ def _over_value(ctx: Context, node: ast.expr) -> Iteration:
         return store(ctx, target, Index(value, counter, element, counter.span), counter.span)
 
     return Iteration(Turns.counted(size, ctx.span(node)), bind, before=before)
+
+
+def _stays(ctx: Context, value: Expr) -> bool:
+    """Whether entries can be read where they stand, turn by turn: the value is not bound anew inside the loop."""
+    while isinstance(value, Member):
+        value = value.value
+    return isinstance(value, ConstantRef) or (isinstance(value, Var) and value.name not in ctx.bound_in_loop)
 
 
 def _entries(ctx: Context, node: ast.expr, value: Expr) -> tuple[int, Type]:
@@ -302,20 +351,26 @@ _FORMS: dict[str, Callable[[Context, ast.Call, str], Iteration]] = {
 }
 
 
-def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
-    """The bound and the remaining conditions of a ``while``."""
+def _is_bound(ctx: Context, node: ast.Call) -> bool:
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
+    return not isinstance(node.func, (ast.Call, ast.Subscript)) and entity_of(ctx, node.func) == FormEntity("max_iters")
+
+
+def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
+    """The bound and the remaining conditions of a ``while``."""
     tests = list(node.test.values) if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) else [node.test]
-    first = tests[0]
-    if isinstance(first, ast.Call) and not isinstance(first.func, (ast.Call, ast.Subscript)):
-        if entity_of(ctx, first.func) == FormEntity("max_iters"):
-            if len(first.args) != 1 or first.keywords:
-                raise ctx.error("SA015", ctx.span(first.func), "max_iters takes one number")
-            limit = whole_constant(ctx, first.args[0], "the bound")
-            if limit < 1:
-                raise ctx.error("SA021", ctx.span(first.args[0]), "the bound must be at least 1")
-            return limit, tests[1:]
+    bounds = [t for t in tests if isinstance(t, ast.Call) and _is_bound(ctx, t)]
+    if bounds and bounds[0] is tests[0]:
+        first = bounds[0]
+        if len(first.args) != 1 or first.keywords:
+            raise ctx.error("SA015", ctx.span(first.func), "max_iters takes one number")
+        limit = whole_constant(ctx, first.args[0], "the bound")
+        if limit < 1:
+            raise ctx.error("SA021", ctx.span(first.args[0]), "the bound must be at least 1")
+        return limit, tests[1:]
+    if bounds:
+        raise misplaced_bound(ctx, bounds[0])
     raise ctx.error(
         "SA021", ctx.places.keyword_span(node), "a while loop needs a bound", label="unbounded",
         help=f"write: while sa.max_iters(32) and {ast.unparse(node.test)}:",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
+from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import Binary, Call, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
     BOOL,
@@ -82,6 +83,8 @@ def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Exp
         type_ = WEAK_FLOAT if isinstance(type_, Weak) else with_element(type_, FLOAT)
         left, right = spread(ctx, left, type_), spread(ctx, right, type_)
     if symbol in ("//", "%"):
+        if is_integral(type_) and isinstance(right, Const) and right.value == 0:
+            raise _division_by_zero(ctx, node)
         left, right = strong(ctx, left), strong(ctx, right)
         name = "floor_div" if symbol == "//" else "mod"
         return call_intrinsic(ctx, name, [left, right], span, [span, span])
@@ -110,12 +113,16 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
         if symbol == "/" :
             value = math.copysign(math.inf, left.value) if left.value else math.nan
         else:
-            raise ctx.error("SA013", ctx.span(node), "division by zero", help="the divisor is 0 when the file is loaded") from None
+            raise _division_by_zero(ctx, node) from None
     except OverflowError:
         value = math.inf
     if isinstance(value, complex):
         raise ctx.error("SA012", ctx.span(node), "a negative number to a fractional power is not real")
     return Const(value, WEAK_FLOAT if isinstance(value, float) else WEAK_INT, ctx.span(node))
+
+
+def _division_by_zero(ctx: Context, node: ast.AST) -> Rejected:
+    return ctx.error("SA013", ctx.span(node), "division by zero", help="the divisor is 0 when the file is loaded")
 
 
 def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> Expr:
@@ -237,10 +244,24 @@ def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
     )
 
 
+def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
+    """Several expressions that must each be a scalar bool; what is wrong with any is reported before giving up."""
+    done: list[Expr] = []
+    failed: Rejected | None = None
+    for node in nodes:
+        try:
+            done.append(condition(ctx, ctx.expr(node), node))
+        except Rejected as rejected:  # noqa: PERF203  (one wrong operand must not hide another)
+            failed = rejected
+    if failed is not None:
+        raise failed
+    return done
+
+
 def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
     """``a and b``, ``a or b``: short-circuit on bools."""
     symbol = "&&" if isinstance(node.op, ast.And) else "||"
-    parts = [condition(ctx, e, n) for e, n in zip(ctx.exprs(node.values), node.values, strict=True)]
+    parts = conditions(ctx, node.values)
     result = parts[0]
     for part in parts[1:]:
         result = Binary(symbol, result, part, BOOL, ctx.span(node))

@@ -52,8 +52,9 @@ def _poison(ctx: Context, node: ast.stmt) -> None:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             ctx.found.setdefault(inner.id, None)
-            if inner.id not in ctx.params:
-                ctx.assigned |= {inner.id}
+            ctx.assigned |= {inner.id}
+    if isinstance(node, ast.Return):
+        ctx.reachable = False
 
 
 def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
@@ -98,7 +99,12 @@ def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
 
 
 def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
-    test = condition(ctx, ctx.expr(node.test), node.test)
+    failed: Rejected | None = None
+    test: Expr = Const(value=True, type=loops.BOOL)
+    try:
+        test = condition(ctx, ctx.expr(node.test), node.test)
+    except Rejected as rejected:
+        failed = rejected
     before, reachable = ctx.assigned, ctx.reachable
     then = block(ctx, node.body)
     after_then, then_reaches = ctx.assigned, ctx.reachable
@@ -112,6 +118,8 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
         ctx.assigned = after_then
     else:
         ctx.assigned = after_other
+    if failed is not None:
+        raise failed
     return [If(test, then, other, ctx.places.keyword_span(node))]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from typing import Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import strong
+from slangad.compiler.frontends.problems import did_you_mean
 from slangad.compiler.ir.nodes import Const, Expr, Index, Member, Swizzle
 from slangad.compiler.ir.types import (
     INT,
@@ -38,10 +38,9 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
                     return Member(value, node.attr, field.type, ctx.span(node))
             if ctx.scope.method(value.type, node.attr) is not None:
                 raise ctx.error("SA026", span, f"'{node.attr}' is a method", help=f"call it: .{node.attr}(…)")
-            near = difflib.get_close_matches(node.attr, [f.name for f in fields], n=1)
             raise ctx.error(
                 "SA011", span, f"'{struct}' has no field '{node.attr}'", label="no such field",
-                help=f"did you mean '{near[0]}'?" if near else f"it has {', '.join(f.name for f in fields)}",
+                help=did_you_mean(node.attr, [f.name for f in fields]) or f"it has {', '.join(f.name for f in fields)}",
             )
         case Vector(element, size):
             components = swizzle_components(node.attr, size)

@@ -10,8 +10,39 @@ from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.ir.types import Type
 from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation
-from slangad.compiler.lang.errors import AnnotationError, DescriptionError
+from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UnknownNameError
 from slangad.compiler.lang.resolve import resolve
+from slangad.compiler.lang.struct import StructRecord
+
+
+def report_annotation(error: DescriptionError, node: ast.AST, places: Places, problems: Problems) -> None:
+    """Reports what is wrong with an annotation, an unknown name at the name."""
+    if not isinstance(error, UnknownNameError):
+        problems.error("SA017", places.span(node), error.message, help=error.help)
+        return
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id == error.name:
+            span = places.span(inner)
+            break
+        if isinstance(inner, ast.Attribute) and inner.attr == error.name:
+            span = places.after(inner.value, len(inner.attr))
+            break
+    else:
+        span = places.span(node)
+    problems.error("SA010", span, error.message, label="not defined", help=error.help)
+
+
+def report_fields(struct: object, problems: Problems) -> None:
+    """Reports every field of a struct whose annotation names no type."""
+    assert isinstance(struct, StructRecord)  # noqa: S101  (the only structs there are)
+    for found in struct.field_errors():
+        owner = found.struct
+        assert isinstance(owner, StructRecord)  # noqa: S101  (as above)
+        definition = owner.definition
+        places = Places(definition.path, definition.text)
+        fields = (s for s in definition.tree.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
+        nodes = {s.target.id: s.annotation for s in fields if isinstance(s.target, ast.Name)}
+        report_annotation(found.error, nodes.get(found.parameter, definition.tree), places, problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +82,14 @@ class Annotations:
 
     def body_type(self, node: ast.expr) -> Type | None:
         """A type named by an expression in a body; None after a report."""
-        try:
-            code = compile(ast.Expression(node), self.places.file, "eval")
-            value = eval(code, self.module, self.names)  # type: ignore[arg-type]  # noqa: S307  (the user's own annotation; eval takes any mapping as locals)
-        except NameError as error:
-            self.problems.error("SA010", self.places.span(node), f"unknown name '{error.name}'", label="not defined")
-            return None
-        except DescriptionError as error:
-            self._report(error, node)
-            return None
-        except Exception as error:  # whatever the user's annotation raises
-            self.problems.error("SA017", self.places.span(node), f"this annotation can't be evaluated: {error}")
-            return None
-        return self.value_type(memory_annotation(value).value, node)
+        value = self.evaluated(ast.unparse(node), node)
+        return None if value is None else self.value_type(memory_annotation(value).value, node)
 
     def _report(self, error: DescriptionError, node: ast.AST) -> None:
-        self.problems.error("SA017", self.places.span(node), error.message, help=error.help)
+        if isinstance(error, FieldError):
+            report_fields(error.struct, self.problems)
+        else:
+            report_annotation(error, node, self.places, self.problems)
 
     @staticmethod
     def type_of(value: object) -> Type | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import importlib
 import importlib.util
+import itertools
+import linecache
+import re
 import sys
 import sysconfig
 import tokenize
@@ -14,13 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.lang.errors import AnnotationError, DescriptionError
 from slangad.compiler.lang.source import remember_source
 from slangad.compiler.spans import Span
 
@@ -79,6 +83,9 @@ def parse(text: str, file: str) -> ast.Module:
     Raises:
         CompileError: for a syntax error, at its place.
     """
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise CompileError([Diagnostic("SA001", "the file contains a null byte", Span(file, line, 1, line, 2))])
     try:
         return ast.parse(text, file)
     except SyntaxError as error:
@@ -108,7 +115,7 @@ def fence(tree: ast.Module, places: Places) -> None:
         if isinstance(node, ast.FunctionDef) and any(_names_decorator(d, _DECORATORS) for d in node.decorator_list):
             fence_function(node, places, problems)
         elif isinstance(node, ast.AsyncFunctionDef) and any(_names_decorator(d, _DECORATORS) for d in node.decorator_list):
-            span = places.span(node)
+            span = places.keyword_span(node)
             problems.error("SA004", span, "an async function can't be described", help="write a plain def")
         elif isinstance(node, ast.ClassDef) and any(_names_decorator(d, frozenset({"struct"})) for d in node.decorator_list):
             for method in node.body:
@@ -188,7 +195,12 @@ def _guarded(path: Path, text: str, run: object) -> None:
         run()
     except DescriptionError as error:
         span = raised_at(error.__traceback__, path, text)
-        raise CompileError([Diagnostic("SA005", error.message, span, help=error.help)]) from error
+        code = "SA017" if isinstance(error, AnnotationError) else "SA005"
+        raise CompileError([Diagnostic(code, error.message, span, help=error.help)]) from error
+    except NameError as error:
+        raise CompileError([_unknown_name(error, path, text)]) from error
+    except AttributeError as error:
+        raise CompileError([_unknown_attribute(error, path, text)]) from error
     except SyntaxError as error:
         raise CompileError([syntax_diagnostic(error, str(path))]) from None
     except CompileError:
@@ -196,25 +208,68 @@ def _guarded(path: Path, text: str, run: object) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        span = raised_at(error.__traceback__, path, text)
-        what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
-        raise CompileError(
-            [Diagnostic("SA003", f"the file raised {what}", span, "raised here", "run it with python to see the whole traceback")]
-        ) from error
+        raise CompileError([_raised(error, path, text)]) from error
+
+
+def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
+    span = raised_at(error.__traceback__, path, text)
+    what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
+    help_ = "run it with python to see the whole traceback"
+    return Diagnostic("SA003", f"the file raised {what}", span, "raised here", help_)
+
+
+def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:
+    """An unknown name outside of described bodies, at the name."""
+    span = _of_word(raised_at(error.__traceback__, path, text), error.name or "", path, text)
+    known = [name for frame, _ in traceback.walk_tb(error.__traceback__) for name in (*frame.f_locals, *frame.f_globals)]
+    help_ = did_you_mean(error.name or "", [*known, *dir(builtins)])
+    return Diagnostic("SA010", f"unknown name '{error.name}'", span, "not defined", help_)
+
+
+def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnostic:
+    """A name that a module does not have, at the name; other attribute errors are the program's own."""
+    if not isinstance(error.obj, ModuleType):
+        return _raised(error, path, text)
+    span = _of_word(raised_at(error.__traceback__, path, text), error.name, path, text)
+    help_ = did_you_mean(error.name, dir(error.obj))
+    return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{error.name}'", span, "not defined", help_)
+
+
+def _of_word(span: Span, word: str, path: Path, text: str) -> Span:
+    """The place of a word inside a span of one line of the description."""
+    line = text.split("\n")[span.line - 1] if span.file == str(path) and word else ""
+    found = re.search(rf"\b{re.escape(word)}\b", line[span.column - 1 : span.end_column - 1])
+    if found is None:
+        return span
+    start = span.column + found.start()
+    return Span(span.file, span.line, start, span.line, start + len(word))
 
 
 def raised_at(trace: TracebackType | None, path: Path, text: str) -> Span:
-    """The innermost line of the user's code in a traceback: slangad's own and the standard library's are left out."""
+    """The innermost place of the user's code in a traceback: slangad's own and the standard library's are left out.
+
+    From Python 3.11 on that is the expression, before it is the line.
+    """
     found = Span(str(path), 1, 1, 1, 1)
-    for frame, line in traceback.walk_tb(trace):
-        file = frame.f_code.co_filename
-        if file.startswith("<") or is_library(file):
-            continue
-        source = text if file == str(path) else ""
-        content = source.split("\n")[line - 1] if source and line <= len(source.split("\n")) else ""
-        start = len(content) - len(content.lstrip()) + 1
-        found = Span(file, line, start, line, max(len(content.rstrip()) + 1, start + 1))
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith("<") and not is_library(code.co_filename):
+            lines = text.split("\n") if code.co_filename == str(path) else linecache.getlines(code.co_filename)
+            found = _position(code, trace.tb_lasti, trace.tb_lineno, lines)
+        trace = trace.tb_next
     return found
+
+
+def _position(code: CodeType, instruction: int, line: int, lines: list[str]) -> Span:
+    content = lines[line - 1] if line <= len(lines) else ""
+    start = len(content) - len(content.lstrip()) + 1
+    positions = getattr(code, "co_positions", None)
+    if positions is not None and content:
+        first, last, begin, end = next(itertools.islice(positions(), instruction // 2, None))
+        if first == last == line and begin is not None and end is not None:
+            begin, end = (len(content.encode()[:n].decode(errors="ignore")) for n in (begin, end))
+            return Span(code.co_filename, line, begin + 1, line, end + 1)
+    return Span(code.co_filename, line, start, line, max(len(content.rstrip()) + 1, start + 1))
 
 
 def is_library(file: str) -> bool:
@@ -225,9 +280,10 @@ def is_library(file: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _library_roots() -> tuple[str, ...]:
-    own = str(Path(__file__).resolve().parents[2])
+    compiler = Path(__file__).resolve().parents[2]
+    own = (str(compiler), *(str(Path(p).resolve()) for p in sys.modules["slangad"].__path__))
     roots = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return (own, *{str(Path(root).resolve()) for root in roots if root})
+    return (*own, *{str(Path(root).resolve()) for root in roots if root})
 
 
 def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
+from slangad.compiler.frontends.lowering.entities import Refused
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
@@ -69,7 +70,7 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
                 if declared is not None and _is_new(world, names, declared):
                     kernels.append(declared)
             case DescribedFunction():
-                world.function(value)
+                _reach_function(world, value)
             case ExternalFunction():
                 world.external(value)
             case StructRecord():
@@ -77,27 +78,35 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
     return kernels
 
 
+def _reach_function(world: World, value: DescribedFunction[..., object]) -> None:
+    entity = world.function(value)
+    if isinstance(entity, Refused) and not entity.reported:
+        span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
+        world.problems.error(entity.code, span, entity.message, help=entity.help)
+
+
 def _own_objects(loaded: LoadedFile) -> Iterator[object]:
-    """The described objects of a file in the order of its names, each once; imported ones only when used."""
-    seen: set[int] = set()
+    """The described objects of a file in the order of their definitions, each once; imported ones only when used."""
+    found: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
         item = record_of(value) or value
-        described = isinstance(item, (KernelObject, DescribedFunction, ExternalFunction, StructRecord))
-        if described and id(item) not in seen and _file_of(item) == loaded.path:
-            seen.add(id(item))
-            yield item
+        file, line = _place_of(item)
+        if file == loaded.path:
+            found.setdefault(id(item), (line, item))
+    for _, item in sorted(found.values(), key=lambda placed: placed[0]):
+        yield item
 
 
-def _file_of(item: object) -> str:
+def _place_of(item: object) -> tuple[str, int]:
     match item:
         case KernelObject() | DescribedFunction():
-            return item.python.__code__.co_filename
+            return item.python.__code__.co_filename, item.python.__code__.co_firstlineno
         case ExternalFunction():
-            return item.place.file
+            return item.place.file, item.place.line
         case StructRecord():
-            return item.file
+            return item.file, item.line
         case _:
-            return ""
+            return "", 0
 
 
 def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKernel) -> bool:

@@ -22,9 +22,9 @@ from slangad.compiler.frontends.lowering.entities import (
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python import vocabulary
-from slangad.compiler.frontends.python.annotations import Annotations
+from slangad.compiler.frontends.python.annotations import Annotations, report_fields
 from slangad.compiler.ir.types import Struct, Type
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.errors import DescriptionError, FieldError
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import DescribedFunction, describe
 from slangad.compiler.lang.kernels import KernelObject, PipelineObject
@@ -108,9 +108,9 @@ class World:
         """A struct class as a type."""
         try:
             type_ = record.type
-        except DescriptionError as error:
-            self.report(error, self.struct_span(record, getattr(error, "parameter", "")))
-            return Refused(f"'{record.name}' has a field that was refused")
+        except FieldError:
+            report_fields(record, self.problems)
+            return Refused(f"'{record.name}' has a field that was refused", reported=True)
         if record.key not in self.structs:
             self.structs[record.key] = record
             self.sources.add(record.file)
@@ -132,16 +132,13 @@ class World:
                 self.struct(found)
         return self.structs.get(struct.key)
 
-    def struct_span(self, record: StructRecord, field_name: str = "") -> Span:
-        """The place of a struct's name, or of one of its fields."""
+    def struct_span(self, record: StructRecord) -> Span:
+        """The place of a struct's name."""
         try:
             definition = record.definition
         except DescriptionError:
             return Span(record.file, record.line, 1, record.line, 2)
         places = Places(definition.path, definition.text)
-        for stmt in definition.tree.body:
-            if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.target.id == field_name:
-                return places.span(stmt.annotation)
         return places.name_span(definition.tree)
 
     def report(self, error: DescriptionError, span: Span, code: str = "SA017") -> None:
@@ -161,11 +158,11 @@ class World:
         try:
             definition = definition_of(value.python)
         except DescriptionError as error:
-            self._refused[identity] = Refused(error.message, error.help)
+            self._refused[identity] = Refused(error.message, error.help, code="SA038")
             return self._refused[identity]
         declared = declare(self, value, definition)
         if declared is None:
-            self._refused[identity] = Refused(f"'{value.name}' was refused")
+            self._refused[identity] = Refused(f"'{value.name}' was refused", reported=True)
             return self._refused[identity]
         self._keys[identity] = declared.signature.key
         self.functions[declared.signature.key] = declared
@@ -182,7 +179,7 @@ class World:
                 return FunctionEntity(signature)
         signature = declare_external(self, value)
         if signature is None:
-            return Refused(f"'{value.name}' was refused")
+            return Refused(f"'{value.name}' was refused", reported=True)
         self.externals[signature.key] = (value, signature)
         return FunctionEntity(signature)
 

@@ -1,0 +1,303 @@
+"""From a YAML text to nodes, under limits: the stage before anything knows what the document is about.
+
+PyYAML's scanner and parser give events; nothing of PyYAML that makes objects is used. Refused here, each with its place:
+what is no YAML, several documents, repeated keys, keys that are no text, tags other than YAML's own, aliases to what is
+not there or to themselves, and documents that are too long, nested too deeply, or grow too much by their aliases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from yaml import YAMLError
+from yaml.error import MarkedYAMLError
+from yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+)
+from yaml.parser import Parser
+from yaml.reader import Reader, ReaderError
+from yaml.scanner import Scanner
+
+from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.yaml.nodes import (
+    Document,
+    Entry,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Source,
+    Style,
+)
+from slangad.compiler.frontends.yaml.scalars import resolve, resolve_as
+from slangad.compiler.spans import Span
+
+MAX_CHARACTERS: Final = 1 << 20
+MAX_DEPTH: Final = 48
+MAX_NODES: Final = 200_000
+
+_STYLES: Final[dict[str | None, Style]] = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
+_TAG: Final = "tag:yaml.org,2002:"
+_PROPERTIES: Final = re.compile(r"(?:[&!]\S*|\s+|(?<=\s)#[^\r\n]*)*")
+_SCALAR_TAGS: Final = frozenset({"str", "int", "float", "bool", "null"})
+
+
+class _Events(Reader, Scanner, Parser):
+    """PyYAML's way from text to events."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+    def __iter__(self) -> Iterator[Event]:
+        while self.check_event():
+            yield self.get_event()
+
+
+class _Refused(Exception):  # noqa: N818  (control flow)
+    """The document was reported and can't be read further."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection that is not complete yet."""
+
+    start: int
+    mapping: bool
+    anchor: str | None
+    items: list[Node] = field(default_factory=list)
+    size: int = 1
+
+
+def compose(file: str, text: str) -> Document:
+    """The document of a text.
+
+    Raises:
+        CompileError: with what is wrong with it as YAML.
+    """
+    source = Source(file, text)
+    problems = Problems()
+    composer = _Composer(source, problems)
+    root: Node | None = None
+    try:
+        root = composer.compose()
+    except _Refused:
+        pass
+    except (YAMLError, ValueError, OverflowError) as error:
+        _report_syntax(source, problems, error)
+    problems.raise_if_any()
+    if not isinstance(root, MappingNode):
+        span = root.span if root is not None else Span(file, 1, 1, 1, 1)
+        problems.error("SA055", span, "a description is a mapping", help="begin with slangad: 1 and functions:")
+        problems.raise_if_any()
+    assert isinstance(root, MappingNode)  # noqa: S101  (anything else was raised)
+    return Document(source, root)
+
+
+def _report_syntax(source: Source, problems: Problems, error: Exception) -> None:
+    index, message, help_ = 0, str(error), ""
+    if isinstance(error, ReaderError):
+        index = error.position
+        message = f"the character U+{source.text[index : index + 1].encode('utf-32-be').hex()[2:].upper()} can't stand in YAML"
+    elif isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        index = mark.index if mark is not None else 0
+        message = error.problem or error.context or message
+        help_ = _syntax_help(message)
+    else:
+        message = "an escape names no character"
+    index = min(index, len(source.text))
+    problems.error("SA050", source.span(index, index + 1), f"not valid YAML: {message}", help=help_)
+
+
+def _syntax_help(message: str) -> str:
+    if r"'\t'" in message:
+        return "indent with spaces: YAML takes no tabs"
+    if "mapping values are not allowed" in message:
+        return "a text with ': ' in it needs quotes or a block: body: |"
+    if "expected ',' or" in message:
+        return "inside { } and [ ] a text with a comma needs quotes"
+    return ""
+
+
+class _Composer:
+    """Builds nodes bottom up with a stack of its own, so that depth is a number and not a recursion."""
+
+    def __init__(self, source: Source, problems: Problems) -> None:
+        self.source = source
+        self.problems = problems
+        self.open: list[_Open] = []
+        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.sizes = 0
+
+    def compose(self) -> Node | None:
+        """The root of the only document; None for an empty file."""
+        if len(self.source.text) > MAX_CHARACTERS:
+            raise self._refuse("SA051", 0, 1, f"the file has more than {MAX_CHARACTERS} characters", "split it")
+        root: Node | None = None
+        documents = 0
+        for event in _Events(self.source.text):
+            if isinstance(event, DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise self._refuse_event("SA050", event, "a file holds one document", "remove the second ---")
+            node = self._take(event)
+            if node is not None and not self.open:
+                root = node
+        return root
+
+    def _refuse(self, code: str, start: int, end: int, message: str, help_: str = "") -> _Refused:
+        self.problems.error(code, self.source.span(start, end), message, help=help_)
+        return _Refused(message)
+
+    def _refuse_event(self, code: str, event: Event, message: str, help_: str = "") -> _Refused:
+        start, end = event.start_mark.index, event.end_mark.index
+        return self._refuse(code, start, max(end, start + 1), message, help_)
+
+    def _take(self, event: Event) -> Node | None:
+        """One event; gives the node it completes."""
+        match event:
+            case AliasEvent():
+                node, size = self._alias(event)
+            case ScalarEvent():
+                node, size = self._scalar(event), 1
+                self._name(event.anchor, node, 1)
+            case SequenceStartEvent() | MappingStartEvent():
+                self._begin(event)
+                return None
+            case CollectionEndEvent():
+                node, size = self._close(event)
+            case _:
+                return None
+        self._add(event, node, size)
+        return node
+
+    def _add(self, event: Event, node: Node, size: int) -> None:
+        if not self.open:
+            return
+        self.open[-1].items.append(node)
+        self.open[-1].size += size
+        if self.open[-1].size > MAX_NODES:
+            raise self._refuse_event("SA051", event, f"the document has more than {MAX_NODES} values", "aliases count as what they stand for")
+
+    def _begin(self, event: SequenceStartEvent | MappingStartEvent) -> None:
+        if len(self.open) >= MAX_DEPTH:
+            raise self._refuse_event("SA051", event, f"nested more than {MAX_DEPTH} deep", "no description needs that")
+        mapping = isinstance(event, MappingStartEvent)
+        self._check_tag(event, "map" if mapping else "seq")
+        self.open.append(_Open(event.start_mark.index, mapping, event.anchor))
+
+    def _check_tag(self, event: NodeEvent, *allowed: str) -> str:
+        """The tag of a node, shortened; empty when it has none."""
+        tag = getattr(event, "tag", None)
+        if tag is None or tag == "!":
+            return "str" if tag == "!" and "str" in allowed else ""
+        short = str(tag).removeprefix(_TAG)
+        if str(tag).startswith(_TAG) and short in allowed:
+            return short
+        what = "a Python object" if "python" in str(tag) else f"the tag {str(tag).replace(_TAG, '!!')}"
+        raise self._refuse_event(
+            "SA056", event, f"{what} can't stand here" if what.startswith("the") else f"YAML can't name {what}",
+            "values are text, numbers, true, false, lists and mappings",
+        )
+
+    def _scalar(self, event: ScalarEvent) -> ScalarNode:
+        style = _STYLES.get(event.style, "plain")
+        tag = self._check_tag(event, *_SCALAR_TAGS)
+        text = str(event.value)
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise self._refuse_event("SA050", event, "not valid YAML: an escape names half a character")
+        value = resolve(text) if style == "plain" else text
+        if tag:
+            value, fits = resolve_as(tag, text)
+            if not fits:
+                raise self._refuse_event("SA056", event, f"'{text[:40]}' is no {tag}", "remove the tag")
+        start, end = event.start_mark.index, event.end_mark.index
+        if tag or event.anchor is not None:
+            start = self._skip_properties(start)
+        span = self.source.span(start, end)
+        if style in ("literal", "folded"):
+            span = self.source.span(start, start + 1)
+        return ScalarNode(text, value, span, start, end, style)
+
+    def _skip_properties(self, start: int) -> int:
+        """Where a scalar begins behind its anchor and tag."""
+        found = _PROPERTIES.match(self.source.text, start)
+        return found.end() if found else start
+
+    def _alias(self, event: AliasEvent) -> tuple[Node, int]:
+        name = str(event.anchor)
+        if name in self.anchors:
+            return self.anchors[name]
+        inside = any(o.anchor == name for o in self.open)
+        raise self._refuse_event(
+            "SA059", event, f"*{name} stands inside &{name}" if inside else f"there is no &{name} before *{name}",
+            "" if inside else f"write &{name} at the value it stands for",
+        )
+
+    def _name(self, anchor: str | None, node: Node, size: int) -> None:
+        if anchor is not None:
+            self.anchors[anchor] = (node, size)
+
+    def _close(self, event: Event) -> tuple[Node, int]:
+        done = self.open.pop()
+        span = self.source.first_line(done.start, event.end_mark.index)
+        node: Node
+        if done.mapping:
+            node = MappingNode(self._merged(self._pairs(done.items)), span)
+        else:
+            node = SequenceNode(tuple(done.items), span)
+        self._name(done.anchor, node, done.size)
+        return node, done.size
+
+    def _pairs(self, items: list[Node]) -> list[Entry]:
+        """Keys and values of a mapping; each key is text and there once."""
+        entries: list[Entry] = []
+        seen: dict[str, Span] = {}
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if not isinstance(key, ScalarNode):
+                self.problems.error("SA055", key.span, "a key is a name, not a list or mapping")
+                continue
+            if key.text in seen:
+                self.problems.error(
+                    "SA052", key.span, f"'{_short(key.text)}' stands here twice", label="the second",
+                    help=f"the first is in line {seen[key.text].line}: keep one",
+                )
+                continue
+            seen[key.text] = key.span
+            entries.append(Entry(key, value))
+        return entries
+
+    def _merged(self, entries: list[Entry]) -> tuple[Entry, ...]:
+        """The entries with those of ``<<`` put first; own keys win, then the mappings named first."""
+        merges = [e for e in entries if e.key.text == "<<" and e.key.style == "plain"]
+        if not merges:
+            return tuple(entries)
+        found: dict[str, Entry] = {}
+        for value in [v for m in merges for v in (m.value.items if isinstance(m.value, SequenceNode) else (m.value,))]:
+            if not isinstance(value, MappingNode):
+                self.problems.error("SA059", value.span, "<< takes a mapping or a list of them", help="write <<: *name")
+                continue
+            for entry in value.entries:
+                found.setdefault(entry.key.text, entry)
+        found.update({e.key.text: e for e in entries if not (e.key.text == "<<" and e.key.style == "plain")})
+        return tuple(found.values())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "MAX_NODES", "CompileError", "compose"]

@@ -1,0 +1,137 @@
+"""A YAML document as data: three kinds of nodes that know where they stand; aliases and merges are resolved already.
+
+``compose`` makes it, ``validate`` checks its structure, the readers take values out of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from slangad.compiler.frontends.yaml.text import line_starts
+from slangad.compiler.spans import Span
+
+Plain = str | int | float | bool | None
+"""What a scalar of YAML's core schema is."""
+
+Style = Literal["plain", "single", "double", "literal", "folded"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """One scalar.
+
+    Attributes:
+        text: Its text, quotes and indentation taken away.
+        value: What it means: text, a number, a bool or nothing.
+        span: Where it stands.
+        start: Index of its first character in the file, a quote or ``|`` included.
+        end: Index after its last character.
+        style: How it is written.
+    """
+
+    text: str
+    value: Plain
+    span: Span
+    start: int = field(compare=False)
+    end: int = field(compare=False)
+    style: Style = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceNode:
+    """A list."""
+
+    items: tuple[Node, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key of a mapping and what it stands for."""
+
+    key: ScalarNode
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class MappingNode:
+    """A mapping; its keys are text, each there once."""
+
+    entries: tuple[Entry, ...]
+    span: Span
+
+    def get(self, name: str) -> Node | None:
+        """The value of a key, None when it is not there."""
+        return next((e.value for e in self.entries if e.key.text == name), None)
+
+    def key(self, name: str) -> ScalarNode:
+        """The key itself, for its place."""
+        return next(e.key for e in self.entries if e.key.text == name)
+
+    def __contains__(self, name: str) -> bool:
+        return any(e.key.text == name for e in self.entries)
+
+
+Node = ScalarNode | SequenceNode | MappingNode
+
+
+class Source:
+    """The text of a file and its lines."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return line_starts(self.text)
+
+    def position(self, index: int) -> tuple[int, int]:
+        """Line and column, both from 1, of a character."""
+        line = bisect_right(self._starts, index)
+        return line, index - self._starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """The span from one character to before another."""
+        return Span(self.file, *self.position(start), *self.position(max(end, start)))
+
+    def first_line(self, start: int, end: int) -> Span:
+        """As ``span``, but no further than the end of its first line."""
+        line = self.position(start)[0]
+        stop = self._starts[line] if line < len(self._starts) else len(self.text)
+        text = self.text[start : min(end, stop)].rstrip()
+        return self.span(start, start + max(len(text), 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file and the mapping it holds."""
+
+    source: Source
+    root: MappingNode
+
+
+def plain_data(node: Node) -> object:
+    """A node as lists, dictionaries and scalars; keys are their text."""
+    match node:
+        case ScalarNode(value=value):
+            return value
+        case SequenceNode(items=items):
+            return [plain_data(item) for item in items]
+        case MappingNode(entries=entries):
+            return {e.key.text: plain_data(e.value) for e in entries}
+
+
+def entries_of(node: Node | None) -> Iterator[tuple[ScalarNode, Node]]:
+    """Keys and values of a mapping; none for a mapping that is not there or empty."""
+    if isinstance(node, MappingNode):
+        yield from ((e.key, e.value) for e in node.entries)
+
+
+def as_mapping(node: Node | None) -> Mapping[str, Node]:
+    """The same as a dictionary."""
+    return {key.text: value for key, value in entries_of(node)}

@@ -1,0 +1,55 @@
+"""Spans inside the text of a scalar: a body, an expression or a type is parsed by itself, its errors belong to the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
+from slangad.compiler.frontends.yaml.text import character_ranges, line_starts
+from slangad.compiler.spans import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlaces(Places):
+    """Places of a text that stands in a scalar.
+
+    Attributes:
+        whole: The scalar's own place.
+        starts: Where each character of the text, and its end, begins in the file: line and column.
+        ends: Where each character ends.
+        lines: The index of the first character of each line of the text.
+    """
+
+    whole: Span = NOWHERE
+    starts: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    ends: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    lines: tuple[int, ...] = field(default=(), repr=False)
+
+    def range(self, start: int, end: int) -> Span:
+        """The span of the characters from one index of the text to before another."""
+        last = len(self.starts) - 1
+        first = self.starts[min(max(start, 0), last)]
+        stop = self.ends[min(end, last) - 1] if end > start and end > 0 else first
+        return Span(self.file, *first, *max(stop, (first[0], first[1] + 1)))
+
+    def _make(self, line: int, start: int, end_line: int, end: int) -> Span:
+        return self.range(self._index(line, start), self._index(end_line, end))
+
+    def _index(self, line: int, column: int) -> int:
+        if line > len(self.lines):
+            return len(self.text)
+        return self.lines[max(line, 1) - 1] + max(column, 0)
+
+
+def text_places(source: Source, node: ScalarNode) -> TextPlaces:
+    """The places of a scalar's text."""
+    ranges = character_ranges(source.text, node.start, node.end, node.style, node.text)
+    return TextPlaces(
+        source.file,
+        node.text,
+        whole=node.span,
+        starts=tuple(source.position(start) for start, _ in ranges),
+        ends=tuple(source.position(end) for _, end in ranges),
+        lines=line_starts(node.text),
+    )

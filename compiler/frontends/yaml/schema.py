@@ -1,0 +1,94 @@
+"""The table of sections as a JSON Schema (draft 2020-12), for editors and for programs that write descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.frontends.yaml.sections import TABLE
+from slangad.compiler.frontends.yaml.shape import (
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    ListOf,
+    MapOf,
+    Named,
+    Number,
+    Record,
+    Shape,
+    Table,
+    Text,
+)
+
+Json = dict[str, object]
+
+_HEAD: Final[Json] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "slangad description",
+}
+
+
+def json_schema(table: Table = TABLE) -> Json:
+    """A schema that accepts what the loader accepts in structure: sections, keys, kinds of values, names, bounds."""
+    definitions = {name: _shape(shape) for name, shape in table.definitions.items()}
+    return {**_HEAD, **_shape(table.root), "$defs": definitions}
+
+
+def _shape(shape: Shape) -> Json:
+    match shape:
+        case Text(pattern=pattern, or_number=or_number):
+            found: Json = {"type": ["string", "number"] if or_number else "string"}
+            return {**found, "pattern": pattern} if pattern else found
+        case Choice(words):
+            return {"enum": list(words)}
+        case Integer(low, high):
+            return {"type": "integer", **_bounds("minimum", low), **_bounds("maximum", high)}
+        case Number(positive):
+            return {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
+        case Flag(only):
+            return {"type": "boolean"} if only is None else {"const": only}
+        case ListOf(item, low, high):
+            return {"type": "array", "items": _shape(item), **_bounds("minItems", low or None), **_bounds("maxItems", high)}
+        case MapOf(value, keys):
+            return {"type": ["object", "null"], "propertyNames": {"pattern": keys}, "additionalProperties": _shape(value)}
+        case Record():
+            return _record(shape)
+        case Either(shapes):
+            return {"anyOf": [_shape(s) for s in shapes]}
+        case Named(name):
+            return {"$ref": f"#/$defs/{name}"}
+        case _:
+            assert_never(shape)
+
+
+def _bounds(word: str, value: int | None) -> Json:
+    return {} if value is None else {word: value}
+
+
+def _record(shape: Record) -> Json:
+    required = [key.name for key in shape.keys if key.required]
+    return {
+        "type": "object",
+        "properties": {key.name: {"description": key.doc, **_shape(key.shape)} for key in shape.keys},
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+        **dict(_choice(shape)),
+        **dict(_exclusions(shape)),
+    }
+
+
+def _choice(shape: Record) -> Iterator[tuple[str, object]]:
+    if shape.one_of:
+        yield "oneOf", [{"required": [name]} for name in shape.one_of]
+
+
+def _exclusions(shape: Record) -> Iterator[tuple[str, object]]:
+    if shape.alone:
+        yield "dependentSchemas", {
+            name: {"properties": dict.fromkeys(others, False)} for name, others in shape.alone
+        }
+
+
+__all__ = ["json_schema"]

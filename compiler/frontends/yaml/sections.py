@@ -1,0 +1,212 @@
+"""The structure of a YAML description, once: every section, key and kind of value, with what it is for.
+
+``validate`` refuses what is not in this table, ``schema`` prints it as a JSON Schema, docs/yaml.md is checked against it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slangad.compiler.frontends.targets import TARGET_NAMES
+from slangad.compiler.frontends.yaml.shape import (
+    NAME,
+    PART,
+    PATH,
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Key,
+    ListOf,
+    MapOf,
+    Named,
+    Number,
+    Record,
+    Shape,
+    Table,
+    Text,
+)
+
+VERSION: Final = 1
+SLANG_FILE: Final = r"\.slang$"
+FILE_STEM: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
+BODIES: Final = ("body", "expr", "slang")
+
+_DESCRIPTION: Final = Key("description", Text(), "What it is for; becomes a comment in the Slang.")
+_TYPE: Final = Text("a type such as float3 or no_diff each float")
+_STATEMENTS: Final = Text("statements: body: |")
+_BODY: Final = (
+    Key("body", _STATEMENTS, "The statements, as in Python: `body: |` and the lines below."),
+    Key("expr", Text("an expression", or_number=True), "Instead of a body: the one expression that is returned."),
+    Key("slang", Text("Slang code: slang: |"), "Instead of a body: the inside of the function in Slang; parameters have their names."),
+)
+_PARAMS: Final = Key("params", MapOf(Named("param")), "Parameters in order: names and types.")
+_RETURNS: Final = Key("returns", Named("result"), "The type of the result; a list for several results.", required=True)
+_RANGES: Final = MapOf(Named("range"), PART, "a parameter, or a part of one as m.roughness")
+_OWN: Final = Either((_STATEMENTS, Named("own_derivative")))
+_CALLABLE: Final = (
+    _DESCRIPTION,
+    _PARAMS,
+    _RETURNS,
+    *_BODY,
+    Key("differentiable", Flag(), "Whether it is differentiated: true unless said, false unless said for extern."),
+    Key("derivative", Named("policy"), "A gradient policy instead of the automatic derivative."),
+    Key("backward", _OWN, "The backward derivative: from the parameters and d_out to one gradient per differentiable parameter."),
+    Key("forward", _OWN, "The forward derivative: parameters are pairs .p and .d; gives value and tangent."),
+    Key("prefer", Choice(("recompute", "checkpoint")), "What reverse mode does with intermediate values."),
+    Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
+)
+_EXTERN: Final = Key(
+    "extern",
+    Either((
+        Flag(only=True),
+        Text("the function's name in Slang, or its file", rf"{NAME}|{SLANG_FILE}"),
+        Record("an external function", (
+            Key("file", Text("a Slang file", SLANG_FILE), "The Slang file, relative to this one."),
+            Key("name", Text("a name", NAME), "The function's name there, if it is another."),
+        )),
+    )),
+    "The function exists in Slang: true, its name there, or {file, name}.",
+)  # fmt: skip
+_DERIVED: Final = ("derivative", "backward", "forward", "prefer")
+
+FUNCTION: Final = Record(
+    "a function", (*_CALLABLE, _EXTERN), one_of=(*BODIES, "extern"), alone=(("extern", _DERIVED),)
+)
+METHOD: Final = Record(
+    "a method",
+    (*_CALLABLE, Key("static", Flag(), "Whether it belongs to the struct rather than to a value: it then has no self.")),
+    one_of=BODIES,
+)
+STRUCT: Final = Record(
+    "a struct",
+    (
+        _DESCRIPTION,
+        Key("fields", MapOf(Named("param")), "Fields in order: names and types, `no_diff` for those without gradient.", required=True),
+        Key("methods", MapOf(Named("method")), "Functions of a value of the struct, which is `self` in their bodies."),
+    ),
+)
+KERNEL: Final = Record(
+    "a kernel",
+    (
+        _DESCRIPTION,
+        _PARAMS,
+        Key("returns", Named("result"), "Where results live and their types: each float; a list for several."),
+        *_BODY,
+        Key("dims", Integer(1, 3), "The number of axes of the domain; 1 unless said."),
+        Key("group_size", Either((Integer(1, 1024), ListOf(Integer(1, 1024), 1, 3))), "Threads per group along each axis."),
+        Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
+    ),
+    one_of=BODIES,
+)
+PIPELINE: Final = Record(
+    "a pipeline",
+    (
+        _DESCRIPTION,
+        _PARAMS,
+        _RETURNS,
+        Key("body", _STATEMENTS, "A straight line of kernel calls.", required=True),
+        Key("optimizer", Named("optimizer"), "How `slangad train` minimises the result."),
+    ),
+)
+_LR: Final = Key("lr", Number(positive=True), "The learning rate.", required=True)
+_ADAM: Final = (
+    _LR,
+    Key("beta1", Number(), "Decay of the mean of gradients; 0.9 unless said."),
+    Key("beta2", Number(), "Decay of the mean of their squares; 0.999 unless said."),
+    Key("eps", Number(positive=True), "Added to the denominator; 1e-8 unless said."),
+)
+OPTIMIZER: Final = Record(
+    "an optimizer",
+    (
+        Key("sgd", Record("sgd", (_LR, Key("momentum", Number(), "0 unless said."))), "Gradient descent."),
+        Key("adam", Record("adam", _ADAM), "Adam."),
+        Key("adamw", Record("adamw", (*_ADAM, Key("weight_decay", Number(), "0.01 unless said."))), "Adam with weight decay."),
+    ),
+    one_of=("sgd", "adam", "adamw"),
+)
+_STEP: Final = (
+    Key("step", Number(positive=True), "Half the distance of the two evaluations.", required=True),
+    Key("relative", Flag(), "Whether the step is scaled by max(1, |x|)."),
+)
+_AT: Final = (
+    Key("at", Number(), "The point.", required=True),
+    Key("value", Number(), "The derivative there.", required=True),
+)
+_PLAIN_POLICIES: Final = (
+    Key("finite_difference", Record("finite_difference", _STEP), "Central differences."),
+    Key("surrogate", Text("a function's name", NAME), "The derivative of another function of the same types."),
+    Key("straight_through", Flag(only=True), "The derivative of the identity."),
+    Key("subgradient", Record("subgradient", _AT), "A chosen derivative at one point."),
+)
+_CLIP: Final = Record(
+    "clip_gradient",
+    (
+        Key("limit", Number(positive=True), "Every component of every gradient stays within plus and minus this."),
+        Key("norm", Number(positive=True), "Instead: the norm of every parameter's gradient stays within this."),
+        Key("of", Named("plain_policy"), "The derivative that is clipped; the automatic one unless said."),
+    ),
+    one_of=("limit", "norm"),
+)
+_POLICY_NAMES: Final = tuple(key.name for key in _PLAIN_POLICIES)
+
+DEFINITIONS: Final[dict[str, Shape]] = {
+    "param": Either((
+        _TYPE,
+        Record("a parameter", (
+            Key("type", _TYPE, "Its type.", required=True),
+            Key("default", Named("literal"), "What it is when a call leaves it out."),
+            Key("range", Named("range"), "Where `slangad check` draws samples."),
+            _DESCRIPTION,
+        )),
+    )),
+    "result": Either((_TYPE, ListOf(_TYPE, 1))),
+    "range": ListOf(Number(), 2, 2),
+    "literal": Either((Number(), Flag(), ListOf(Named("literal"), 1))),
+    "constant": Either((
+        Number(), Flag(), ListOf(Named("literal"), 1),
+        Record("a constant", (
+            Key("value", Named("literal"), "A number, a bool, or a list.", required=True),
+            Key("type", Text("a type such as float3"), "Its type, where the value does not tell: a vector or matrix."),
+            _DESCRIPTION,
+        )),
+    )),
+    "function": FUNCTION,
+    "method": METHOD,
+    "struct": STRUCT,
+    "kernel": KERNEL,
+    "pipeline": PIPELINE,
+    "optimizer": OPTIMIZER,
+    "own_derivative": Record("a derivative", (_DESCRIPTION, *_BODY[:2]), one_of=BODIES[:2]),
+    "plain_policy": Record("a policy", _PLAIN_POLICIES, one_of=_POLICY_NAMES),
+    "policy": Record(
+        "a policy",
+        (*_PLAIN_POLICIES, Key("clip_gradient", Either((Number(positive=True), _CLIP)), "The gradient within bounds.")),
+        one_of=(*_POLICY_NAMES, "clip_gradient"),
+    ),
+}  # fmt: skip
+
+ROOT: Final = Record(
+    "a description",
+    (
+        Key("slangad", Integer(VERSION, VERSION), "The version of this format: 1.", required=True),
+        Key("name", Text("a file name without ending", FILE_STEM), "What the emitted file is called; this file's stem unless said."),
+        _DESCRIPTION,
+        Key("constants", MapOf(Named("constant")), "Numbers, bools and tables by name."),
+        Key("imports", ListOf(Text("a Slang file", SLANG_FILE)), "Slang files, relative to this one."),
+        Key("structs", MapOf(Named("struct")), "Structs by name."),
+        Key("functions", MapOf(Named("function")), "Device functions by name."),
+        Key("kernels", MapOf(Named("kernel")), "Functions that run once per element of a domain, by name."),
+        Key("pipelines", MapOf(Named("pipeline")), "Chains of kernels by name."),
+        Key(
+            "check",
+            Record("check", (
+                Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to draw samples: function.parameter to [low, high]."),
+            )),
+            "What `slangad check` should know.",
+        ),
+        Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for, when the command line doesn't say."),
+    ),
+)  # fmt: skip
+
+TABLE: Final = Table(ROOT, DEFINITIONS)

@@ -1,0 +1,169 @@
+"""The words a document's structure is described in; ``sections`` uses them once, the loader and the JSON Schema read them.
+
+A shape says which nodes may stand at a place. Alternatives (``Either``) differ in the kind of node, so that the loader
+and a schema's ``anyOf`` agree and errors can be told from the one alternative that was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+Kind = Literal["text", "integer", "number", "bool", "nothing", "list", "mapping"]
+
+_LETTER: Final = r"[^\x00-\x40\x5B-\x5E\x60\x7B-\x7F]"
+_LETTER_OR_DIGIT: Final = r"[^\x00-\x2F\x3A-\x40\x5B-\x5E\x60\x7B-\x7F]"
+NAME: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*$"
+"""A name: letters, digits and ``_``; everything outside ASCII counts as a letter here. Means the same to Python and JavaScript."""
+PATH: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])+$"
+"""A path into a parameter: ``shade.m.roughness``, ``f.m[0][1]``."""
+PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])*$"
+"""The same without the function's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text; ``pattern`` is a regular expression it must contain, ``or_number`` admits numbers as their text."""
+
+    what: str = "a text"
+    pattern: str = ""
+    or_number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number within bounds."""
+
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number; ``positive`` ones are more than 0."""
+
+    positive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """``true`` or ``false``; ``only`` admits one of them."""
+
+    only: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of things of one shape."""
+
+    item: Shape
+    low: int = 0
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A mapping from names to things of one shape; nothing at all means an empty one."""
+
+    value: Shape
+    keys: str = NAME
+    what: str = "a name"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a record, with what it is for."""
+
+    name: str
+    shape: Shape
+    doc: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A mapping with known keys.
+
+    Attributes:
+        what: What it describes, for messages.
+        keys: The keys it may have.
+        one_of: Exactly one of these is there.
+        alone: For a key, the others that can't stand beside it.
+    """
+
+    what: str
+    keys: tuple[Key, ...]
+    one_of: tuple[str, ...] = ()
+    alone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several shapes of different kinds."""
+
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A shape of the table ``sections.DEFINITIONS``, by name: shapes may contain themselves."""
+
+    name: str
+
+
+Shape = Text | Choice | Integer | Number | Flag | ListOf | MapOf | Record | Either | Named
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All shapes of a format: the root and the named ones."""
+
+    root: Shape
+    definitions: dict[str, Shape] = field(default_factory=dict)
+
+    def find(self, shape: Shape) -> Shape:
+        """The shape itself, names looked up."""
+        while isinstance(shape, Named):
+            shape = self.definitions[shape.name]
+        return shape
+
+    def alternatives(self, shape: Shape) -> tuple[Shape, ...]:
+        """The shapes one may choose from; a single one for anything but ``Either``."""
+        shape = self.find(shape)
+        if isinstance(shape, Either):
+            return tuple(s for inner in shape.shapes for s in self.alternatives(inner))
+        return (shape,)
+
+
+def kinds(shape: Text | Choice | Integer | Number | Flag | ListOf | MapOf | Record) -> frozenset[Kind]:
+    """The kinds of nodes a shape takes."""
+    match shape:
+        case Text(or_number=True):
+            return frozenset({"text", "integer", "number"})
+        case Text() | Choice():
+            return frozenset({"text"})
+        case Integer():
+            return frozenset({"integer"})
+        case Number():
+            return frozenset({"integer", "number"})
+        case Flag():
+            return frozenset({"bool"})
+        case ListOf():
+            return frozenset({"list"})
+        case MapOf():
+            return frozenset({"mapping", "nothing"})
+        case Record():
+            return frozenset({"mapping"})
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text matches a pattern, in the sense of JSON Schema."""
+    return re.search(pattern, text) is not None

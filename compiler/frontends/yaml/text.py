@@ -1,0 +1,101 @@
+"""From characters of a scalar's text back to characters of the file it stands in, however the scalar is written.
+
+A body may stand in a block (``|``, ``>``), in quotes with escapes, or bare; errors inside it point at the character of
+the file. The text of a scalar is its source without indentation, folding, quotes and escapes; all that YAML adds or takes
+away is white space, so that aligning the other characters in order is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_WHITE: Final = frozenset(" \t\n\r\x85\u2028\u2029")
+_ESCAPES: Final = {
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
+    " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+_HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
+
+Unit = tuple[str, int, int]
+"""A character and the range of the source it was written as."""
+
+
+def line_starts(text: str) -> tuple[int, ...]:
+    """The index of the first character of every line."""
+    return (0, *(found.end() for found in _LINE_END.finditer(text)))
+
+
+def character_ranges(source: str, start: int, end: int, style: str, text: str) -> tuple[tuple[int, int], ...]:
+    """For every character of a scalar's text, and for its end, the range of the source it was written as.
+
+    Args:
+        source: The file's text.
+        start: Index of the scalar's first character there, quote or block indicator included.
+        end: Index after its last one.
+        style: How it is written.
+        text: What it means.
+    """
+    units = list(_units(source, start, end, style))
+    found: list[tuple[int, int]] = []
+    at = 0
+    for character in text:
+        if character not in _WHITE:
+            while at < len(units) and units[at][0] != character:
+                at += 1
+        if at == len(units):
+            found.append((end, end))
+        elif units[at][0] == character:
+            found.append(units[at][1:])
+            at += 1
+        else:
+            found.append((units[at][1], units[at][1]))
+    last = found[-1][1] if found else start
+    return (*found, (last, last))
+
+
+def _units(source: str, start: int, end: int, style: str) -> Iterator[Unit]:
+    match style:
+        case "double":
+            return _double_quoted(source, start + 1, end - 1)
+        case "single":
+            return _single_quoted(source, start + 1, end - 1)
+        case "literal" | "folded":
+            header = _LINE_END.search(source, start, end)
+            return _as_written(source, header.end() if header else end, end)
+        case _:
+            return _as_written(source, start, end)
+
+
+def _as_written(source: str, start: int, end: int) -> Iterator[Unit]:
+    return ((source[i], i, i + 1) for i in range(start, end))
+
+
+def _single_quoted(source: str, start: int, end: int) -> Iterator[Unit]:
+    at = start
+    while at < end:
+        width = 2 if source.startswith("''", at) else 1
+        yield source[at], at, at + width
+        at += width
+
+
+def _double_quoted(source: str, start: int, end: int) -> Iterator[Unit]:
+    at = start
+    while at < end:
+        character, width = source[at], 1
+        if character == "\\" and at + 1 < end:
+            character, width = _escape(source, at)
+        if character:
+            yield character, at, at + width
+        at += width
+
+
+def _escape(source: str, at: int) -> tuple[str, int]:
+    """What an escape stands for, and its length; a line break that is escaped stands for nothing."""
+    letter = source[at + 1]
+    if letter in _HEX_ESCAPES:
+        width = _HEX_ESCAPES[letter]
+        return chr(int(source[at + 2 : at + 2 + width], 16)), 2 + width
+    return _ESCAPES.get(letter, ""), 2

@@ -1,0 +1,221 @@
+"""Nodes against the table of sections: everything that is not in the table is refused, at its place, all at once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.shape import (
+    Choice,
+    Either,
+    Flag,
+    Integer,
+    Kind,
+    ListOf,
+    MapOf,
+    Named,
+    Number,
+    Record,
+    Shape,
+    Table,
+    Text,
+    kinds,
+    matches,
+)
+from slangad.compiler.spans import Span
+
+_KIND_WORDS: Final[dict[Kind, str]] = {
+    "text": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "bool": "a bool",
+    "nothing": "nothing",
+    "list": "a list",
+    "mapping": "a mapping",
+}
+_MAX_WORD: Final = 64
+
+
+def validate(node: Node, table: Table, problems: Problems) -> bool:
+    """Reports everything in a document that its table does not have; whether there is nothing."""
+    before = len(problems)
+    _Validator(table, problems).check(node, table.root, node.span)
+    return len(problems) == before
+
+
+def kind_of(node: Node) -> Kind:
+    """What sort of value a node is; a number without a fraction is an integer, as in JSON Schema."""
+    match node:
+        case SequenceNode():
+            return "list"
+        case MappingNode():
+            return "mapping"
+        case ScalarNode(value=bool()):
+            return "bool"
+        case ScalarNode(value=int()):
+            return "integer"
+        case ScalarNode(value=float() as number):
+            return "integer" if number.is_integer() else "number"
+        case ScalarNode(value=str()):
+            return "text"
+        case ScalarNode():
+            return "nothing"
+        case _:
+            assert_never(node)
+
+
+class _Validator:
+    def __init__(self, table: Table, problems: Problems) -> None:
+        self.table = table
+        self.problems = problems
+
+    def check(self, node: Node, shape: Shape, owner: Span) -> None:
+        """Checks one node; ``owner`` is the place of the key it belongs to."""
+        kind = kind_of(node)
+        options = self.table.alternatives(shape)
+        fitting = next((o for o in options if not isinstance(o, (Either, Named)) and kind in kinds(o)), None)
+        if fitting is None:
+            self._wrong_kind(node, kind, options, owner)
+            return
+        self._check(node, fitting, owner)
+
+    def _check(self, node: Node, shape: Shape, owner: Span) -> None:
+        match shape, node:
+            case Record(), MappingNode():
+                self._record(node, shape, owner)
+            case MapOf(), MappingNode():
+                self._map(node, shape)
+            case ListOf(), SequenceNode():
+                self._list(node, shape)
+            case _, ScalarNode():
+                self._scalar(node, shape)
+
+    def _wrong_kind(self, node: Node, kind: Kind, options: tuple[Shape, ...], owner: Span) -> None:
+        wanted = " or ".join(dict.fromkeys(_expected(o) for o in options))
+        found = "nothing" if kind == "nothing" else f"{_KIND_WORDS[kind]}{_shown(node)}"
+        help_ = ""
+        text = any(isinstance(o, (Text, Choice)) for o in options)
+        if text and kind in ("integer", "number", "bool"):
+            help_ = "put it in quotes to make it a text"
+        span = owner if kind == "nothing" and node.span.column == node.span.end_column else node.span
+        self.problems.error("SA055", span, f"expected {wanted}, found {found}", help=help_)
+
+    def _record(self, node: MappingNode, shape: Record, owner: Span) -> None:
+        known = {key.name: key for key in shape.keys}
+        for entry in node.entries:
+            key = known.get(entry.key.text)
+            if key is None:
+                self._unknown(entry, shape, tuple(known))
+            else:
+                self.check(entry.value, key.shape, entry.key.span)
+        for key in shape.keys:
+            if key.required and key.name not in node:
+                self.problems.error("SA054", owner, f"{shape.what} needs '{key.name}'", help=_sentence(key.doc))
+        self._combinations(node, shape, owner)
+
+    def _unknown(self, entry: Entry, shape: Record, known: tuple[str, ...]) -> None:
+        near = did_you_mean(entry.key.text[:_MAX_WORD], known)
+        self.problems.error(
+            "SA053", entry.key.span, f"{shape.what} has no key '{_cut(entry.key.text)}'", label="unknown key",
+            help=near or f"it may have {', '.join(known)}",
+        )
+
+    def _combinations(self, node: MappingNode, shape: Record, owner: Span) -> None:
+        present = [name for name in shape.one_of if name in node]
+        if shape.one_of and not present:
+            self.problems.error("SA054", owner, f"{shape.what} needs one of {', '.join(shape.one_of)}")
+        for name in present[1:]:
+            self.problems.error(
+                "SA054", node.key(name).span, f"'{name}' can't stand beside '{present[0]}'", help="keep one of them"
+            )
+        for name, others in shape.alone:
+            for other in (o for o in others if name in node and o in node):
+                self.problems.error(
+                    "SA054", node.key(other).span, f"'{other}' can't stand beside '{name}'", help=f"remove '{other}'"
+                )
+
+    def _map(self, node: MappingNode, shape: MapOf) -> None:
+        for entry in node.entries:
+            if not matches(shape.keys, entry.key.text):
+                self.problems.error(
+                    "SA057", entry.key.span, f"'{_cut(entry.key.text)}' is not {shape.what}", help=_name_help(entry.key.text)
+                )
+            else:
+                self.check(entry.value, shape.value, entry.key.span)
+
+    def _list(self, node: SequenceNode, shape: ListOf) -> None:
+        count, low, high = len(node.items), shape.low, shape.high
+        if count < low or (high is not None and count > high):
+            wanted = f"{low}" if low == high else f"at least {low}" if high is None else f"{low} to {high}"
+            self.problems.error("SA055", node.span, f"expected a list of {wanted}, found {count}")
+        for item in node.items:
+            self.check(item, shape.item, item.span)
+
+    def _scalar(self, node: ScalarNode, shape: Shape) -> None:
+        match shape, node.value:
+            case Text(what=what, pattern=pattern), _ if not matches(pattern, node.text):
+                self.problems.error("SA055", node.span, f"expected {what}, found '{_cut(node.text)}'")
+            case Choice(words), _ if node.text not in words:
+                near = did_you_mean(node.text[:_MAX_WORD], words)
+                self.problems.error(
+                    "SA055", node.span, f"'{_cut(node.text)}' is none of the words known here",
+                    help=near or f"one of {', '.join(words)}",
+                )
+            case Flag(only=bool() as only), value if value is not only:
+                self.problems.error("SA055", node.span, f"expected {str(only).lower()}", help="or leave the key out")
+            case Integer(low, high), int() | float() as value if not (_or(low, value) <= value <= _or(high, value)):
+                bounds = f"{low}" if low == high else f"{low} to {high}"
+                self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")
+            case Number(positive=True), int() | float() as value if value <= 0:
+                self.problems.error("SA055", node.span, f"expected a number above 0, found {_cut(node.text)}")
+            case _:
+                pass
+
+
+def _or(bound: int | None, value: float) -> float:
+    return value if bound is None else bound
+
+
+def _expected(shape: Shape) -> str:
+    match shape:
+        case Text(what=what):
+            return what
+        case Choice(words):
+            return f"one of {', '.join(words)}"
+        case Integer():
+            return "a whole number"
+        case Number():
+            return "a number"
+        case Flag(only=None):
+            return "true or false"
+        case Flag(only=only):
+            return str(only).lower()
+        case ListOf():
+            return "a list"
+        case MapOf():
+            return "a mapping"
+        case Record(keys=keys):
+            return f"a mapping with {', '.join(k.name for k in keys[:4])}{', …' if len(keys) > 4 else ''}"
+        case _:
+            return "something else"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def _shown(node: Node) -> str:
+    return f" ({_cut(node.text)})" if isinstance(node, ScalarNode) and not isinstance(node.value, str) else ""
+
+
+def _cut(text: str) -> str:
+    line = text.split("\n")[0]
+    return text if len(text) <= _MAX_WORD and line == text else line[: _MAX_WORD - 1] + "…"
+
+
+def _name_help(text: str) -> str:
+    if ">" in text:
+        return 'inside { } a type with a comma needs quotes: "tensor<float, 2>"'
+    return "a name is letters, digits and _, and does not begin with a digit"

@@ -1,0 +1,5 @@
+import sys
+
+import slangad as sa
+
+sys.exit(3)

@@ -1,0 +1,5 @@
+import slangad as sa
+
+
+def f(x: float) -> float:
+    return x

@@ -1,0 +1,5 @@
+def size():
+    return 1 // 0
+
+
+SIZE = size()
