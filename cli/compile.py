@@ -144,8 +144,8 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
         session.document["inputs"] = delivery.inputs
     session.show(warnings)
     for one in built:
-        if not one.unit.module.kernels:
-            session.say(f"{one.unit.module.source} has no kernel, so there is nothing to compile but its Slang")
+        if not one.unit.description.kernels:
+            session.say(f"{one.unit.source} has no kernel, so there is nothing to compile but its Slang")
     session.say(_summary(built, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
     if failures:
@@ -199,6 +199,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         time_limit=arguments["time_limit"] or DEFAULT_TIME_LIMIT,
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
         dump=_dumper(session, arguments["dump_after"]),
+        keep_ir="ir" in arguments["emit"],
     )
 
 

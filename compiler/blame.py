@@ -40,5 +40,5 @@ def _place(unit: Unit, failure: Diagnostic) -> Span:
     entry = next((entry for entry in unit.entries if entry.name in failure.message), None)
     kernels = {kernel.name: kernel for kernel in unit.kernels}
     if entry is None or not kernels[entry.kernel].span.line:
-        return Span(unit.module.source, 0, 0, 0, 0)
+        return Span(unit.source, 0, 0, 0, 0)
     return kernels[entry.kernel].span

@@ -54,7 +54,7 @@ def wanted_products(built: Built, emit: frozenset[Emit]) -> list[Product]:
     kinds = {"slang": ("slang", "library"), "artefacts": ("artefact", "reflection"), "ir": ()}
     wanted = {kind for name in emit for kind in kinds[name]}
     products = [product for product in built.products if product.kind in wanted]
-    if "ir" in emit:
+    if "ir" in emit and built.unit.module is not None:
         from slangad.compiler.ir.text import show
 
         products.append(Product(f"{built.unit.stem}.ir.txt", show(built.unit.module).encode(), "ir"))

@@ -73,9 +73,9 @@ def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str]
         folder: Where the manifest will lie.
     """
     return {
-        "path": relative_path(unit.module.source, folder),
+        "path": relative_path(unit.source, folder),
         "sources": [_source_record(path, folder) for path in sources],
-        "constants": [{"name": name, "value": value} for name, value in unit.module.bound],
+        "constants": [{"name": name, "value": value} for name, value in unit.description.bound],
         "files": [_file_record(product) for product in products if product.kind in {"slang", "library", "ir"}],
         "kernels": [
             {

@@ -7,16 +7,22 @@ All inputs go through the front end before anything is compiled, so all their er
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from slangad.compiler.blame import MISSING_TOOL, blame
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
-from slangad.compiler.emit import emit_module
-from slangad.compiler.frontends import load
-from slangad.compiler.passes import run_passes
-from slangad.compiler.products import Product, Unit, artefact_products, check_names, slang_products
+from slangad.compiler.products import (
+    Description,
+    KernelPlace,
+    Product,
+    Unit,
+    artefact_products,
+    check_names,
+    slang_products,
+)
+from slangad.compiler.recall import recall, remember
 from slangad.compiler.toolchain.messages import to_diagnostics
 from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import compile_jobs
@@ -39,6 +45,7 @@ class Options:
         targets: Names from ``toolchain.targets``; none means Slang only.
         modes: Which entry points of a kernel: ``forward``, ``backward``, ``jvp``.
         dump: Called with the name of each pass and the module after it.
+        keep_ir: Whether the IR is wanted too.
     """
 
     targets: tuple[str, ...] = ("spirv",)
@@ -50,6 +57,7 @@ class Options:
     time_limit: float = DEFAULT_TIME_LIMIT
     cache: Cache | None = None
     dump: Callable[[str, Module], None] | None = None
+    keep_ir: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ def build(
     jobs = [job_of(unit, options) for unit in units if unit.entries and options.targets]
     results = compile_jobs(jobs, workers=options.workers, slangc=options.slangc, cache=options.cache, progress=progress)
     by_name = dict(zip((job.name for job in jobs), results, strict=True))
-    return _accepted([_finish(unit, by_name.get(unit.emitted.file_name, CompileResult())) for unit in units])
+    return _accepted([_finish(unit, by_name.get(unit.emitted.file_name, CompileResult()), options) for unit in units])
 
 
 def describe(inputs: Sequence[Input], options: Options) -> list[Unit]:
@@ -104,9 +112,14 @@ def describe(inputs: Sequence[Input], options: Options) -> list[Unit]:
 
 
 def _describe_one(item: Input, options: Options) -> Unit:
-    module = run_passes(load(item.path), options.dump)
-    emitted = emit_module(module)
-    known = [kernel.name for kernel in module.kernels]
+    memory = None if options.dump or options.keep_ir else options.cache
+    description = recall(memory, item.path) if memory else None
+    module = None
+    if description is None:
+        description, module = run_front_end(item.path, options)
+        if memory:
+            remember(memory, item.path, description)
+    known = [kernel.name for kernel in description.kernels]
     unknown = [name for name in item.kernels if name not in known]
     if unknown:
         names = ", ".join(known) or "none"
@@ -117,8 +130,26 @@ def _describe_one(item: Input, options: Options) -> Unit:
             ]
         )
     wanted = item.kernels or known
-    entries = tuple(e for e in emitted.entry_points if e.kernel in wanted and e.mode.value in options.modes)
-    return Unit(item, module, emitted, entries)
+    points = description.emitted.entry_points
+    return Unit(item, description, tuple(e for e in points if e.kernel in wanted and e.mode in options.modes), module)
+
+
+def run_front_end(path: Path, options: Options) -> tuple[Description, Module]:
+    """Read a description, complete it, print its Slang.
+
+    Raises:
+        CompileError: It was rejected.
+    """
+    from slangad.compiler.emit import emit_module
+    from slangad.compiler.frontends import load
+    from slangad.compiler.passes import run_passes
+
+    loaded = load(path)
+    module = run_passes(loaded, options.dump)
+    emitted = emit_module(module)
+    kernels = tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels)
+    sources = _each_once((module.source, *module.sources))
+    return Description(module.source, sources, module.bound, kernels, emitted), module
 
 
 def job_of(unit: Unit, options: Options) -> CompileJob:
@@ -135,13 +166,15 @@ def job_of(unit: Unit, options: Options) -> CompileJob:
     )
 
 
-def _finish(unit: Unit, result: CompileResult) -> Built:
+def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
+    if result.messages and unit.description.recalled:
+        unit = replace(unit, description=run_front_end(unit.input.path, options)[0])  # for its span map
     said = to_diagnostics(result.messages, partial(_locate, unit))
     errors = [d for d in said if d.severity is Severity.ERROR and d.code != MISSING_TOOL]
     return Built(
         unit=unit,
         products=(*slang_products(unit), *artefact_products(unit, result)),
-        sources=_each_once((unit.module.source, *unit.module.sources, *result.dependencies)),
+        sources=_each_once((*unit.description.sources, *result.dependencies)),
         errors=tuple(errors),
         warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
         failures=blame(unit, (*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL))),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.inputs import Input
-    from slangad.compiler.ir.nodes import Kernel, Module
+    from slangad.compiler.ir.nodes import Module
     from slangad.compiler.toolchain.request import CompileResult
 
 Kind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
@@ -37,13 +37,52 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelPlace:
+    """A kernel's name and where it stands."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the rest of the way needs to know of a description.
+
+    Attributes:
+        source: The describing file as it was given.
+        sources: Every file it depends on, itself first.
+        bound: Constants bound when it was loaded, as name and text.
+        kernels: Its kernels.
+        emitted: Its Slang; without a span map when ``recalled``.
+        recalled: Whether it was remembered from an earlier run.
+    """
+
+    source: str
+    sources: tuple[str, ...]
+    bound: tuple[tuple[str, str], ...]
+    kernels: tuple[KernelPlace, ...]
+    emitted: EmittedModule
+    recalled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
-    """One input after the front end: its module, the Slang, and the entry points that are wanted."""
+    """One input after the front end: its description, the entry points that are wanted, its IR unless recalled."""
 
     input: Input
-    module: Module
-    emitted: EmittedModule
+    description: Description
     entries: tuple[EntryPoint, ...]
+    module: Module | None = None
+
+    @property
+    def emitted(self) -> EmittedModule:
+        """Its Slang."""
+        return self.description.emitted
+
+    @property
+    def source(self) -> str:
+        """The describing file as it was given."""
+        return self.description.source
 
     @property
     def stem(self) -> str:
@@ -56,10 +95,10 @@ class Unit:
         return ".".join((self.stem, *self.input.kernels))
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[KernelPlace, ...]:
         """The kernels that are wanted."""
         wanted = self.input.kernels
-        return tuple(kernel for kernel in self.module.kernels if not wanted or kernel.name in wanted)
+        return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
 
 
 def slang_products(unit: Unit) -> list[Product]:
@@ -101,7 +140,7 @@ def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
         if first is not unit:
             yield Diagnostic(
                 "SA301",
-                f"the files of this input would overwrite those of {first.module.source}",
+                f"the files of this input would overwrite those of {first.source}",
                 _whole_file(unit),
                 help="rename one of the two, or compile them in two runs with different output folders",
                 notes=(f"both would be written as {first.stem}.slang, {first.stem}.manifest.json, …",),
@@ -109,7 +148,7 @@ def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
 
 
 def _same_kernels(units: Sequence[Unit]) -> Iterable[Diagnostic]:
-    seen: dict[str, Kernel] = {}
+    seen: dict[str, KernelPlace] = {}
     for kernel in (kernel for unit in units for kernel in unit.kernels):
         first = seen.setdefault(kernel.name, kernel)
         if first is not kernel:
@@ -133,7 +172,7 @@ def _same_files(units: Sequence[Unit]) -> Iterable[Diagnostic]:
                 f"{name} would be written twice with different contents",
                 _whole_file(unit),
                 help="rename the input",
-                notes=(f"the other one comes from {first.module.source}",),
+                notes=(f"the other one comes from {first.source}",),
             )
 
 
@@ -143,8 +182,8 @@ def _planned(unit: Unit) -> Iterable[tuple[Unit, str, str]]:
     for name, text in unit.emitted.libraries.items():
         yield unit, name, text
     for ending in (".manifest.json", ".d"):
-        yield unit, unit.label + ending, unit.module.source
+        yield unit, unit.label + ending, unit.source
 
 
 def _whole_file(unit: Unit) -> Span:
-    return Span(unit.module.source, 0, 0, 0, 0)
+    return Span(unit.source, 0, 0, 0, 0)

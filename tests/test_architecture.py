@@ -27,7 +27,7 @@ LAYERS = (
     ("runtime",),
     ("check",),
     ("report",),
-    ("blame", "codes", "explanations", "inputs", "products", "manifest", "delivery", "pipeline"),
+    ("blame", "codes", "explanations", "inputs", "products", "manifest", "delivery", "pipeline", "recall"),
 )
 """Parts of ``slangad.compiler``, lowest first; each may import itself and those before it."""
 

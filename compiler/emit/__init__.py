@@ -1,8 +1,20 @@
-"""From a module that went through the passes to readable Slang; see ``slang.emit_module``."""
+"""From a module that went through the passes to readable Slang."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole
-from slangad.compiler.emit.slang import emit_module
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Module
+
+
+def emit_module(module: Module) -> EmittedModule:
+    """The module as Slang; the printer is imported when it is needed, for ``model`` alone is light."""
+    from slangad.compiler.emit.slang import emit_module as print_module
+
+    return print_module(module)
+
 
 __all__ = ["EmittedModule", "EntryParameter", "EntryPoint", "Mode", "ParameterRole", "emit_module"]
