@@ -175,8 +175,8 @@ if TYPE_CHECKING:
 
         size: Any
 
-        def sample(self, uv: object, lod: float = ...) -> T: ...
-        def load(self, row: int, column: int) -> T: ...
+        def sample(self, uv: object, lod: float = ...) -> T: ...  # noqa: D102  (declared for checkers)
+        def load(self, row: int, column: int) -> T: ...  # noqa: D102  (declared for checkers)
 
     class DiffPair(Generic[T]):
         """A value and its tangent."""
@@ -189,67 +189,67 @@ else:
     class NoDiff:
         """The same without a gradient."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _no_diff(annotation)
 
     class Each:
         """One element per thread."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _place("each", annotation)
 
     class Param:
         """One value shared by all threads, trained."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _place("param", annotation)
 
     class Uniform:
         """One value shared by all threads, not trained."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _place("uniform", annotation)
 
     class Sum:
         """A result added up over all threads."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _place("sum", annotation)
 
     class Mean:
         """A result averaged over all threads."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> Memory:
             return _place("mean", annotation)
 
     class Tensor:
         """Random access: ``w[i, j]``; its gradient is scattered."""
 
-        def __class_getitem__(cls, parts):
+        def __class_getitem__(cls, parts: object) -> Memory:
             return _tensor("tensor", parts)
 
     class OutTensor:
         """Random-access output."""
 
-        def __class_getitem__(cls, parts):
+        def __class_getitem__(cls, parts: object) -> Memory:
             return _tensor("out_tensor", parts)
 
     class InOutTensor:
         """Read and written in place."""
 
-        def __class_getitem__(cls, parts):
+        def __class_getitem__(cls, parts: object) -> Memory:
             return _tensor("inout_tensor", parts)
 
     class Texture2D:
         """A texture sampled by hardware."""
 
-        def __class_getitem__(cls, parts):
+        def __class_getitem__(cls, parts: object) -> Memory:
             return _texture(parts)
 
     class DiffPair:
         """A value and its tangent, as an annotation."""
 
-        def __class_getitem__(cls, annotation):
+        def __class_getitem__(cls, annotation: object) -> PairForm:
             return PairForm(annotation)
 
 

@@ -110,12 +110,12 @@ else:
     class Array:
         """``Array[T, N]``: N values of type T."""
 
-        def __class_getitem__(cls, parts):
+        def __class_getitem__(cls, parts: object) -> type[ArrayValue]:
             if not isinstance(parts, tuple) or len(parts) != 2:
                 raise AnnotationError("Array needs an element type and a length", "write Array[float, 4]")
             return array_class(*parts)
 
-        def __new__(cls, *_):
+        def __new__(cls, *_: object) -> Array:  # noqa: D102  (refuses)
             raise AnnotationError("Array needs an element type and a length", "write Array[float, 2](x, y)")
 
 

@@ -1,7 +1,7 @@
 """Python values bound as constants: what they are in the IR, and in Python execution. One place, so both agree.
 
-Python's own numbers are literals, and so are numpy's 64-bit scalars, which is what numpy computes with; numpy arrays are
-tables of ``float``, ``int`` or ``bool``.
+Python's own numbers are literals, and so are numpy's 64-bit scalars, which is what numpy computes with; numpy arrays
+are tables of ``float``, ``int`` or ``bool``.
 """
 
 from __future__ import annotations

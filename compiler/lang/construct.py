@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,15 +22,17 @@ from slangad.compiler.ir.types import (
     show,
 )
 from slangad.compiler.lang.annotations import ir_type
-from slangad.compiler.lang.arrays import ArrayValue
 from slangad.compiler.lang.derivatives import PairValue
 from slangad.compiler.lang.matrices import MatrixValue
 from slangad.compiler.lang.struct import CLASSES, FieldRecord, StructRecord, record_of
 from slangad.compiler.lang.tracing import Data, Traced, bottom, converted, copied, spread, stack, take
-from slangad.compiler.lang.values import DTYPES, cast, cast_integer, class_of, convert, data_of, scalar, shown
+from slangad.compiler.lang.values import DTYPES, cast, cast_integer, class_of, convert, scalar, shown
 from slangad.compiler.lang.vectors import VectorValue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slangad.compiler.lang.arrays import ArrayValue
     from slangad.compiler.lang.arrays import ArrayValue as _ArrayValue
 
 IN_DERIVATIVE: Final[ContextVar[bool]] = ContextVar("slangad_in_derivative", default=False)
@@ -97,7 +98,9 @@ def _scalars(type_: Vector | Matrix, part: object) -> Iterator[Any]:
 
 
 def _as_array(number: Any) -> Data:  # noqa: ANN401  (a scalar of the language)
-    return number if isinstance(number, Traced) else np.asarray(number)
+    if isinstance(number, Traced):
+        return number
+    return np.asarray(number)
 
 
 def _joined(components: Sequence[Any], shape: tuple[int, ...], element: Scalar) -> Data:
@@ -190,7 +193,7 @@ def annotation_of(type_: Type) -> object:
 def _zero_struct(cls: type) -> object:
     record = record_of(cls)
     assert record is not None  # noqa: S101  (only struct classes are registered)
-    made = object.__new__(cls)
+    made: object = object.__new__(cls)
     for field in record.fields:
         made.__dict__[field.name] = zero(field.type)
     return made

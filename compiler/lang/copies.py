@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
 
 def copy(value: T) -> T:
     """A value of its own, equal to this one."""
-    from slangad.compiler.lang import values
+    from slangad.compiler.lang.values import copy as copy_value
 
-    return values.copy(value)  # type: ignore[return-value]  # of the same type
+    return cast("T", copy_value(value))
 
 
 def zeros(type: type[T]) -> T:  # noqa: A002  (what users would call it)
@@ -20,9 +20,9 @@ def zeros(type: type[T]) -> T:  # noqa: A002  (what users would call it)
     Raises:
         AnnotationError: when it is no type of the language.
     """
-    from slangad.compiler.lang import construct
+    from slangad.compiler.lang.construct import zeros as zero_value
 
-    return construct.zeros(type)  # type: ignore[return-value]  # of the type asked for
+    return cast("T", zero_value(type))
 
 
 __all__ = ["copy", "zeros"]

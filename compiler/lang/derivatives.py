@@ -5,7 +5,6 @@ Front ends know these by identity. Called in Python they do what they say, with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +12,7 @@ from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.functions import DescribedFunction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from slangad.compiler.lang.annotations import DiffPair

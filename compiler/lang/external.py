@@ -7,15 +7,19 @@ describing file; in Python execution a stand-in runs in its place.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.types import Type
 from slangad.compiler.lang.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.ir.types import Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class ExternalFunction:
             DescriptionError: when there is none.
         """
         if self.python is None:
-            raise DescriptionError(f"{self.name} is written in Slang", "give sa.extern(…, python=f) to run it in Python")
+            raise DescriptionError(f"{self.name} is written in Slang", "give sa.extern(…, python=f) to run it")
         return self.python(*args, **kwargs)
 
 
@@ -144,7 +148,7 @@ def extern(
         DescriptionError: when the signature can't be read.
     """
     if not name.isidentifier() or not file.endswith(".slang"):
-        raise DescriptionError("sa.extern needs a name and a .slang file", 'sa.extern("ggx", "bsdf.slang", "(…) -> float")')
+        raise DescriptionError("sa.extern needs a name and a .slang file", 'sa.extern("ggx", "bsdf.slang", "(…) -> …")')
     made = ExternalFunction(name, file, signature, differentiable, python, caller(1))
     for _, text in _parse(made)[0]:
         _check_type_text(name, text)

@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.frames import Place
 from slangad.compiler.lang.source import definition_of_code
+
+if TYPE_CHECKING:
+    from slangad.compiler.lang.frames import Place
 
 Definition = ast.FunctionDef | ast.ClassDef
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import CodeType, FrameType
 
 
 @dataclass(frozen=True, slots=True)

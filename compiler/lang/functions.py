@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, overload
+from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
@@ -87,7 +87,8 @@ class DescribedFunction(Generic[P, R]):
         """Runs the function in Python on slangad's values."""
         from slangad.compiler.lang.execution.run import call_from_host
 
-        return call_from_host(self, args, kwargs)  # type: ignore[return-value]  # converted to the declared result
+        described = cast("DescribedFunction[..., object]", self)
+        return cast("R", call_from_host(described, args, kwargs))
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> DescribedFunction[P, R]: ...
@@ -99,7 +100,7 @@ class DescribedFunction(Generic[P, R]):
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
         """A method of an instance, as Python's own functions do."""
-        return self if instance is None else BoundMethod(self, instance)
+        return self if instance is None else BoundMethod(cast("DescribedFunction[..., object]", self), instance)
 
     def backward(self, function: F) -> F:
         """Makes ``function`` the backward derivative: the parameters by name, then ``d_out``; gives the gradients."""
@@ -160,11 +161,11 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
         return {}
     checked: dict[str, tuple[float, float]] = {}
     for path, bounds in (ranges.items() if isinstance(ranges, Mapping) else [("", ranges)]):
-        low, high = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else (None, None)
-        numbers = isinstance(low, (int, float)) and isinstance(high, (int, float))
-        if not isinstance(path, str) or not path or not numbers or not -math.inf < low <= high < math.inf:
+        pair = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else ("", "")
+        low, high = (float(b) if isinstance(b, (int, float)) else math.nan for b in pair)
+        if not isinstance(path, str) or not path or not -math.inf < low <= high < math.inf:
             raise DescriptionError(f"ranges= of {name} is not a mapping of bounds", 'ranges={"x": (-1.0, 1.0)}')
-        checked[path] = (float(low), float(high))
+        checked[path] = (low, high)
     return checked
 
 

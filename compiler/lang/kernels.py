@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.factories import Instance, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.functions import factory_instance, read_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
 MAX_GROUP: Final = 1024

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Self
+
     from slangad.compiler.lang.scalars import double, half  # noqa: F401  (named in quotes below)
     from slangad.compiler.lang.tracing import Data
-    from typing_extensions import Self
 
 
 # ruff: noqa: N801, D101  (lower-case names are the language's; the names say rows and columns)
@@ -92,7 +93,7 @@ class MatrixValue(Arithmetic[S, bool], Generic[S, R]):
 
         return call_intrinsic("mul", (other, self))
 
-    def __array__(self, dtype: npt.DTypeLike = None, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
         from slangad.compiler.lang.tracing import bottom
 
         return bottom(self.data).astype(dtype or bottom(self.data).dtype, copy=bool(copy))

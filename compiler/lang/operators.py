@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -44,6 +43,9 @@ from slangad.compiler.lang.tracing import (
     converted,
 )
 from slangad.compiler.lang.values import DTYPES, LIMITS, adapted, joined, shown, type_of, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _ARITHMETIC: Final = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
 _ROWS: Final = {"//": "floor_div", "%": "mod"}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from slangad.compiler.ir.types import Scalar, Type, Vector, show
+from slangad.compiler.ir.types import Type, Vector, show
 from slangad.compiler.lang.annotations import ir_type
-from slangad.compiler.lang.arrays import ArrayValue
 from slangad.compiler.lang.construct import accepted
 from slangad.compiler.lang.matrices import MatrixValue
 from slangad.compiler.lang.struct import record_of
-from slangad.compiler.lang.tracing import Data, Traced, bottom, put, stack, take
-from slangad.compiler.lang.values import adapted, class_of, convert, data_of, scalars_of, shown, try_type_of, wrapped
+from slangad.compiler.lang.tracing import Data, Traced, put, stack, take
+from slangad.compiler.lang.values import adapted, class_of, convert, scalars_of, shown, try_type_of, wrapped
 from slangad.compiler.lang.vectors import VectorValue
+
+if TYPE_CHECKING:
+    from slangad.compiler.lang.arrays import ArrayValue
 
 _LETTERS: Final = ("xyzw", "rgba")
 AnyVector = VectorValue[Any, Any]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slangad.compiler.lang.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +40,20 @@ class Subgradient:
     value: float
 
 
+Bounded = FiniteDifference | Surrogate | StraightThrough | Subgradient
+"""Policies whose gradients can be clipped."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClipGradient:
-    """Gradients of ``of`` (automatic when None), every component within ±``limit`` or every parameter's norm in ``norm``."""
+    """Gradients of ``of`` (automatic when None): components within ±``limit``, or every parameter's norm ``norm``."""
 
     limit: float | None = None
     norm: float | None = None
-    of: FiniteDifference | Surrogate | StraightThrough | Subgradient | None = None
+    of: Bounded | None = None
 
 
-Policy = FiniteDifference | Surrogate | StraightThrough | Subgradient | ClipGradient
+Policy = Bounded | ClipGradient
 
 
 def finite_difference(step: float, *, relative: bool = False) -> FiniteDifference:
@@ -62,7 +69,7 @@ def finite_difference(step: float, *, relative: bool = False) -> FiniteDifferenc
     return FiniteDifference(_positive("finite_difference", "step", step), bool(relative))
 
 
-def surrogate(g: Callable[..., object]) -> Surrogate:
+def surrogate(g: object) -> Surrogate:
     """The derivative of ``g``, which has the same parameters and result.
 
     Raises:
@@ -78,7 +85,7 @@ def straight_through() -> StraightThrough:
     return StraightThrough()
 
 
-def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: Policy | None = None) -> ClipGradient:
+def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: object = None) -> ClipGradient:
     """Bounded gradients.
 
     Args:
@@ -91,8 +98,8 @@ def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: 
     """
     if (limit is None) == (norm is None):
         raise DescriptionError("sa.clip_gradient takes a limit or a norm", "write sa.clip_gradient(1e6)")
-    if isinstance(of, ClipGradient) or (of is not None and not isinstance(of, Policy)):
-        raise DescriptionError("of= of sa.clip_gradient is another kind of policy", "of=sa.finite_difference(step=1e-3)")
+    if of is not None and not isinstance(of, Bounded):
+        raise DescriptionError("of= of sa.clip_gradient is another policy", "of=sa.finite_difference(step=1e-3)")
     if limit is not None:
         return ClipGradient(limit=_positive("clip_gradient", "limit", limit), of=of)
     return ClipGradient(norm=_positive("clip_gradient", "norm", norm), of=of)

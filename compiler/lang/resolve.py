@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from slangad.compiler.lang.errors import AnnotationError, UnknownNameError
@@ -17,16 +18,14 @@ def closure_of(function: FunctionType) -> dict[str, object]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found: dict[str, object] = {}
     for name, cell in cells:
-        try:
+        with suppress(ValueError):
             found[name] = cell.cell_contents
-        except ValueError:
-            continue
     return found
 
 
 def scope_of(function: FunctionType, surroundings: Mapping[str, object], owner: type | None) -> Mapping[str, object]:
     """The names a function's annotations can use besides its globals."""
-    own = {owner.__name__: owner} if owner is not None else {}
+    own: dict[str, object] = {owner.__name__: owner} if owner is not None else {}
     return ChainMap(closure_of(function), own, dict(surroundings))
 
 
@@ -48,7 +47,9 @@ def resolve(
         raise UnknownNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
     except AttributeError as error:
         owner = getattr(error.obj, "__name__", annotation)
-        raise UnknownNameError(error.name, f"'{owner}' has no '{error.name}'", _like(error.name, dir(error.obj)), parameter) from None
+        name = error.name or annotation
+        near = _like(name, dir(error.obj))
+        raise UnknownNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
     except AnnotationError as error:
         raise AnnotationError(error.message, error.help, parameter) from None
     except Exception as error:  # whatever the user's annotation raises

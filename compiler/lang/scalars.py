@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slangad.compiler.ir.types import DOUBLE, HALF, UINT, Scalar
 
-# ruff: noqa: N801  (lower-case names are the language's)
+# ruff: noqa: N801, D102, FBT001  (lower-case names are the language's; methods are declared for checkers)
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -88,7 +88,7 @@ else:
 
         slangad_type: ClassVar[Scalar]
 
-        def __new__(cls, value=0):
+        def __new__(cls, value: object = 0) -> object:
             from slangad.compiler.lang.values import cast
 
             return cast(value, cls.slangad_type)

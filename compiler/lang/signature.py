@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from functools import lru_cache
-from types import FunctionType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from slangad.compiler.ir.types import Type, carries_gradient
 from slangad.compiler.lang.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.errors import AnnotationError
-from slangad.compiler.lang.functions import DescribedFunction
 from slangad.compiler.lang.resolve import annotations_of
 from slangad.compiler.lang.struct import record_of
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
+    from slangad.compiler.lang.functions import DescribedFunction
 
 EMPTY: Final = inspect.Parameter.empty
 

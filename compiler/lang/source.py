@@ -10,10 +10,12 @@ import linecache
 import tokenize
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FunctionType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.lang.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from types import CodeType, FunctionType
 
 
 @dataclass(frozen=True, slots=True)

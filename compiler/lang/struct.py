@@ -7,6 +7,7 @@ In: the user's class. Out: the same class with a constructor, value semantics, a
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
 
-    def dataclass_transform() -> Callable[[C], C]:
+    def dataclass_transform() -> object:
         """Tells type checkers how instances are made; nothing at run time."""
         return lambda decorator: decorator
 
@@ -70,14 +71,16 @@ class StructRecord:
         arguments: The factory's arguments the class uses.
     """
 
-    def __init__(self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction]) -> None:
+    def __init__(
+        self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction[..., object]]
+    ) -> None:
         self.cls = cls
         self.place = place
         self.name = cls.__name__ + instance.suffix
         self.factory_suffix = instance.suffix
         self.arguments = instance.arguments
         self.methods = methods
-        self.annotations: dict[str, object] = dict(cls.__dict__.get("__annotations__", {}))
+        self.annotations: dict[str, object] = dict(inspect.get_annotations(cls))
         self.defaults = _defaults(cls, self.annotations)
         self.key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
         self._fields: tuple[FieldRecord, ...] | None = None
@@ -177,7 +180,7 @@ def struct(cls: C) -> C:
     for name, method in methods.items():
         method.owner = cls
         setattr(cls, name, staticmethod(method) if method.static else method)
-    cls.__slangad_struct__ = record
+    setattr(cls, "__slangad_struct__", record)  # noqa: B010  (no checker knows it)
     _add_behaviour(cls)
     remember(instance, cls)
     return cls
@@ -195,7 +198,7 @@ def _instance(cls: type, place: Place) -> Instance:
 def _check_class(cls: type) -> None:
     if cls.__bases__ != (object,):
         raise DescriptionError(f"struct {cls.__name__} inherits", "make the other struct a field")
-    if not cls.__dict__.get("__annotations__"):
+    if not inspect.get_annotations(cls):
         raise DescriptionError(f"struct {cls.__name__} has no fields", "write fields as annotations, x: float")
     for name, member in vars(cls).items():
         _check_member(cls.__name__, name, member)
@@ -210,7 +213,7 @@ def _check_member(owner: str, name: str, member: object) -> None:
         raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
 
 
-def _method(name: str, member: object, place: Place) -> DescribedFunction | None:
+def _method(name: str, member: object, place: Place) -> DescribedFunction[..., object] | None:
     static = isinstance(member, staticmethod)
     inner = member.__func__ if isinstance(member, staticmethod) else member
     if isinstance(inner, DescribedFunction):
@@ -267,7 +270,7 @@ def _add_behaviour(cls: type) -> None:
     for function in (__init__, __setattr__, __eq__, __repr__):
         function.__qualname__ = f"{cls.__qualname__}.{function.__name__}"
         setattr(cls, function.__name__, function)
-    cls.__hash__ = None
+    setattr(cls, "__hash__", None)  # noqa: B010  (equal by value and mutable)
 
 
 __all__ = ["FieldRecord", "StructRecord", "record_of", "struct"]

@@ -3,7 +3,7 @@
 A component array of a value is a numpy array, or, while a derivative is taken, a ``Traced`` one: a ``Dual`` with its
 tangent, or a ``Node`` of a tape. Levels nest, so that a differentiated function may itself take derivatives: the
 primal and the tangent of one level are data of the level below. Primals keep their own precision; partial derivatives,
-tangents and cotangents are float64. A zero tangent or cotangent gives zero, also where the partial derivative is infinite.
+tangents and cotangents are float64. A zero tangent or cotangent gives zero, also where the slope is infinite.
 """
 
 # ruff: noqa: ARG005  (all functions of a primitive take the same arguments)

@@ -1,15 +1,14 @@
 """Values at run time: their types, implicit conversions, explicit casts, copies.
 
-Scalars are numpy scalars (``bool`` is Python's), or ``Traced`` while a derivative is taken; Python's own ints and floats
-are literals, which take the type their context wants. Vectors, matrices, arrays and structs are instances of their
-classes, several results a tuple.
+Scalars are numpy scalars (``bool`` is Python's), or ``Traced`` while a derivative is taken; Python's own ints and
+floats are literals, which take the type their context wants. Vectors, matrices, arrays and structs are instances of
+their classes, several results a tuple.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -43,6 +42,9 @@ from slangad.compiler.lang.matrices import MATRIX_CLASSES, MatrixValue
 from slangad.compiler.lang.struct import record_of
 from slangad.compiler.lang.tracing import Data, Traced, bottom, converted, copied, spread
 from slangad.compiler.lang.vectors import VECTOR_CLASSES, VectorValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 DTYPES: Final[dict[str, np.dtype[Any]]] = {
     "half": np.dtype(np.float16),
@@ -329,7 +331,7 @@ def map_floating(
     if isinstance(value, PairValue):
         return PairValue(map_floating(value.p, change, keep), map_floating(value.d, change, keep))
     if isinstance(value, (np.floating, Traced)):
-        return change(value)
+        return change(value)  # type: ignore[arg-type]  # numpy scalars are components too
     record = record_of(type(value))
     if record is None:
         return keep(value)

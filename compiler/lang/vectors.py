@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
-    from slangad.compiler.lang.tracing import Data
     from typing_extensions import Self
 
     from slangad.compiler.lang.scalars import double, half, uint
+    from slangad.compiler.lang.tracing import Data
 
 # ruff: noqa: N801  (lower-case names are the language's)
 
@@ -63,7 +63,7 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name):
+        def __getattr__(self, name: str) -> object:
             from slangad.compiler.lang.parts import swizzle
 
             return swizzle(self, name)
@@ -89,7 +89,7 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
 
         set_component(self, index, value)
 
-    def __array__(self, dtype: npt.DTypeLike = None, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
         from slangad.compiler.lang.tracing import bottom
 
         return bottom(self.data).astype(dtype or bottom(self.data).dtype, copy=bool(copy))

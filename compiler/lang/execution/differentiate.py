@@ -1,7 +1,7 @@
 """Derivatives of described functions in Python: automatic by tracing, or by the user's own derivative or policy.
 
-``backward`` and ``forward`` are what ``sa.bwd_diff`` and ``sa.fwd_diff`` do. ``call_by_rule`` is how a call goes while a
-derivative is being taken: a function with a derivative of its own is not traced through.
+``backward`` and ``forward`` are what ``sa.bwd_diff`` and ``sa.fwd_diff`` do. ``call_by_rule`` is how a call goes while
+a derivative is being taken: a function with a derivative of its own is not traced through.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def call_by_rule(described: Described, values: Values) -> object:
         map_floating(v, lambda data: _tangent(data, level), zeroed) if p.differentiable else v
         for p, v in zip(parameters, values, strict=True)
     ]
-    result, tangent = rule(primals, tangents)  # type: ignore[misc]  # forward rules give pairs
+    result, tangent = rule(primals, tangents)
     return _move(level, result, tangent)
 
 

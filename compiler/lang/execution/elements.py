@@ -95,7 +95,9 @@ class EachArgument:
         self.fields: dict[str, EachArgument] = {}
         self.array: Numbers | None = None
         if isinstance(type_, Struct):
-            self.fields = {f.name: EachArgument(_field(value, f.name, what), f.type, f"{what}.{f.name}") for f in type_.fields}
+            self.fields = {
+                f.name: EachArgument(_field(value, f.name, what), f.type, f"{what}.{f.name}") for f in type_.fields
+            }
         else:
             self.array = as_array(value, type_, what)
 
@@ -111,7 +113,7 @@ class EachArgument:
         if self.array is not None:
             return value_at(self.array, index, self.type)
         assert isinstance(self.type, Struct)  # noqa: S101  (only structs have fields)
-        made = object.__new__(CLASSES[self.type])
+        made: object = object.__new__(CLASSES[self.type])
         made.__dict__.update({name: argument.at(index) for name, argument in self.fields.items()})
         return made
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +24,14 @@ from slangad.compiler.lang.execution.elements import (
     texture_argument,
 )
 from slangad.compiler.lang.execution.run import as_result, body_of
-from slangad.compiler.lang.kernels import KernelObject
 from slangad.compiler.lang.resolve import annotations_of
 from slangad.compiler.lang.signature import python_parameters
 from slangad.compiler.lang.values import convert, copy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slangad.compiler.lang.kernels import KernelObject
 
 Domain = tuple[int, ...]
 

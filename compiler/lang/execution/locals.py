@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
 from types import FunctionType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.types import (
     BOOL,
@@ -46,6 +45,9 @@ from slangad.compiler.lang.signature import signature_of
 from slangad.compiler.lang.struct import CLASSES, record_of
 from slangad.compiler.lang.values import try_type_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 ROUNDS: Final = 12
 Assignment = tuple[ast.expr, ast.expr | None, ast.AST]
 
@@ -58,6 +60,7 @@ class Locals:
         self.parameters = dict(parameters)
         self.outside = outside
         self.types: dict[str, Type | None] = dict(parameters)
+        self._unknown: set[str] = set()
         self._solve()
 
     def of_name(self, name: str) -> Type | None:
@@ -65,22 +68,27 @@ class Locals:
         return self.types.get(name)
 
     def _solve(self) -> None:
+        """Assumes that what has no type yet will fit, until nothing changes; what then has none is unknown."""
         for _ in range(ROUNDS):
             found = self._round()
-            if found == self.types:
+            unknown = {n for n, t in self._assigned() if t is None or n not in found} - self._unknown
+            if found == self.types and not unknown:
                 return
+            if found == self.types:
+                self._unknown |= unknown
             self.types = found
         self.types = dict(self.parameters)
 
     def _round(self) -> dict[str, Type | None]:
         found: dict[str, Type | None] = dict(self.parameters)
         for name, type_ in self._assigned():
-            if name in found:
-                before = found[name]
-                found[name] = None if before is None or type_ is None else join(before, type_)
-            else:
-                found[name] = type_
-        return {name: None if type_ is None else strengthen(type_) for name, type_ in found.items()}
+            before = found.get(name)
+            met = join(before, type_) if before is not None and type_ is not None else before or type_
+            if met is None and before is not None:
+                self._unknown.add(name)
+            if met is not None:
+                found[name] = met
+        return {name: None if name in self._unknown else strengthen(t) for name, t in found.items() if t is not None}
 
     def _assigned(self) -> Iterator[tuple[str, Type | None]]:
         for node in ast.walk(self.tree):
@@ -95,6 +103,8 @@ class Locals:
                     yield name, self.type_of(ast.BinOp(read, op, value))
                 case ast.For(target=target, iter=values):
                     yield from _spread(target, self.item_of(values))
+                case _:
+                    pass
 
     def annotated(self, annotation: ast.expr) -> Type | None:
         """The type an annotation inside the body names."""
@@ -131,17 +141,10 @@ class Locals:
                 return try_type_of(value)
             case ast.Name(id=name):
                 return self.types[name] if name in self.types else self._constant(node)
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp():
+                return self._logic(node)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(left, op, right)
-            case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
-                return BOOL
-            case ast.UnaryOp(operand=operand):
-                return self.type_of(operand)
-            case ast.Compare(ops=ops, left=left, comparators=[right]) if len(ops) == 1:
-                met = self._joined(left, right)
-                return with_element(met, BOOL) if isinstance(met, Vector) else BOOL
-            case ast.Compare():
-                return BOOL
             case ast.IfExp(body=body, orelse=other):
                 return self._joined(body, other)
             case ast.Tuple(elts=elements):
@@ -154,6 +157,18 @@ class Locals:
                 return self._subscript(value, place)
             case _:
                 return None
+
+    def _logic(self, node: ast.Compare | ast.BoolOp | ast.UnaryOp) -> Type | None:
+        match node:
+            case ast.UnaryOp(op=ast.Not()) | ast.BoolOp():
+                return BOOL
+            case ast.UnaryOp(operand=operand):
+                return self.type_of(operand)
+            case ast.Compare(left=left, comparators=[right]):
+                met = self._joined(left, right)
+                return with_element(met, BOOL) if isinstance(met, Vector) else BOOL
+            case _:
+                return BOOL
 
     def _constant(self, node: ast.expr) -> Type | None:
         found = self.outside.find(node)

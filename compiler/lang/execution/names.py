@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
 from types import FunctionType, ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.lang.resolve import closure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Missing:

@@ -8,8 +8,7 @@ follows from it by unit vectors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +20,13 @@ from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.differentiate import (
     Described,
     Values,
-    with_parts,
     basis,
     combined,
     described_of,
     inner,
     jvp,
     vjp,
+    with_parts,
 )
 from slangad.compiler.lang.execution.run import as_result, body_of, invoke, run_body
 from slangad.compiler.lang.policies import (
@@ -41,6 +40,9 @@ from slangad.compiler.lang.policies import (
 from slangad.compiler.lang.signature import signature_of
 from slangad.compiler.lang.tracing import FUNCTIONS, bottom
 from slangad.compiler.lang.values import floating_parts, map_floating
+
+if TYPE_CHECKING:
+    from types import FunctionType
 
 BackwardRule = Callable[[Values, object], list[object]]
 ForwardRule = Callable[[Values, Values], tuple[object, object]]
@@ -170,7 +172,8 @@ def _policy_backward(described: Described, policy: Policy | None) -> BackwardRul
             return lambda values, d_out: vjp(lambda v: run_body(described, v), parameters, values, d_out)
         case FiniteDifference():
             return _by_units(
-                described, lambda values, which, unit, d_out: inner(_difference(described, policy, values, which, unit), d_out)
+                described,
+                lambda values, which, unit, d_out: inner(_difference(described, policy, values, which, unit), d_out),
             )
         case Surrogate(function):
             soft, _ = described_of(function)

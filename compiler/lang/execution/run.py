@@ -77,13 +77,14 @@ def converted(
     Raises:
         TypeError: naming the parameter.
     """
-    values = []
-    for parameter, value in zip(parameters, given, strict=True):
-        try:
-            values.append(convert(accepted(value, parameter.type) if host else value, parameter.type))
-        except (TypeError, OverflowError) as error:
-            raise type(error)(f"parameter {parameter.name} of {name} is {show(parameter.type)}: {error}") from None
-    return values
+    return [_converted(name, p, accepted(v, p.type) if host else v) for p, v in zip(parameters, given, strict=True)]
+
+
+def _converted(name: str, parameter: SignatureParameter, value: object) -> object:
+    try:
+        return convert(value, parameter.type)
+    except (TypeError, OverflowError) as error:
+        raise type(error)(f"parameter {parameter.name} of {name} is {show(parameter.type)}: {error}") from None
 
 
 def invoke(described: Described, values: Sequence[object]) -> object:
@@ -146,6 +147,7 @@ def _inner(code: CodeType, name: str) -> CodeType:
 
 def _named(code: CodeType, function: FunctionType) -> CodeType:
     """The code under the function's own name, for tracebacks and debuggers."""
+    names = {"co_name": function.__name__}
     if sys.version_info >= (3, 11):
-        return code.replace(co_name=function.__name__, co_qualname=function.__qualname__)
-    return code.replace(co_name=function.__name__)
+        names["co_qualname"] = function.__qualname__
+    return code.replace(**names)  # type: ignore[arg-type]  # both are strings

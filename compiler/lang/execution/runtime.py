@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,6 +24,9 @@ from slangad.compiler.lang.struct import record_of
 from slangad.compiler.lang.values import cast, copy, joined, scalar, shown, try_type_of
 from slangad.compiler.lang.vectors import VectorValue
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
 Step = tuple[str, Any]
 
 
@@ -39,7 +41,7 @@ def _table(value: np.ndarray | tuple[object, ...]) -> object:
     """Numbers of one type as an array; a tuple of anything else as it is."""
     items = [value[i] for i in range(len(value))] if isinstance(value, np.ndarray) else list(value)
     if isinstance(value, np.ndarray) and value.ndim == 1:
-        items = value.tolist() if value.dtype != np.float16 and value.dtype != np.uint32 else items
+        items = value.tolist() if value.dtype not in (np.float16, np.uint32) else items
     made = [copy(constant(item)) for item in items]
     types = {try_type_of(item) for item in made}
     if types == {INT, FLOAT}:

@@ -1,20 +1,23 @@
 """The user's function as a tree that runs with the language's meaning: same names, same lines, other operations.
 
-In: the tree of a function and the types of its locals. Out: the tree of a module whose one function makes it. Operators,
-calls, subscripts, attributes, conditions, loops and stores become calls of ``runtime`` through one free variable.
+In: the tree of a function and the types of its locals. Out: the tree of a module whose one function makes it.
+Operators, calls, subscripts, attributes, conditions, loops and stores become calls of ``runtime`` through one free
+variable.
 """
-
-# ruff: noqa: N802  (ast.NodeTransformer names its methods after node classes)
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
-from typing import Final, TypeVar
+import sys
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from slangad.compiler.ir.types import Type, join
-from slangad.compiler.lang.execution.locals import Locals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.lang.execution.locals import Locals
 
 RUNTIME: Final = "__slangad__"
 FACTORY: Final = "__slangad_factory__"
@@ -267,7 +270,7 @@ def _define(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) -> a
         defaults=[],
     )
     made = ast.FunctionDef(name, arguments, list(body), [], None, None)
-    if "type_params" in ast.FunctionDef._fields:
+    if sys.version_info >= (3, 12):
         made.type_params = []
     return made
 

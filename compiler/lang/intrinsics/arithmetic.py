@@ -114,9 +114,11 @@ COMPARISON = (
 )
 
 ROUNDING = (
-    Intrinsic("floor", ("x",), floating, lambda np, x: np.floor(x), "sa::floor", "The integer at or below x; gradient 0.",
+    Intrinsic("floor", ("x",), floating, lambda np, x: np.floor(x), "sa::floor",
+             "The integer at or below x; gradient 0.",
               partials=(None,), kinks=(_INTEGER,)),
-    Intrinsic("ceil", ("x",), floating, lambda np, x: np.ceil(x), "sa::ceil", "The integer at or above x; gradient 0.",
+    Intrinsic("ceil", ("x",), floating, lambda np, x: np.ceil(x), "sa::ceil",
+             "The integer at or above x; gradient 0.",
               partials=(None,), kinks=(_INTEGER,)),
     Intrinsic("round", ("x",), floating, lambda np, x: np.rint(x), "sa::round",
               "The nearest integer as a float, halves to even; gradient 0.", partials=(None,), kinks=(_HALF,)),

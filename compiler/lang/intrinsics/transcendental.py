@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from slangad.compiler.lang.intrinsics.model import EVERYWHERE, POSITIVE, Interval, Intrinsic, Kinks
 from slangad.compiler.lang.intrinsics.rules import floating
@@ -12,8 +13,9 @@ from slangad.compiler.lang.intrinsics.rules import floating
 _LN2, _LN10, _DEGREE = math.log(2.0), math.log(10.0), math.pi / 180.0
 _UNIT = Interval(-1.0, 1.0, low_open=True, high_open=True)
 
-def _over_square(f, a, b):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (arrays or traced values)
-    """a / (a * a + b * b); zero at the origin."""
+
+def over_square(f: Any, a: Any, b: Any) -> Any:  # noqa: ANN401  (arrays or traced values, told apart at run time)
+    """a / (a * a + b * b); zero at the origin."""  # noqa: D403  (a formula)
     square = a * a + b * b
     return f.where(square == 0.0, 0.0, a / square)
 
@@ -64,8 +66,8 @@ TRIGONOMETRY = (
     Intrinsic("atan2", ("y", "x"), floating, lambda np, y, x: np.arctan2(y, x), "sa::atan2",
               "The angle of the point (x, y), in (-pi, pi].",
               partials=(
-                  lambda f, y, x: _over_square(f, x, y),
-                  lambda f, y, x: -_over_square(f, y, x),
+                  lambda f, y, x: over_square(f, x, y),
+                  lambda f, y, x: -over_square(f, y, x),
               ),
               kinks=(Kinks("jump", "y == 0 and x < 0", lambda np, y, x: np.where(x < 0, np.abs(y), np.inf)),),
               valid=lambda np, y, x: (x != 0) | (y != 0)),
