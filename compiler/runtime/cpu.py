@@ -60,8 +60,9 @@ class CpuModule:
         reflection = self.entries[entry]
         parameters = [p for p in reflection["parameters"] if "binding" in p]
         names = {p["name"] for p in (*parameters, *self.globals_)}
-        if unknown := (set(buffers) | set(uniforms)) - names:
-            raise KeyError(f"{entry} has no parameter {', '.join(sorted(unknown))}")
+        given = {*buffers, *uniforms}
+        if given != names:
+            raise KeyError(f"{entry}: {', '.join(sorted(given ^ names))} given but no parameter, or the reverse")
         kept: list[npt.NDArray[Any]] = []
         local = _pack(parameters, buffers, uniforms, kept)
         shared = _pack(self.globals_, buffers, uniforms, kept)
@@ -69,6 +70,11 @@ class CpuModule:
         function = getattr(self.library, entry)
         run = _runner(function, local.ctypes.data, shared.ctypes.data, groups)
         _spread(run, max(groups), workers or _worker_count(thread_count))
+
+    def written_buffers(self, entry: str) -> frozenset[str]:
+        """The buffers an entry point may write."""
+        parameters = (*self.entries[entry]["parameters"], *self.globals_)
+        return frozenset(p["name"] for p in parameters if p["type"].get("access") == "readWrite")
 
 
 def load_module(library: bytes, reflection: str) -> CpuModule:

@@ -120,4 +120,10 @@ causes: unary minus on a matrix, and features the C++ target lacks. The other ta
         """The compiler ended without a result and without saying why. Most often --slangc names a program that is not
 slangc, or SLANGAD_SLANG_LIBRARY a library that does not fit. The notes hold what it printed last.""",
     ),
+    "SA248": Explanation(
+        "a kernel crashed on the CPU",
+        """The compiled kernel ended its process, or did not come to an end. Usually an index is out of bounds (the CPU
+does not check, and GPUs would read zeros or garbage), a while loop does not end, or a loop ran beyond its [MaxIters] in
+reverse mode.""",
+    ),
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from slangad.compiler.toolchain.backends import CompilerDiedError
+    from slangad.compiler.toolchain.processes import ProcessDiedError
 
 
 class Collector:
@@ -31,7 +31,7 @@ class Collector:
         self._messages: dict[SlangMessage, set[str]] = {}
         self._silent = ""
         self._dependencies: set[str] = set()
-        self._deaths: dict[tuple[str, str, bool], tuple[CompilerDiedError, list[str]]] = {}
+        self._deaths: dict[tuple[str, str, bool], tuple[ProcessDiedError, list[str]]] = {}
 
     def add(self, event: Event) -> None:
         """Take in one event. Code that Slang delivers along with an error is not code."""
@@ -49,7 +49,7 @@ class Collector:
             elif not failed:
                 self._silent = self._silent or "it printed nothing"
 
-    def blame(self, death: CompilerDiedError, units: Iterable[tuple[str, str]], *, while_checking: bool) -> None:
+    def blame(self, death: ProcessDiedError, units: Iterable[tuple[str, str]], *, while_checking: bool) -> None:
         """Remember what the compiler's process died of, and over which units."""
         for target, entry in units:
             key = (death.how, "" if while_checking else entry, while_checking)

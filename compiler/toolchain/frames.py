@@ -5,17 +5,21 @@ Both ends are the same installation of slangad, so the pickles are trusted.
 
 from __future__ import annotations
 
+import os
 import pickle
-from typing import TYPE_CHECKING
+import queue
+import sys
+import threading
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from collections.abc import Iterator
 
 _LENGTH_BYTES = 8
 
 
 def send(pipe: BinaryIO, message: object) -> None:
-    """Write one message and flush it."""
+    """Write one message, anything but ``None``, and flush it."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.write(len(data).to_bytes(_LENGTH_BYTES, "little"))
     pipe.write(data)
@@ -30,3 +34,27 @@ def receive(pipe: BinaryIO) -> object | None:
     length = int.from_bytes(header, "little")
     data = pipe.read(length)
     return pickle.loads(data) if len(data) == length else None  # noqa: S301  (from our own process)
+
+
+def private_stdout() -> BinaryIO:
+    """For a child: a pipe for its answers that no print can disturb; what is printed goes to stderr from now on."""
+    private = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(private, "wb")
+
+
+def requests() -> Iterator[object]:
+    """For a child: what comes in on stdin, for ever.
+
+    When the other end is gone, the process ends at once, even in the middle of a compile or a kernel.
+    """
+    incoming: queue.Queue[object] = queue.Queue()
+
+    def read() -> None:
+        while (message := receive(sys.stdin.buffer)) is not None:
+            incoming.put(message)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield incoming.get()

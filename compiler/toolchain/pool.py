@@ -10,9 +10,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from slangad.compiler.toolchain.backends import CompilerDiedError
 from slangad.compiler.toolchain.events import Begin, Code, Event, Front
 from slangad.compiler.toolchain.messages import is_about_one_unit, parse_messages
+from slangad.compiler.toolchain.processes import ProcessDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,14 +106,14 @@ class Pool:
                     done.append((event.target, event.entry))
                 with self._lock:
                     collector.add(event)
-        except CompilerDiedError as death:
+        except ProcessDiedError as death:
             return [] if self._closed else self._after(death, task, collector, done, current)
         finally:
             self._idle.put(backend)
         return instead
 
     def _after(
-        self, death: CompilerDiedError, task: Task, collector: Collector, done: list[Unit], current: Unit | None
+        self, death: ProcessDiedError, task: Task, collector: Collector, done: list[Unit], current: Unit | None
     ) -> list[Task]:
         """Blame the unit in progress, and go on with the rest.
 

@@ -1,0 +1,128 @@
+"""Child processes that serve requests over a pipe and may crash or hang: started, talked to, timed and buried here.
+
+Goes in: the module whose ``main`` the child runs. The child sees requests on stdin and answers through ``frames``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
+
+import slangad
+from slangad.compiler.toolchain.frames import receive, send
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    Process = subprocess.Popen[bytes] | subprocess.Popen[str]
+
+_BOOTSTRAP = (
+    "import os, sys; sys.path += sys.argv.pop(1).split(os.pathsep); "
+    "from importlib import import_module; import_module(sys.argv.pop(1)).main()"
+)
+_TAIL = 2000
+_DYING = 5.0
+
+
+class ProcessDiedError(Exception):
+    """A child ended in the middle of its work.
+
+    Attributes:
+        how: ``SIGSEGV``, ``exit status 3``, or empty when the time limit struck.
+        tail: The last of what it printed.
+    """
+
+    def __init__(self, how: str, tail: str = "") -> None:
+        super().__init__(how)
+        self.how = how
+        self.tail = tail
+
+
+class Child:
+    """A running child. ``close`` it; any thread may."""
+
+    def __init__(self, module: str, *arguments: str, paths: tuple[str, ...] = ()) -> None:
+        """Start ``module``'s ``main`` with these arguments.
+
+        The interpreter starts isolated and without site packages, which is faster and keeps files in the working
+        directory from being imported; ``paths`` is where else the child looks for modules.
+        """
+        places = os.pathsep.join((*paths, os.fspath(Path(slangad.__file__).parent.parent)))
+        command = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, places, module, *arguments]
+        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close)
+        self._process = subprocess.Popen(  # noqa: S603  (our own module)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._printed, start_new_session=True
+        )
+
+    def talk(self, request: object, limit: float) -> Generator[object, None, None]:
+        """Send a request and pass on the answers; end by closing the iterator.
+
+        Raises:
+            ProcessDiedError: The child ended, or ``limit`` seconds passed.
+        """
+        with deadline(self._process, limit) as expired:
+            with suppress(BrokenPipeError):
+                send(cast("BinaryIO", self._process.stdin), request)
+            while (answer := receive(cast("BinaryIO", self._process.stdout))) is not None:
+                yield answer
+        raise self._bury(in_time=not expired())
+
+    def close(self) -> None:
+        """Kill the child and whatever it started."""
+        kill(self._process)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
+            with suppress(OSError):
+                cast("IO[bytes]", pipe).close()
+
+    def _bury(self, *, in_time: bool) -> ProcessDiedError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DYING)
+        tail = b""
+        with suppress(ValueError, OSError):  # closed by another thread
+            self._printed.seek(0)
+            tail = self._printed.read()[-_TAIL:]
+        self.close()
+        return ProcessDiedError(cause(self._process.returncode) if in_time else "", tail.decode("utf-8", "replace"))
+
+
+@contextmanager
+def deadline(process: Process, limit: float) -> Iterator[Callable[[], bool]]:
+    """Kill a process after ``limit`` seconds, and tell whether that was so."""
+    expired = threading.Event()
+
+    def strike() -> None:
+        expired.set()
+        kill(process)
+
+    timer = threading.Timer(limit, strike)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield expired.is_set
+    finally:
+        timer.cancel()
+
+
+def kill(process: Process) -> None:
+    """Kill a process and whatever it started (Slang may run a C++ compiler)."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        elif process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def cause(status: int | None) -> str:
+    """What a process died of, by its exit status."""
+    if status is not None and status < 0:
+        with suppress(ValueError):
+            return signal.Signals(-status).name
+    return f"exit status {status}"
