@@ -1,0 +1,238 @@
+"""Types as a description spells them: ``float3``, ``no_diff each float``, ``array<float, 4>``, ``texture2d<float3, repeat>``.
+
+A text goes in with its places; out comes where the value lives, its type and whether it carries a gradient. Errors point
+at the word at fault.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from slangad.compiler.frontends.problems import Problems, Rejected, did_you_mean
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
+from slangad.compiler.lang.annotations import ADDRESSES, FILTERS, TextureOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.yaml.places import TextPlaces
+
+PLACES: Final = {m.value: m for m in (Memory.EACH, Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)}
+"""Words that stand before the type of what lives there."""
+TENSORS: Final = {m.value: m for m in (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)}
+MAX_RANK: Final = 4
+MAX_ENTRIES: Final = 1 << 16
+_DEPTH: Final = 8
+_TOKEN: Final = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*)|(?P<number>\d+)|(?P<mark>[<>,])|(?P<other>\S))")
+
+
+class Types(Protocol):
+    """What names of types and lengths mean."""
+
+    def named_type(self, name: str) -> Type | None:
+        """The type of a name; None when it names none."""
+
+    def type_names(self) -> Sequence[str]:
+        """Names of types, for suggestions."""
+
+    def length(self, name: str) -> int | None:
+        """The value of an integer constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeWords:
+    """A type text taken apart; ``memory`` is None for a value that doesn't say where it lives."""
+
+    type: Type
+    memory: Memory | None = None
+    no_diff: bool = False
+    rank: int = 0
+    options: TextureOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def read_type(places: TextPlaces, types: Types, problems: Problems) -> TypeWords | None:
+    """The type a text names; None after a report."""
+    try:
+        return _Reader(places, types, problems).whole()
+    except Rejected:
+        return None
+
+
+class _Reader:
+    def __init__(self, places: TextPlaces, types: Types, problems: Problems) -> None:
+        self.places = places
+        self.types = types
+        self.problems = problems
+        self.tokens = [
+            _Token(str(m.lastgroup), m[str(m.lastgroup)], m.start(str(m.lastgroup)), m.end())
+            for m in _TOKEN.finditer(places.text)
+        ]
+        self.at = 0
+
+    def whole(self) -> TypeWords:
+        """Words before the type, the type, and nothing after it."""
+        memory, no_diff = self._prefixes()
+        token = self._peek()
+        made: TypeWords
+        if token is not None and token.text in TENSORS:
+            made = self._tensor(TENSORS[token.text])
+        elif token is not None and token.text == Memory.TEXTURE2D.value:
+            made = self._texture()
+        else:
+            made = TypeWords(self._type(0))
+        rest = self._peek()
+        if rest is not None:
+            raise self._error(rest, f"'{rest.text}' can't follow the type", _mistake(rest.text))
+        if memory is not None and made.memory is not None:
+            raise self._error(self.tokens[0], "this says twice where the value lives", "keep one of the words")
+        return TypeWords(made.type, made.memory or memory, no_diff or made.no_diff, made.rank, made.options)
+
+    def _prefixes(self) -> tuple[Memory | None, bool]:
+        memory, no_diff = None, False
+        while True:
+            token = self._peek()
+            if token is None or token.kind != "word" or self._is_last():
+                return memory, no_diff
+            if token.text == "no_diff":
+                no_diff = True
+            elif token.text in PLACES and memory is None:
+                memory = PLACES[token.text]
+            elif token.text in PLACES:
+                raise self._error(token, "this says twice where the value lives", "keep one of the words")
+            else:
+                return memory, no_diff
+            self.at += 1
+
+    def _is_last(self) -> bool:
+        return self.at + 1 == len(self.tokens)
+
+    def _tensor(self, memory: Memory) -> TypeWords:
+        self.at += 1
+        self._expect("<", f"write {memory.value}<float, 2>")
+        no_diff = self._accept("no_diff")
+        type_ = self._type(1)
+        rank = self._number("the number of indices") if self._accept(",") else 1
+        if not 1 <= rank <= MAX_RANK:
+            raise self._error(self.tokens[self.at - 1], f"a tensor has 1 to {MAX_RANK} indices, not {rank}", "")
+        self._expect(">", "")
+        return TypeWords(type_, memory, no_diff, rank)
+
+    def _texture(self) -> TypeWords:
+        self.at += 1
+        self._expect("<", "write texture2d<float3>")
+        no_diff = self._accept("no_diff")
+        type_ = self._type(1)
+        chosen: dict[str, str] = {}
+        while self._accept(","):
+            token = self._take("an option such as repeat")
+            kind = "filter" if token.text in FILTERS else "address" if token.text in ADDRESSES else ""
+            if not kind or kind in chosen:
+                known = (*ADDRESSES, *FILTERS)
+                raise self._error(
+                    token, f"'{token.text}' is no option of a texture" if not kind else f"a texture has one {kind}",
+                    did_you_mean(token.text, known) or f"one of {', '.join(known)}",
+                )  # fmt: skip
+            chosen[kind] = token.text
+        self._expect(">", "")
+        return TypeWords(type_, Memory.TEXTURE2D, no_diff, options=TextureOptions(**chosen))
+
+    def _type(self, depth: int) -> Type:
+        token = self._take("a type")
+        if depth > _DEPTH:
+            raise self._error(token, "this type is nested too deeply", "")
+        if token.text == "array" and self.types.named_type("array") is None:
+            return self._array(depth)
+        found = self.types.named_type(token.text) if token.kind == "word" else None
+        if found is None:
+            raise self._error(token, f"unknown type '{token.text}'", self._advice(token.text), "not a type")
+        return found
+
+    def _array(self, depth: int) -> Type:
+        start = self.at - 1
+        self._expect("<", "write array<float, 4>")
+        element = self._type(depth + 1)
+        if not isinstance(element, (Scalar, Vector, Matrix, Array, Struct)):
+            raise self._error(self.tokens[start + 2], "an array can't hold this", "numbers, vectors, arrays and structs")
+        self._expect(",", "an array needs its length: array<float, 4>")
+        size = self._number("a length")
+        if size < 1 or size * _entries(element) > MAX_ENTRIES:
+            raise self._error(self.tokens[self.at - 1], f"an array can't have {size} such entries", f"1 to {MAX_ENTRIES} in all")
+        self._expect(">", "")
+        return Array(element, size)
+
+    def _number(self, what: str) -> int:
+        token = self._take(what)
+        value = int(token.text) if token.kind == "number" and len(token.text) < 10 else self.types.length(token.text)
+        if value is None:
+            raise self._error(token, f"expected {what}, found '{token.text}'", "a number, or a constant that is one")
+        return value
+
+    def _advice(self, word: str) -> str:
+        if word in PLACES or word == "no_diff":
+            return f"'{word}' needs a type after it: {word} float"
+        return did_you_mean(word[:64], [*self.types.type_names(), "array", *TENSORS, Memory.TEXTURE2D.value]) or (
+            "use float, int, bool, uint, half, double, float3, float4x4, array<float, 4> or a struct"
+        )
+
+    def _peek(self) -> _Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def _take(self, what: str) -> _Token:
+        token = self._peek()
+        if token is None:
+            raise self._end(what)
+        self.at += 1
+        return token
+
+    def _accept(self, text: str) -> bool:
+        token = self._peek()
+        if token is None or token.text != text:
+            return False
+        self.at += 1
+        return True
+
+    def _expect(self, text: str, help_: str) -> None:
+        token = self._peek()
+        if token is None:
+            raise self._end(f"'{text}'", help_)
+        if not self._accept(text):
+            raise self._error(token, f"expected '{text}', found '{token.text}'", help_)
+
+    def _end(self, what: str, help_: str = "") -> Rejected:
+        end = len(self.places.text.rstrip())
+        span = self.places.range(max(end - 1, 0), max(end, 1)) if end else self.places.whole
+        return self.problems.error("SA058", span, f"expected {what} after this" if end else f"expected {what}", help=help_)
+
+    def _error(self, token: _Token, message: str, help_: str, label: str = "") -> Rejected:
+        span = self.places.range(token.start, token.end)
+        return self.problems.error("SA058", span, message, label=label, help=help_)
+
+
+def _entries(type_: Type) -> int:
+    """How many scalars a stored type has."""
+    match type_:
+        case Vector(size=size):
+            return size
+        case Matrix(rows=rows, columns=columns):
+            return rows * columns
+        case Array(element=element, size=size):
+            return size * _entries(element)
+        case Struct(fields=fields):
+            return sum(_entries(f.type) for f in fields)
+        case _:
+            return 1
+
+
+def _mistake(text: str) -> str:
+    return "types with parameters are written array<float, 4>" if text in ("[", "(") else ""
