@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.ir.nodes import Module
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from slangad.compiler.ir.nodes import Module
 
 
 def _python(path: Path) -> Module:
@@ -29,7 +33,14 @@ def load(path: Path) -> Module:
     if loader is None:
         known = ", ".join(sorted(_LOADERS))
         raise CompileError(
-            [Diagnostic("SA002", f"'{path.name}' is not a description", Span(str(path), 1, 1, 1, 1), help=f"inputs end in {known}")]
+            [
+                Diagnostic(
+                    "SA002",
+                    f"'{path.name}' is not a description",
+                    Span(str(path), 1, 1, 1, 1),
+                    help=f"inputs end in {known}",
+                )
+            ]
         )
     return loader(path)
 

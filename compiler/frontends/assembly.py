@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Call,
@@ -23,7 +22,12 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
 from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.spans import Span
 
 
 def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
@@ -40,7 +44,10 @@ def order_functions(functions: Mapping[str, Function], problems: Problems) -> tu
         if key in path:
             cycle = [functions[k].name for k in [*path[path.index(key) :], key]]
             problems.error(
-                "SA022", span, f"recursion: {' calls '.join(cycle)}", label="calls itself",
+                "SA022",
+                span,
+                f"recursion: {' calls '.join(cycle)}",
+                label="calls itself",
                 help="write a loop with a bound; Slang's gradients do not support recursion",
             )
             return
@@ -76,6 +83,8 @@ def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tupl
                 yield key, expr.span
                 if key in functions:
                     yield from ((k, expr.span) for k in own_derivatives(functions[key]))
+            case _:
+                continue
     derivative = function.derivative
     if isinstance(derivative, ClipGradient):
         derivative = derivative.of
@@ -90,7 +99,9 @@ def refuse_nested_backward(functions: Mapping[str, Function], problems: Problems
         for expr in body_exprs(statements(function)):
             if isinstance(expr, BackwardCall) and expr.function in reverse:
                 problems.error(
-                    "SA037", expr.span, f"'{functions[expr.function].name}' takes bwd_diff itself",
+                    "SA037",
+                    expr.span,
+                    f"'{functions[expr.function].name}' takes bwd_diff itself",
                     label="reverse mode of reverse mode",
                     help="Slang can't differentiate reverse mode in reverse: use sa.fwd_diff for the inner derivative",
                 )

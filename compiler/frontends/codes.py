@@ -9,7 +9,8 @@ from slangad.compiler.diagnostics import Explanation
 CODES: Final[dict[str, Explanation]] = {
     "SA001": Explanation(
         "syntax error",
-        """The file is not valid Python. The place is the one Python's own parser names. Nothing of the file was executed.""",
+        """The file is not valid Python. The place is the one Python's own parser names. Nothing of the file was
+executed.""",
     ),
     "SA002": Explanation(
         "an input can't be read",
@@ -18,19 +19,19 @@ otherwise), or is no kind of file slangad reads.""",
     ),
     "SA003": Explanation(
         "the file raised an exception",
-        """A description is executed when it is loaded, like any module, and this one raised. The place is the innermost
-line of your own code. Run the file with python to see the whole traceback.""",
+        """A description is executed when it is loaded, like any module, and this one raised. The place is the
+innermost line of your own code. Run the file with python to see the whole traceback.""",
     ),
     "SA004": Explanation(
         "syntax that has no translation",
-        """A described function may use assignments, if, for, while, return, break, continue, pass, calls, operators,
-comparisons, conditional expressions, subscripts, attributes and tuples. Everything else is refused before the file is
-executed, all of it at once. The help says what to write instead.""",
+        """A described function may use assignments, if, for, while, return, break, continue, pass, calls,
+operators, comparisons, conditional expressions, subscripts, attributes and tuples. Everything else is refused
+before the file is executed, all of it at once. The help says what to write instead.""",
     ),
     "SA005": Explanation(
         "nothing is described, or a description is wrong",
-        """Either the file has no function decorated with @sa.differentiable, @sa.function or @sa.kernel and no @sa.struct,
-or a decorator, policy or type was used in a way it does not allow.""",
+        """Either the file has no function decorated with @sa.differentiable, @sa.function or @sa.kernel and no
+@sa.struct, or a decorator, policy or type was used in a way it does not allow.""",
     ),
     "SA006": Explanation(
         "two definitions of one name",
@@ -38,45 +39,46 @@ or a decorator, policy or type was used in a way it does not allow.""",
     ),
     "SA010": Explanation(
         "unknown name",
-        """The name is neither a parameter or local, nor defined in the file or imported, nor one of the Python functions
-that described functions may use (max, min, abs, pow, round, range, len, sum, any, all, enumerate, zip, reversed, float,
-int, bool and those of math). If it looks like a known one, that is suggested.""",
+        """The name is neither a parameter or local, nor defined in the file or imported, nor one of the Python
+functions that described functions may use (max, min, abs, pow, round, range, len, sum, any, all, enumerate, zip,
+reversed, float, int, bool and those of math). If it looks like a known one, that is suggested.""",
     ),
     "SA011": Explanation(
         "no such field, component or method",
-        """Structs have their fields and methods, vectors the swizzles over x y z w or r g b a (not mixed), differential
-pairs .p (primal) and .d (tangent).""",
+        """Structs have their fields and methods, vectors the swizzles over x y z w or r g b a (not mixed),
+differential pairs .p (primal) and .d (tangent).""",
     ),
     "SA012": Explanation(
         "an exponent that can't be translated",
-        """x ** n with an integer constant n is a product, right for every x. x ** y with a floating y is pow, for x > 0. An
-integer known only at run time has no faithful translation: write a loop with a bound, or float(n) where x is positive.""",
+        """x ** n with an integer constant n is a product, right for every x. x ** y with a floating y is pow, for x
+> 0. An integer known only at run time has no faithful translation: write a loop with a bound, or float(n) where x
+is positive.""",
     ),
     "SA013": Explanation(
         "types that do not meet",
-        """int and float meet in float, a number spreads over a vector, literals take the other operand's type. Everything
-else needs a conversion: half, float and double do not mix, int and uint do not mix, bools are not numbers, vectors of
-different sizes do not meet.""",
+        """int and float meet in float, a number spreads over a vector, literals take the other operand's type.
+Everything else needs a conversion: half, float and double do not mix, int and uint do not mix, bools are not
+numbers, vectors of different sizes do not meet.""",
     ),
     "SA014": Explanation(
         "an argument of the wrong type",
-        """The argument does not convert to the parameter's type by itself. Only literals and int to floating do; to spread
-one value over a vector write float3(x).""",
+        """The argument does not convert to the parameter's type by itself. Only literals and int to floating do; to
+spread one value over a vector write float3(x).""",
     ),
     "SA015": Explanation(
         "wrong number or names of arguments",
-        """The call gives too many or too few arguments, or names a parameter that does not exist. The help shows the
-signature.""",
+        """The call gives too many or too few arguments, or names a parameter that does not exist. The help shows
+the signature.""",
     ),
     "SA016": Explanation(
         "a missing annotation",
-        """Every parameter and result of a described function says its type: float, float3, Array[float, 4], a struct.
-Functions called from described ones are described too and need the same.""",
+        """Every parameter and result of a described function says its type: float, float3, Array[float, 4], a
+struct. Functions called from described ones are described too and need the same.""",
     ),
     "SA017": Explanation(
         "an annotation that is no type",
-        """Types are float, int, bool, sa.uint, sa.half, sa.double, vectors and matrices of them (float3, int2, float4x4),
-Array[T, N], classes decorated with @sa.struct and, for results, tuple[…].""",
+        """Types are float, int, bool, sa.uint, sa.half, sa.double, vectors and matrices of them (float3, int2,
+float4x4), Array[T, N], classes decorated with @sa.struct and, for results, tuple[…].""",
     ),
     "SA018": Explanation(
         "a path without return",
@@ -84,9 +86,9 @@ Array[T, N], classes decorated with @sa.struct and, for results, tuple[…].""",
     ),
     "SA019": Explanation(
         "a local that may not be set",
-        """On some path the local is read before it is set. Python would raise UnboundLocalError on that path only; in
-Slang the value would be arbitrary. Set it before the branch or loop. A loop counts as maybe not running at all unless
-its range is known and not empty.""",
+        """On some path the local is read before it is set. Python would raise UnboundLocalError on that path only;
+in Slang the value would be arbitrary. Set it before the branch or loop. A loop counts as maybe not running at all
+unless its range is known and not empty.""",
     ),
     "SA020": Explanation(
         "a local with two types",
@@ -95,56 +97,57 @@ changes of type need another name.""",
     ),
     "SA021": Explanation(
         "a loop without a bound",
-        """Reverse mode stores or recomputes every turn, so the number of turns needs a bound that is known when the file is
-loaded: range over constants, sa.range(n, max_iters=64), or while sa.max_iters(64) and condition. A trip count beyond the
-bound is an error in Python execution and in slangad check; it is never silently cut.""",
+        """Reverse mode stores or recomputes every turn, so the number of turns needs a bound that is known when the
+file is loaded: range over constants, sa.range(n, max_iters=64), or while sa.max_iters(64) and condition. A trip
+count beyond the bound is an error in Python execution and in slangad check; it is never silently cut.""",
     ),
     "SA022": Explanation(
         "recursion",
-        """Slang can't differentiate recursive functions, and GPUs have no stack for them. Write a loop with a bound.""",
+        """Slang can't differentiate recursive functions, and GPUs have no stack for them. Write a loop with a
+bound.""",
     ),
     "SA023": Explanation(
         "a write that Python would show under another name",
-        """In Python two names can share one vector, array or struct; in Slang every name has its own. A write into a value
-that another live name, the caller or a module constant shares would mean two things, so it is refused. Bind a copy:
-v = sa.copy(v).""",
+        """In Python two names can share one vector, array or struct; in Slang every name has its own. A write into
+a value that another live name, the caller or a module constant shares would mean two things, so it is refused. Bind
+a copy: v = sa.copy(v).""",
     ),
     "SA024": Explanation(
         "a condition that is no bool",
-        """if, while, and, or, not and conditional expressions take one bool. Compare numbers (x != 0.0) and reduce bool
-vectors with any(…) or all(…).""",
+        """if, while, and, or, not and conditional expressions take one bool. Compare numbers (x != 0.0) and reduce
+bool vectors with any(…) or all(…).""",
     ),
     "SA025": Explanation(
         "an index that does not fit",
-        """Indices are ints; those known when the file is loaded are checked against the size, and negative ones count from
-the end.""",
+        """Indices are ints; those known when the file is loaded are checked against the size, and negative ones
+count from the end.""",
     ),
     "SA026": Explanation(
         "something that can't be used here",
-        """The name exists but has no meaning at this place: a type used as a value, a kernel called from a function, a
-method without call, a Python or numpy function without counterpart.""",
+        """The name exists but has no meaning at this place: a type used as a value, a kernel called from a
+function, a method without call, a Python or numpy function without counterpart.""",
     ),
     "SA027": Explanation(
         "a constant without a counterpart",
-        """Values bound when the file is loaded can be int, float, bool, vectors, tuples of them and numpy arrays of up to
-4096 entries. Larger data is passed to the kernel.""",
+        """Values bound when the file is loaded can be int, float, bool, vectors, tuples of them and numpy arrays of
+up to 4096 entries. Larger data is passed to the kernel.""",
     ),
     "SA028": Explanation(
         "a derivative with the wrong signature",
-        """The backward derivative takes the function's parameters by name and then d_out, and returns one gradient per
-differentiable parameter. The forward derivative takes the same parameters, differentiable ones as pairs .p and .d, and
-returns the value and its tangent. sa.bwd_diff and sa.fwd_diff take differentiable functions.""",
+        """The backward derivative takes the function's parameters by name and then d_out, and returns one gradient
+per differentiable parameter. The forward derivative takes the same parameters, differentiable ones as pairs .p and
+.d, and returns the value and its tangent. sa.bwd_diff and sa.fwd_diff take differentiable functions.""",
     ),
     "SA029": Explanation(
         "a derivative policy that does not fit",
-        """derivative= does not fit the function: it has no differentiable parameter, has an own derivative as well, the
-surrogate has other types, straight_through needs one differentiable parameter of the result's type, subgradient one
-float.""",
+        """derivative= does not fit the function: it has no differentiable parameter, has an own derivative as well,
+the surrogate has other types, straight_through needs one differentiable parameter of the result's type, subgradient
+one float.""",
     ),
     "SA030": Explanation(
         "a kernel parameter or result without a place",
-        """Every parameter and result of a kernel says where it lives: Each[T] is one element per thread, Uniform[T] one
-value for all threads.""",
+        """Every parameter and result of a kernel says where it lives: Each[T] is one element per thread, Uniform[T]
+one value for all threads.""",
     ),
     "SA031": Explanation(
         "a place in memory that is not possible here",
@@ -158,8 +161,8 @@ condition depends on a value known only at run time.""",
     ),
     "SA034": Explanation(
         "a target that can't be assigned",
-        """Names, fields, swizzles without repeated components and entries of locals can be assigned; tuples on the left
-need as many values on the right.""",
+        """Names, fields, swizzles without repeated components and entries of locals can be assigned; tuples on the
+left need as many values on the right.""",
     ),
     "SA035": Explanation(
         "a method that changes self",
@@ -167,20 +170,22 @@ need as many values on the right.""",
     ),
     "SA036": Explanation(
         "a thread id out of place",
-        """sa.thread_id and sa.thread_count stand in a kernel's own body, with a constant axis below the kernel's dims.""",
+        """sa.thread_id and sa.thread_count stand in a kernel's own body, with a constant axis below the kernel's
+dims.""",
     ),
     "SA037": Explanation(
         "reverse mode of reverse mode",
-        """Slang 2026.12 crashes when it differentiates, in reverse, a function that itself uses bwd_diff. Use sa.fwd_diff
-for the inner derivative: reverse over forward is right.""",
+        """Slang 2026.12 crashes when it differentiates, in reverse, a function that itself uses bwd_diff. Use
+sa.fwd_diff for the inner derivative: reverse over forward is right.""",
     ),
     "SA038": Explanation(
         "a function without source",
-        """The source of a described function must be in a readable file: functions made by exec, lambdas and functions
-typed at a prompt have none.""",
+        """The source of a described function must be in a readable file: functions made by exec, lambdas and
+functions typed at a prompt have none.""",
     ),
     "SA039": Explanation(
         "a result of the wrong type",
-        """The returned value does not convert to the declared result by itself, or the number of returned values differs.""",
+        """The returned value does not convert to the declared result by itself, or the number of returned values
+differs.""",
     ),
 }

@@ -6,11 +6,13 @@ What is not listed is refused. All of it is reported at once, each at its keywor
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.frontends.problems import Problems
 
 _STATEMENTS: Final = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.If, ast.For, ast.While, ast.Return, ast.Break, ast.Continue, ast.Pass,
@@ -70,7 +72,9 @@ def fence_function(node: ast.FunctionDef, places: Places, problems: Problems) ->
 def _signature(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
     for star, mark in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
         if star is not None:
-            problems.error("SA004", places.span(star), f"'{mark}{star.arg}' is not supported", help="name the parameters")
+            problems.error(
+                "SA004", places.span(star), f"'{mark}{star.arg}' is not supported", help="name the parameters"
+            )
 
 
 def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
@@ -119,9 +123,9 @@ def _expression(node: ast.expr, places: Places, problems: Problems, *, target: b
         case ast.Call(func=func, args=args, keywords=keywords):
             _call(keywords, func, places, problems)
             strings_allowed = _takes_text(func)
-            for child in (func, *args, *(k.value for k in keywords)):
-                if not (strings_allowed and isinstance(child, (ast.Constant, ast.JoinedStr))):
-                    _expression(child, places, problems)
+            for part in (func, *args, *(k.value for k in keywords)):
+                if not (strings_allowed and isinstance(part, (ast.Constant, ast.JoinedStr))):
+                    _expression(part, places, problems)
         case _:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
@@ -137,7 +141,9 @@ def _constant(node: ast.Constant, value: object, places: Places, problems: Probl
     if isinstance(value, (int, float)):
         return
     kind = {str: "a string", bytes: "bytes", complex: "a complex number", type(...): "'...'"}.get(type(value), "None")
-    problems.error("SA004", places.span(node), f"{kind} is not supported in a described function", help="use numbers and bools")
+    problems.error(
+        "SA004", places.span(node), f"{kind} is not supported in a described function", help="use numbers and bools"
+    )
 
 
 def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], places: Places, problems: Problems) -> None:
@@ -155,10 +161,15 @@ def _call(keywords: Sequence[ast.keyword], func: ast.expr, places: Places, probl
     for keyword in keywords:
         if keyword.arg is None:
             problems.error(
-                "SA004", places.span(keyword), "'**' is not supported in a described function", help="write the arguments out"
+                "SA004",
+                places.span(keyword),
+                "'**' is not supported in a described function",
+                help="write the arguments out",
             )
     if isinstance(func, ast.Name) and func.id == "print":
         problems.error(
-            "SA004", places.span(func), "'print' is not supported in a described function",
+            "SA004",
+            places.span(func),
+            "'print' is not supported in a described function",
             help="call the function in Python and print what it returns",
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    import ast
 
 
 @lru_cache(maxsize=64)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import MAX_DIAGNOSTICS, CompileError, Diagnostic, Severity
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.compiler.spans import Span
 
 
 class Rejected(Exception):  # noqa: N818  (control flow, not an error users see)

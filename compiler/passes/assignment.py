@@ -41,6 +41,8 @@ def _statement(stmt: Stmt, name: str) -> Flow:
             return Flow.SET if target == name else Flow.OPEN
         case If(then=then, other=other):
             return _either(flow_of(then, name), flow_of(other, name))
+        case For(variable=variable) if variable == name:
+            return Flow.OPEN
         case For(body=body) | While(body=body):
             return Flow.READ if flow_of(body, name) is Flow.READ else Flow.OPEN
         case Return() | Break() | Continue():

@@ -29,8 +29,6 @@ from slangad.compiler.ir.walk import (
 )
 from slangad.compiler.passes.assignment import sets_before_reading
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
     from slangad.compiler.ir.types import Type
 
@@ -48,7 +46,6 @@ def _declare(function: Function) -> Function:
         return function
     known = {p.name for p in function.params}
     known |= {s.name for s in walk_stmts(body) if isinstance(s, Let)}
-    known |= {s.variable for s in walk_stmts(body) if isinstance(s, For)}
     for name, type_ in _assigned(body):
         if name not in known:
             body = _place(body, name, type_)
@@ -79,7 +76,14 @@ def _place(block: Block, name: str, type_: Type) -> Block:
 
 
 def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:
+    if _has_its_own(stmt, name):
+        return stmt
     return map_blocks(stmt, lambda inner: _place(inner, name, type_) if _mentions(inner, name) else inner)
+
+
+def _has_its_own(stmt: Stmt, name: str) -> bool:
+    """Whether a loop's own variable has the local's name: inside, the local is not meant."""
+    return isinstance(stmt, For) and stmt.variable == name
 
 
 def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
@@ -93,16 +97,13 @@ def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
 
 
 def _uses(stmt: Stmt, name: str) -> bool:
-    return any(_in(e, name) for e in stmt_exprs(stmt)) or any(_mentions(block, name) for block in blocks(stmt))
+    if any(_in(e, name) for e in stmt_exprs(stmt)):
+        return True
+    return not _has_its_own(stmt, name) and any(_mentions(block, name) for block in blocks(stmt))
 
 
 def _mentions(block: Block, name: str) -> bool:
-    return any(_in(expr, name) for expr in _expressions(block))
-
-
-def _expressions(block: Block) -> Iterator[Expr]:
-    for stmt in walk_stmts(block):
-        yield from stmt_exprs(stmt)
+    return any(_uses(stmt, name) for stmt in block)
 
 
 def _in(expr: Expr, name: str) -> bool:

@@ -7,11 +7,13 @@ would mean two things, and is refused. Values of parameters and module constants
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.spans import Span
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.spans import Span
 
 
 CONSTANT: Final = "constant "

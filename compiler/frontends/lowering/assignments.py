@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import operators
 from slangad.compiler.frontends.lowering.aliases import CONSTANT
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
 from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import (
@@ -39,7 +38,12 @@ from slangad.compiler.ir.types import (
     strengthen,
 )
 from slangad.compiler.ir.walk import root
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.spans import Span
 
 
 def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Sequence[Stmt]:
@@ -54,8 +58,8 @@ def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAss
         case ast.Assign(targets=targets, value=value):
             first, *rest = _chain_order(targets)
             done = list(_assign(ctx, first, value))
-            for target in rest:
-                done.extend(store(ctx, target, _reread(ctx, first), ctx.span(first)))
+            for other in rest:
+                done.extend(store(ctx, other, _reread(ctx, first), ctx.span(first)))
             return done
 
 
@@ -108,13 +112,14 @@ def _augmented(
 def _as_load(target: ast.expr) -> ast.expr:
     match target:
         case ast.Name(id=name):
-            return ast.copy_location(ast.Name(name, ast.Load()), target)
+            reading: ast.expr = ast.Name(name, ast.Load())
         case ast.Attribute(value=value, attr=attr):
-            return ast.copy_location(ast.Attribute(value, attr, ast.Load()), target)
+            reading = ast.Attribute(value, attr, ast.Load())
         case ast.Subscript(value=value, slice=index):
-            return ast.copy_location(ast.Subscript(value, index, ast.Load()), target)
+            reading = ast.Subscript(value, index, ast.Load())
         case _:
             return target
+    return ast.copy_location(reading, target)
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequence[Stmt]:
@@ -124,7 +129,9 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequ
         raise ctx.error("SA034", ctx.span(target), "'*' targets are not supported")
     parts, before = _parts(ctx, lowered, value)
     if len(parts) != len(target.elts):
-        raise ctx.error("SA034", ctx.span(target), f"{len(target.elts)} names for {len(parts)} values", label=f"{len(parts)} values")
+        raise ctx.error(
+            "SA034", ctx.span(target), f"{len(target.elts)} names for {len(parts)} values", label=f"{len(parts)} values"
+        )
     spans = [ctx.span(e) for e in value.elts] if isinstance(value, ast.Tuple) else [ctx.span(value)] * len(parts)
     done = list(before)
     if isinstance(lowered, Construct) and _interferes(target, parts):
@@ -135,7 +142,7 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequ
     for name, part, span in zip(target.elts, parts, spans, strict=True):
         try:
             done.extend(store(ctx, name, part, span))
-        except Rejected as rejected:
+        except Rejected as rejected:  # noqa: PERF203  (one wrong target must not hide another)
             failed = rejected
     if failed is not None:
         raise failed
@@ -197,7 +204,9 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
     span = ctx.span(target)
     owner = root(place)
     if owner is None:
-        raise ctx.error("SA034", span, "only parts of a local can be assigned", help="copy it to a local first: sa.copy(…)")
+        raise ctx.error(
+            "SA034", span, "only parts of a local can be assigned", help="copy it to a local first: sa.copy(…)"
+        )
     if owner.name == "self" and ctx.signature.owner is not None and not ctx.signature.static:
         raise ctx.error("SA035", span, "a method may not change 'self'", help="return a new value")
     if isinstance(owner.type, (DiffPair, Tuple)):
@@ -239,7 +248,7 @@ def _shared(value: Expr) -> Sequence[str]:
             return [CONSTANT + key]
         case Member() | Index():
             owner = root(value)
-            return [owner.name] if owner is not None and not isinstance(value.type, Scalar) else []
+            return [owner.name] if owner is not None else []
         case _:
             return []
 
@@ -278,8 +287,11 @@ def _joined(ctx: Context, name: str, type_: Type, span: Span) -> Type:
         if joined is not None:
             return joined
     raise ctx.error(
-        "SA020", span, f"'{name}' is {show(strengthen(known))} elsewhere and {show(strengthen(type_))} here",
-        label=show(strengthen(type_)), help="a local has one type in the whole function: use another name or convert",
+        "SA020",
+        span,
+        f"'{name}' is {show(strengthen(known))} elsewhere and {show(strengthen(type_))} here",
+        label=show(strengthen(type_)),
+        help="a local has one type in the whole function: use another name or convert",
     )
 
 
@@ -287,4 +299,3 @@ def _scalar(type_: Type) -> Scalar | Weak:
     if isinstance(type_, (Scalar, Weak)):
         return type_
     raise AssertionError(type_)
-

@@ -1,24 +1,28 @@
-"""One body from syntax to IR: rounds of lowering until the types of all locals stand, then the checks over the whole."""
+"""One body from syntax to IR: rounds of lowering until all locals have their type, then the checks over the whole."""
 
 from __future__ import annotations
 
 import ast
 import io
+import itertools
 import tokenize
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.context import Constants, Context
 from slangad.compiler.frontends.lowering.conversions import fits
-from slangad.compiler.frontends.lowering.entities import Scope, Signature
 from slangad.compiler.frontends.lowering.expressions import lower_expr
 from slangad.compiler.frontends.lowering.statements import block, finish
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.ir.nodes import Assign, Role, Stmt, Var
 from slangad.compiler.ir.types import Type, is_floating, strengthen
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slangad.compiler.frontends.lowering.entities import Scope, Signature
+    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.spans import Span
 
 _MAX_ROUNDS: Final = 16
 
@@ -69,8 +73,7 @@ def lower_body(
     comments = list(whole_line_comments(source))
     locals_: dict[str, Type | None] = {}
     declared: dict[str, Type] = {}
-    settled = False
-    for _ in range(_MAX_ROUNDS):
+    for turn in itertools.count():
         found = Problems()
         ctx = Context(
             source.places, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
@@ -79,16 +82,14 @@ def lower_body(
         )  # fmt: skip
         statements = _round(ctx, source, role)
         merged = _merge(locals_, ctx.found)
-        if merged == locals_ and settled:
-            break
-        settled = merged == locals_ and all(t is None or strengthen(t) == t for t in merged.values())
-        if merged == locals_:
-            merged = {n: None if t is None else strengthen(t) for n, t in merged.items()}
-        locals_ = merged
-    _report_aliases(ctx, role)
-    for diagnostic in found.sorted():
-        problems.add(diagnostic)
-    return LoweredBody(statements, ctx.calls)
+        strong = {n: None if t is None else strengthen(t) for n, t in merged.items()}
+        if merged == locals_ == strong or turn == _MAX_ROUNDS:
+            _report_aliases(ctx, role)
+            for diagnostic in found.sorted():
+                problems.add(diagnostic)
+            return LoweredBody(statements, ctx.calls)
+        locals_ = strong if merged == locals_ else merged
+    raise AssertionError("endless")
 
 
 def _merge(before: dict[str, Type | None], found: dict[str, Type | None]) -> dict[str, Type | None]:
@@ -117,10 +118,18 @@ def _report_aliases(ctx: Context, role: BodyRole) -> None:
         if write.other == "":
             what = f"writing into '{write.name}' would change the caller's value in Python"
             if write.name not in role.params:
-                what = f"'{write.name}' shares its value with a parameter or constant, which this would change in Python"
+                what = (
+                    f"'{write.name}' shares its value with a parameter or constant, which this would change in Python"
+                )
         else:
             what = f"'{write.name}' and '{write.other}' name the same value in Python, and this changes both"
-        ctx.error("SA023", write.span, what, label="changes a shared value", help=f"bind a copy first: {write.name} = sa.copy(…)")
+        ctx.error(
+            "SA023",
+            write.span,
+            what,
+            label="changes a shared value",
+            help=f"bind a copy first: {write.name} = sa.copy(…)",
+        )
 
 
 def stored_names(body: Sequence[ast.stmt]) -> frozenset[str]:

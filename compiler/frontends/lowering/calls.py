@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.frontends.lowering import constructors, forms
 from slangad.compiler.frontends.lowering.constants import constant
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.entities import (
     MISSING,
@@ -30,8 +29,13 @@ from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
-from slangad.compiler.lang.intrinsics.model import Intrinsic
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.lang.intrinsics.model import Intrinsic
+    from slangad.compiler.spans import Span
 
 
 def call(ctx: Context, node: ast.Call) -> Expr:
@@ -110,7 +114,9 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
     value = ctx.expr(func.value)
     if not isinstance(value.type, Struct):
         raise ctx.error(
-            "SA011", span, f"{show(strengthen(value.type))} has no method '{func.attr}'",
+            "SA011",
+            span,
+            f"{show(strengthen(value.type))} has no method '{func.attr}'",
             help=f"call sa.{func.attr}(…)" if func.attr in INTRINSICS else "",
         )
     signature = find_method(ctx, value.type, func.attr, span)
@@ -157,7 +163,7 @@ def bind_arguments(
     for param in params:
         try:
             bound.append(_argument(ctx, node, name, param, given.get(param.name)))
-        except Rejected as rejected:
+        except Rejected as rejected:  # noqa: PERF203  (one wrong argument must not hide another)
             failed = rejected
     if failed is not None:
         raise failed
@@ -177,7 +183,9 @@ def match_arguments(
         raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
     if len(positional) > len(params):
         raise ctx.error(
-            "SA015", callee_span(ctx, node), f"{name} takes {_count(len(params))}, not {len(positional)}",
+            "SA015",
+            callee_span(ctx, node),
+            f"{name} takes {_count(len(params))}, not {len(positional)}",
             help=usage(name, params),
         )
     given = {p.name: a for p, a in zip(params, positional, strict=False)}
@@ -186,7 +194,10 @@ def match_arguments(
     missing = [p.name for p in params if p.name not in given and p.default is MISSING]
     if missing:
         raise ctx.error(
-            "SA015", callee_span(ctx, node), f"{name} needs {', '.join(missing)}", label="missing argument",
+            "SA015",
+            callee_span(ctx, node),
+            f"{name} needs {', '.join(missing)}",
+            label="missing argument",
             help=usage(name, params),
         )
     return given
@@ -199,7 +210,10 @@ def _keyword(
     span = ctx.places.point(keyword.lineno, ctx.span(keyword).column - ctx.places.column_offset, len(arg))
     if arg not in {p.name for p in params}:
         raise ctx.error(
-            "SA015", span, f"{name} has no parameter '{arg}'", help=did_you_mean(arg, [p.name for p in params]) or usage(name, params)
+            "SA015",
+            span,
+            f"{name} has no parameter '{arg}'",
+            help=did_you_mean(arg, [p.name for p in params]) or usage(name, params),
         )
     if arg in given:
         raise ctx.error("SA015", span, f"'{arg}' is given twice")
@@ -245,7 +259,9 @@ def _ordered(ctx: Context, node: ast.Call, row: Intrinsic) -> list[ast.expr]:
     for keyword in node.keywords:
         if keyword.arg not in params or keyword.arg in given:
             raise ctx.error(
-                "SA015", callee_span(ctx, node), f"{row.name} does not take '{keyword.arg}' here",
+                "SA015",
+                callee_span(ctx, node),
+                f"{row.name} does not take '{keyword.arg}' here",
                 help=f"{row.name}({', '.join(row.params)})",
             )
         given[str(keyword.arg)] = keyword.value

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.context import Context
-from slangad.compiler.frontends.lowering.entities import ValueEntity
 from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
 from slangad.compiler.lang.constants import constant_parts
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.frontends.lowering.entities import TypedValue, ValueEntity
+    from slangad.compiler.spans import Span
 
 MAX_TABLE: Final = 4096
 Number = int | float | bool
@@ -36,7 +39,9 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     if table is None:
         kind = type(value).__name__
         raise ctx.error(
-            "SA027", span, f"a {kind} can't be used in a described function",
+            "SA027",
+            span,
+            f"a {kind} can't be used in a described function",
             help="constants are int, float, bool, vectors, tuples of them and numpy arrays of up to 4096 entries",
         )
     type_, scalars = table
@@ -44,7 +49,9 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
         return Const(scalars[0], type_, span)
     if len(scalars) > MAX_TABLE:
         raise ctx.error(
-            "SA027", span, f"a constant table may have {MAX_TABLE} entries, this one has {len(scalars)}",
+            "SA027",
+            span,
+            f"a constant table may have {MAX_TABLE} entries, this one has {len(scalars)}",
             help="pass it to the kernel as a tensor",
         )
     if isinstance(type_, Vector) and not entity.name:
@@ -63,6 +70,8 @@ def hash_of(type_: Type, scalars: Sequence[Number]) -> str:
 
 def table_of(value: object) -> tuple[Type, tuple[Number, ...]] | None:
     """Type and scalars of a tuple, list-like or vector value; None when it isn't made of numbers of one shape."""
+    if isinstance(value, TypedValue):
+        return value.type, value.scalars
     if isinstance(value, bool):
         return BOOL, (value,)
     if isinstance(value, int):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce, retype
 from slangad.compiler.frontends.lowering.entities import MISSING, ArrayEntity, Parameter, TypeEntity
 from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Role
@@ -26,7 +24,13 @@ from slangad.compiler.ir.types import (
     strengthen,
     with_element,
 )
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.spans import Span
 
 
 def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:
@@ -68,7 +72,10 @@ def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr
     """``float(x)``, ``int(x)``, ``bool(x)`` and their kin."""
     if not is_scalar(value.type):
         raise ctx.error(
-            "SA014", span, f"{type_.name}(…) takes one number, not {show(value.type)}", label=show(value.type),
+            "SA014",
+            span,
+            f"{type_.name}(…) takes one number, not {show(value.type)}",
+            label=show(value.type),
             help=f"write {show(with_element(value.type, type_))}(…)" if element_of(value.type) else "",
         )
     if isinstance(value, Const) and isinstance(value.type, Weak):
@@ -117,8 +124,12 @@ def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], s
             count += 1
     if count != type_.size:
         raise ctx.error(
-            "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.size} components, not {count}",
-            help=f"{show(type_)}(x) spreads one value" if count < type_.size else f"take {type_.size} of them, for example v.{'xyzw'[: type_.size]}",
+            "SA015",
+            ctx.span(node.func),
+            f"{show(type_)} takes {type_.size} components, not {count}",
+            help=f"{show(type_)}(x) spreads one value"
+            if count < type_.size
+            else f"take {type_.size} of them, for example v.{'xyzw'[: type_.size]}",
         )
     return Construct(tuple(parts), type_, span)
 
@@ -128,7 +139,11 @@ def _matrix(ctx: Context, node: ast.Call, type_: Matrix, args: Sequence[Expr], s
     row = Vector(type_.element, type_.columns)
     if not args:
         return Construct((), type_, span)
-    if len(args) == 1 and isinstance(args[0].type, Matrix) and with_element(args[0].type, BOOL) == with_element(type_, BOOL):
+    if (
+        len(args) == 1
+        and isinstance(args[0].type, Matrix)
+        and with_element(args[0].type, BOOL) == with_element(type_, BOOL)
+    ):
         return convert_element(args[0], type_)
     if len(args) == 1 and is_scalar(args[0].type):
         return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
@@ -140,7 +155,9 @@ def _matrix(ctx: Context, node: ast.Call, type_: Matrix, args: Sequence[Expr], s
         rows = (Construct(tuple(scalars[i : i + n]), row, span) for i in range(0, len(scalars), n))
         return Construct(tuple(rows), type_, span)
     raise ctx.error(
-        "SA015", ctx.span(node.func), f"{show(type_)} takes {type_.rows} rows of {type_.columns}, all entries, or one value",
+        "SA015",
+        ctx.span(node.func),
+        f"{show(type_)} takes {type_.rows} rows of {type_.columns}, all entries, or one value",
     )
 
 
@@ -174,7 +191,11 @@ def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Paramete
     passive = {f.name for f in type_.fields if f.no_diff or not carries_gradient(f.type)}
     given = {k.arg for k in node.keywords}
     bound = [p for i, p in enumerate(params) if p.name not in passive or p.name in given or i < len(node.args)]
-    args = dict(zip((p.name for p in bound), bind_arguments(ctx, node, type_.name, bound, node.args, node.keywords), strict=True))
+    args = dict(
+        zip(
+            (p.name for p in bound), bind_arguments(ctx, node, type_.name, bound, node.args, node.keywords), strict=True
+        )
+    )
     return Construct(tuple(args.get(f.name) or zero(f.type) for f in type_.fields), type_, ctx.span(node))
 
 
@@ -183,4 +204,3 @@ def zero(type_: Type) -> Expr:
     if isinstance(type_, Scalar):
         return Const(False if type_.name == "bool" else 0.0 if type_.name in FLOATING else 0, type_)
     return Construct((), type_)
-

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.aliases import AliasLog
-from slangad.compiler.frontends.lowering.entities import Refused, Scope, Signature
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, Rejected
 from slangad.compiler.ir.nodes import Comment, Expr, Function, Role, Stmt
-from slangad.compiler.ir.types import Type
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from slangad.compiler.frontends.lowering.entities import Refused, Scope, Signature
+    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.ir.types import Type
+    from slangad.compiler.spans import Span
 
 
 @dataclass(slots=True)
@@ -29,7 +33,7 @@ class Constants:
 
 @dataclass(slots=True)
 class LoopFlow:
-    """What is surely set where a loop is left early or its next turn begins; ``ended`` when it runs to its end, if it can."""
+    """What is surely set where a loop is left early, where its next turn begins, and where it ends if it can."""
 
     breaks: list[frozenset[str]] = field(default_factory=list)
     continues: list[frozenset[str]] = field(default_factory=list)
@@ -95,7 +99,10 @@ class Context:
         for name in ast.walk(node):
             if isinstance(name, ast.Name) and (name.id in self.params or name.id in self.names):
                 raise self.error(
-                    "SA017", self.span(name), f"'{name.id}' is not known when the file is loaded", label="a value of the body",
+                    "SA017",
+                    self.span(name),
+                    f"'{name.id}' is not known when the file is loaded",
+                    label="a value of the body",
                     help="types are made of constants",
                 )
         found = self.scope.annotation(node)
@@ -118,7 +125,7 @@ class Context:
         for node in nodes:
             try:
                 done.append(self.expr(node))
-            except Rejected as rejected:
+            except Rejected as rejected:  # noqa: PERF203  (one wrong expression must not hide another)
                 failed = rejected
         if failed is not None:
             raise failed

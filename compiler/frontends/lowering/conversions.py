@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.ir.nodes import Binary, Cast, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
     FLOATING,
@@ -21,7 +21,10 @@ from slangad.compiler.ir.types import (
     strengthen,
     with_element,
 )
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.spans import Span
 
 
 def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
@@ -86,7 +89,10 @@ def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, cod
         return expr
     if not fits(expr.type, wanted):
         raise ctx.error(
-            code, span, f"{what} must be {show(wanted)}, not {_found(expr.type)}", label=show(strengthen(expr.type)),
+            code,
+            span,
+            f"{what} must be {show(wanted)}, not {_found(expr.type)}",
+            label=show(strengthen(expr.type)),
             help=conversion_help(expr.type, wanted),
         )
     return retype(ctx, expr, wanted) if isinstance(expr.type, Weak) else convert(expr, wanted)
@@ -128,8 +134,11 @@ def meet(ctx: Context, left: Expr, right: Expr, span: Span, what: str) -> tuple[
     joined = join(left.type, right.type)
     if joined is None:
         raise ctx.error(
-            "SA013", span, f"{what} does not take {show(left.type)} and {show(right.type)}",
-            label=f"{show(left.type)} and {show(right.type)}", help=_meeting_help(left.type, right.type),
+            "SA013",
+            span,
+            f"{what} does not take {show(left.type)} and {show(right.type)}",
+            label=f"{show(left.type)} and {show(right.type)}",
+            help=_meeting_help(left.type, right.type),
         )
     return spread(ctx, left, joined), spread(ctx, right, joined), joined
 

@@ -1,14 +1,17 @@
-"""What a name in a body can mean. Front ends answer look-ups with these; lowering knows nothing of where they came from."""
+"""What a name in a body can mean. Front ends answer look-ups with these; lowering doesn't know where they are from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from slangad.compiler.ir.types import Struct, Type
-from slangad.compiler.lang.intrinsics import Intrinsic
 from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slangad.compiler.ir.types import Struct, Type
+    from slangad.compiler.lang.intrinsics import Intrinsic
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,14 @@ class ValueEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class TypedValue:
+    """A bound value that knows its type; ``scalars`` are its numbers in memory order."""
+
+    type: Type
+    scalars: tuple[int | float | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NamespaceEntity:
     """A module: attributes are looked up by ``World.attribute``."""
 
@@ -104,14 +115,7 @@ class Refused:
 
 
 Entity = (
-    FunctionEntity
-    | IntrinsicEntity
-    | TypeEntity
-    | ArrayEntity
-    | ValueEntity
-    | NamespaceEntity
-    | FormEntity
-    | Refused
+    FunctionEntity | IntrinsicEntity | TypeEntity | ArrayEntity | ValueEntity | NamespaceEntity | FormEntity | Refused
 )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import calls, constants, operators, subscripts
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.entities import (
     Entity,
     NamespaceEntity,
@@ -16,8 +16,11 @@ from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
 
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.lowering.context import Context
 
-def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:
+
+def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # noqa: C901  (one case per kind of syntax)
     """Lowers one expression.
 
     Raises:
@@ -104,7 +107,10 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
     entity = ctx.scope.lookup(node.id)
     if entity is None:
         raise ctx.error(
-            "SA010", ctx.span(node), f"unknown name '{node.id}'", label="not defined",
+            "SA010",
+            ctx.span(node),
+            f"unknown name '{node.id}'",
+            label="not defined",
             help=did_you_mean(node.id, [*ctx.scope.names(), *ctx.params, *ctx.names]),
         )
     return entity
@@ -122,7 +128,10 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
             found = ctx.scope.attribute(owner, attr)
             if found is None:
                 raise ctx.error(
-                    "SA010", ctx.places.after(value, len(attr)), f"'{owner.name}' has no '{attr}'", label="not defined",
+                    "SA010",
+                    ctx.places.after(value, len(attr)),
+                    f"'{owner.name}' has no '{attr}'",
+                    label="not defined",
                     help=did_you_mean(attr, ctx.scope.attribute_names(owner)),
                 )
             return found

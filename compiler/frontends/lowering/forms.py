@@ -1,12 +1,10 @@
-"""Forms with rules of their own: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``sa.fwd_diff(g)(…)``, ``len``, ``sa.zeros`` …"""
+"""Forms with rules of their own: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``len``, ``sa.zeros`` and their kin."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce, strong
 from slangad.compiler.frontends.lowering.entities import (
     MISSING,
@@ -17,7 +15,6 @@ from slangad.compiler.frontends.lowering.entities import (
     Signature,
     TypeEntity,
 )
-from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Const,
@@ -42,6 +39,12 @@ from slangad.compiler.ir.types import (
     strengthen,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.frontends.problems import Rejected
+
 LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
 
 
@@ -59,14 +62,18 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
     if name == "static_assert":
         raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert is a statement of its own")
     if name == "probe":
-        raise ctx.error("SA026", ctx.span(node.func), "sa.probe is not supported by this version", help="return the value as well")
+        raise ctx.error(
+            "SA026", ctx.span(node.func), "sa.probe is not supported by this version", help="return the value as well"
+        )
     raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
 
 
 def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
     """Reports an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
     return ctx.error(
-        "SA021", ctx.span(node.func), "sa.max_iters stands first in a while condition",
+        "SA021",
+        ctx.span(node.func),
+        "sa.max_iters stands first in a while condition",
         help="write: while sa.max_iters(32) and condition:",
     )
 
@@ -78,7 +85,9 @@ def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
         Rejected: when there isn't exactly one.
     """
     if len(node.args) != 1 or node.keywords:
-        raise ctx.error("SA015", ctx.span(node.func), f"{name}(…) takes 1 argument, not {len(node.args) + len(node.keywords)}")
+        raise ctx.error(
+            "SA015", ctx.span(node.func), f"{name}(…) takes 1 argument, not {len(node.args) + len(node.keywords)}"
+        )
     return node.args[0]
 
 
@@ -123,7 +132,9 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
 
     if not ctx.in_kernel:
         raise ctx.error(
-            "SA036", ctx.span(node.func), f"sa.{name} stands only in a kernel's own body",
+            "SA036",
+            ctx.span(node.func),
+            f"sa.{name} stands only in a kernel's own body",
             help="take it in the kernel and pass it on as an int",
         )
     axis = static_int(ctx.expr(single_argument(ctx, node, name))) if node.args or node.keywords else 0
@@ -132,7 +143,9 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
     if not 0 <= axis < ctx.in_kernel:
         plural = "" if ctx.in_kernel == 1 else "s"
         raise ctx.error(
-            "SA036", ctx.span(node.args[0]), f"axis {axis} is outside the kernel's {ctx.in_kernel} dimension{plural}",
+            "SA036",
+            ctx.span(node.args[0]),
+            f"axis {axis} is outside the kernel's {ctx.in_kernel} dimension{plural}",
             help="@sa.kernel(dims=2) gives a kernel two dimensions",
         )
     return axis
@@ -200,7 +213,9 @@ def gradient_types(params: tuple[Parameter, ...]) -> tuple[Type, ...]:
 def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) -> None:
     if not signature.differentiable:
         raise ctx.error(
-            "SA028", ctx.span(node.func), f"'{signature.name}' is not differentiable",
+            "SA028",
+            ctx.span(node.func),
+            f"'{signature.name}' is not differentiable",
             help="decorate it with @sa.differentiable, or give it a derivative=",
         )
 
@@ -226,7 +241,9 @@ def _forward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Pa
     _require_differentiable(ctx, node, signature)
     params = (*first, *signature.params)
     paired = tuple(
-        Parameter(p.name, p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type), p.no_diff, p.default)
+        Parameter(
+            p.name, p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type), p.no_diff, p.default
+        )
         for p in params
     )
     given = match_arguments(ctx, node, f"fwd_diff({signature.name})", paired, node.args, node.keywords)
@@ -247,8 +264,10 @@ def _pair_argument(ctx: Context, value: Expr, param: Parameter, node: ast.expr) 
         return MakePair(primal, tangent, wanted, value.span)
     if isinstance(wanted, DiffPair) and not isinstance(value.type, DiffPair):
         raise ctx.error(
-            "SA014", ctx.span(node), f"argument '{param.name}' must be a differential pair",
-            label=show(strengthen(value.type)), help="write sa.diff_pair(x, dx)",
+            "SA014",
+            ctx.span(node),
+            f"argument '{param.name}' must be a differential pair",
+            label=show(strengthen(value.type)),
+            help="write sa.diff_pair(x, dx)",
         )
     return coerce(ctx, value, wanted, ctx.span(node), what=f"argument '{param.name}'", code="SA014")
-

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import convert, retype, spread
 from slangad.compiler.ir.nodes import Cast, Expr, Intrinsic
 from slangad.compiler.ir.types import Matrix, Type, Vector, Weak, element_of, is_scalar
 from slangad.compiler.lang.errors import TypeRuleError
 from slangad.compiler.lang.intrinsics import INTRINSICS
-from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
+    from slangad.compiler.spans import Span
 
 
 def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, arg_spans: Sequence[Span]) -> Expr:

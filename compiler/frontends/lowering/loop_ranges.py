@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.constants import static_int
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.ir.nodes import Const, Expr
 from slangad.compiler.ir.types import INT
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,12 @@ class Turns:
         last = start + (count - 1) * self.step
         span = self.start.span
         return Turns(
-            Const(last, INT, span), Const(last - count * self.step, INT, span), -self.step, self.limit, self.exact, self.unroll
+            Const(last, INT, span),
+            Const(last - count * self.step, INT, span),
+            -self.step,
+            self.limit,
+            self.exact,
+            self.unroll,
         )
 
 
@@ -53,7 +61,10 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
         raise ctx.error("SA015", ctx.span(node.func), f"range does not take '{wrong}'", help=hint)
     if not 1 <= len(node.args) <= 3:
         raise ctx.error("SA015", ctx.span(node.func), f"range takes 1 to 3 arguments, not {len(node.args)}")
-    bounds = [coerce(ctx, e, INT, ctx.span(n), what="a bound of range", code="SA014") for e, n in zip(ctx.exprs(node.args), node.args, strict=True)]
+    bounds = [
+        coerce(ctx, e, INT, ctx.span(n), what="a bound of range", code="SA014")
+        for e, n in zip(ctx.exprs(node.args), node.args, strict=True)
+    ]
     step = _step(ctx, node, bounds)
     start = bounds[0] if len(bounds) > 1 else Const(0, INT, ctx.span(node))
     stop = bounds[1] if len(bounds) > 1 else bounds[0]
@@ -64,11 +75,16 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
         if limit < 1:
             raise ctx.error("SA021", ctx.span(options["max_iters"]), "the bound must be at least 1")
         if exact is not None and exact > limit:
-            raise ctx.error("SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, beyond its bound of {limit}")
+            raise ctx.error(
+                "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, beyond its bound of {limit}"
+            )
         return Turns(start, stop, step, limit if exact is None else exact, exact, unroll)
     if exact is None:
         raise ctx.error(
-            "SA021", ctx.span(node), "the number of turns is not known when the file is loaded", label="unbounded",
+            "SA021",
+            ctx.span(node),
+            "the number of turns is not known when the file is loaded",
+            label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
     return Turns(start, stop, step, exact, exact, unroll)

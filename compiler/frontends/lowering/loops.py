@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import operators
 from slangad.compiler.frontends.lowering.assignments import assign_name, hold, store
@@ -28,7 +29,9 @@ from slangad.compiler.ir.nodes import (
     While,
 )
 from slangad.compiler.ir.types import BOOL, INT, Array, Matrix, Type, Vector, show, strengthen
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.spans import Span
 
 Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
 
@@ -70,7 +73,9 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
     if direct:
         ctx.assigned -= {counter.name}
-    loop = For(counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span)
+    loop = For(
+        counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span
+    )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
 
@@ -254,7 +259,10 @@ def _entries(ctx: Context, node: ast.expr, value: Expr) -> tuple[int, Type]:
             return rows, Vector(element, columns)
         case other:
             raise ctx.error(
-                "SA021", ctx.span(node), f"{show(strengthen(other))} can't be looped over", label=show(strengthen(other)),
+                "SA021",
+                ctx.span(node),
+                f"{show(strengthen(other))} can't be looped over",
+                label=show(strengthen(other)),
                 help="loop over range(…), an array, enumerate(…), zip(…) or reversed(…)",
             )
 
@@ -359,7 +367,11 @@ def _is_bound(ctx: Context, node: ast.Call) -> bool:
 
 def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
     """The bound and the remaining conditions of a ``while``."""
-    tests = list(node.test.values) if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) else [node.test]
+    tests = (
+        list(node.test.values)
+        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+        else [node.test]
+    )
     bounds = [t for t in tests if isinstance(t, ast.Call) and _is_bound(ctx, t)]
     if bounds and bounds[0] is tests[0]:
         first = bounds[0]
@@ -372,7 +384,9 @@ def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
     if bounds:
         raise misplaced_bound(ctx, bounds[0])
     raise ctx.error(
-        "SA021", ctx.places.keyword_span(node), "a while loop needs a bound", label="unbounded",
+        "SA021",
+        ctx.places.keyword_span(node),
+        "a while loop needs a bound",
+        label="unbounded",
         help=f"write: while sa.max_iters(32) and {ast.unparse(node.test)}:",
     )
-

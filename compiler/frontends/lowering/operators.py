@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
@@ -30,6 +28,11 @@ from slangad.compiler.ir.types import (
     strengthen,
     with_element,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
 
 ARITHMETIC: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -71,7 +74,12 @@ def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr
     if symbol == "**":
         return power(ctx, node, left, right, right_node)
     _refuse_bools(ctx, node, symbol, left, right)
-    if isinstance(left, Const) and isinstance(right, Const) and isinstance(left.type, Weak) and isinstance(right.type, Weak):
+    if (
+        isinstance(left, Const)
+        and isinstance(right, Const)
+        and isinstance(left.type, Weak)
+        and isinstance(right.type, Weak)
+    ):
         return _fold(ctx, node, symbol, left, right)
     left, right, type_ = meet(ctx, left, right, ctx.span(node), f"'{symbol}'")
     return _arithmetic(ctx, node, symbol, left, right, type_)
@@ -95,12 +103,18 @@ def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: Expr) -> 
     for operand in operands:
         if element_of(operand.type) == BOOL:
             raise ctx.error(
-                "SA013", ctx.span(node), f"'{symbol}' does not take a bool",
-                label=show(operand.type), help="turn the bool into a number with int(…) or float(…)",
+                "SA013",
+                ctx.span(node),
+                f"'{symbol}' does not take a bool",
+                label=show(operand.type),
+                help="turn the bool into a number with int(…) or float(…)",
             )
         if element_of(operand.type) is None:
             raise ctx.error(
-                "SA013", ctx.span(node), f"'{symbol}' does not take {show(operand.type)}", label=show(operand.type),
+                "SA013",
+                ctx.span(node),
+                f"'{symbol}' does not take {show(operand.type)}",
+                label=show(operand.type),
                 help="write a method or a function that combines the fields",
             )
 
@@ -110,7 +124,7 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
     try:
         value = _FOLD[symbol](left.value, right.value)
     except ZeroDivisionError:
-        if symbol == "/" :
+        if symbol == "/":
             value = math.copysign(math.inf, left.value) if left.value else math.nan
         else:
             raise _division_by_zero(ctx, node) from None
@@ -130,10 +144,18 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> 
     for operand in (left, right):
         if not (is_integral(operand.type) or operand.type == WEAK_INT):
             raise ctx.error(
-                "SA013", span, f"'{symbol}' takes ints and uints, not {show(operand.type)}", label=show(operand.type),
+                "SA013",
+                span,
+                f"'{symbol}' takes ints and uints, not {show(operand.type)}",
+                label=show(operand.type),
                 help="for bools write 'and', 'or', '!='" if element_of(operand.type) == BOOL else "",
             )
-    if isinstance(left, Const) and isinstance(right, Const) and isinstance(left.type, Weak) and isinstance(right.type, Weak):
+    if (
+        isinstance(left, Const)
+        and isinstance(right, Const)
+        and isinstance(left.type, Weak)
+        and isinstance(right.type, Weak)
+    ):
         if symbol in ("<<", ">>") and right.value < 0:
             raise ctx.error("SA013", span, "negative shift count")
         return Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), WEAK_INT, span)
@@ -151,10 +173,18 @@ def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node
         return integer_power(ctx, node, strong(ctx, base), int(exponent.value), exponent_node)
     if is_integral(exponent.type) or exponent.type == WEAK_INT:
         raise ctx.error(
-            "SA012", ctx.span(exponent_node), "the exponent must be a constant, or floating", label="not a constant",
+            "SA012",
+            ctx.span(exponent_node),
+            "the exponent must be a constant, or floating",
+            label="not a constant",
             help="write the product as a loop, or float(…) around the exponent where the base is positive",
         )
-    if isinstance(base, Const) and isinstance(exponent, Const) and isinstance(base.type, Weak) and isinstance(exponent.type, Weak):
+    if (
+        isinstance(base, Const)
+        and isinstance(exponent, Const)
+        and isinstance(base.type, Weak)
+        and isinstance(exponent.type, Weak)
+    ):
         return _fold(ctx, node, "**", base, exponent)
     if is_integral(base.type):
         base = spread(ctx, base, with_element(base.type, FLOAT))
@@ -166,7 +196,9 @@ def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, expone
     span = ctx.span(node)
     if abs(exponent) > MAX_POWER:
         raise ctx.error(
-            "SA012", ctx.span(exponent_node), f"a constant exponent may be at most {MAX_POWER}",
+            "SA012",
+            ctx.span(exponent_node),
+            f"a constant exponent may be at most {MAX_POWER}",
             help="write float(…) around it where the base is positive",
         )
     if isinstance(base.type, Matrix):
@@ -235,12 +267,18 @@ def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
     span = ctx.span(node)
     if element_of(expr.type) == BOOL:
         raise ctx.error(
-            "SA024", span, f"a condition must be one bool, not {show(expr.type)}", label=show(expr.type),
+            "SA024",
+            span,
+            f"a condition must be one bool, not {show(expr.type)}",
+            label=show(expr.type),
             help="wrap it in any(…) or all(…)",
         )
     raise ctx.error(
-        "SA024", span, f"a condition must be a bool, not {show(strengthen(expr.type))}",
-        label=show(strengthen(expr.type)), help="compare it, for example x != 0",
+        "SA024",
+        span,
+        f"a condition must be a bool, not {show(strengthen(expr.type))}",
+        label=show(strengthen(expr.type)),
+        help="compare it, for example x != 0",
     )
 
 
@@ -272,9 +310,7 @@ def compare(ctx: Context, node: ast.Compare) -> Expr:
     """``a < b``, and chains, which are the conjunction of their links."""
     nodes = [node.left, *node.comparators]
     operands = ctx.exprs(nodes)
-    links = [
-        _link(ctx, node, op, operands[i], operands[i + 1], nodes[i + 1]) for i, op in enumerate(node.ops)
-    ]
+    links = [_link(ctx, node, op, operands[i], operands[i + 1], nodes[i + 1]) for i, op in enumerate(node.ops)]
     result = links[0]
     for link, comparator in zip(links[1:], node.comparators[1:], strict=True):
         result = Binary("&&", condition(ctx, result, node.left), condition(ctx, link, comparator), BOOL, ctx.span(node))
@@ -287,7 +323,10 @@ def _link(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Expr, right: Exp
     for operand in (left, right):
         if element_of(operand.type) is None or isinstance(operand.type, Matrix):
             raise ctx.error(
-                "SA013", span, f"'{symbol}' does not take {show(operand.type)}", label=show(operand.type),
+                "SA013",
+                span,
+                f"'{symbol}' does not take {show(operand.type)}",
+                label=show(operand.type),
                 help="compare the fields or entries",
             )
     if isinstance(left, Const) and isinstance(right, Const):
@@ -310,7 +349,8 @@ def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
         then, other, type_ = meet(ctx, then, other, span, "'if … else'")
         return Ternary(test, then, other, type_, span)
     raise ctx.error(
-        "SA013", span, f"both sides of 'if … else' must have one type, not {show(then.type)} and {show(other.type)}",
+        "SA013",
+        span,
+        f"both sides of 'if … else' must have one type, not {show(then.type)} and {show(other.type)}",
         label=f"{show(then.type)} and {show(other.type)}",
     )
-

@@ -16,7 +16,12 @@ def power_function(type_: Type, exponent: int) -> Function:
     x = Var("x", type_)
     steps, product = _squarings(x, exponent)
     return Function(
-        f"power:{exponent}:{show(type_)}", name, (Param("x", type_),), type_, (*steps, Return(product)), is_floating(type_)
+        f"power:{exponent}:{show(type_)}",
+        name,
+        (Param("x", type_),),
+        type_,
+        (*steps, Return(product)),
+        is_floating(type_),
     )
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import loops
 from slangad.compiler.frontends.lowering.assignments import assign_name, assign_statement
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import coerce, strong
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.operators import condition
@@ -24,9 +22,12 @@ from slangad.compiler.ir.nodes import (
     Return,
     Stmt,
 )
-from slangad.compiler.ir.types import VOID, DiffPair, Tuple, Type, Void, show, strengthen
+from slangad.compiler.ir.types import BOOL, VOID, DiffPair, Tuple, Type, Void, show, strengthen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.spans import Span
 
 
@@ -94,13 +95,13 @@ def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
     ctx.reachable = False
     span = ctx.span(node)
     if loop.left_flag:
-        return [assign_name(ctx, loop.left_flag, Const(value=False, type=loops.BOOL), span), Break(span)]
+        return [assign_name(ctx, loop.left_flag, Const(value=False, type=BOOL), span), Break(span)]
     return [Break(span)]
 
 
 def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
     failed: Rejected | None = None
-    test: Expr = Const(value=True, type=loops.BOOL)
+    test: Expr = Const(value=True, type=BOOL)
     try:
         test = condition(ctx, ctx.expr(node.test), node.test)
     except Rejected as rejected:
@@ -134,7 +135,9 @@ def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
     value = ctx.expr(node.value, wanted)
     if isinstance(wanted, Void):
         raise ctx.error(
-            "SA039", ctx.span(node.value), f"'{ctx.signature.name}' returns nothing",
+            "SA039",
+            ctx.span(node.value),
+            f"'{ctx.signature.name}' returns nothing",
             help=f"annotate the result: -> {show(strengthen(value.type))}",
         )
     result = returned(ctx, value, wanted, node.value)
@@ -159,7 +162,9 @@ def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
 def _returned_tuple(ctx: Context, value: Construct, wanted: Tuple, node: ast.expr) -> Expr:
     if len(value.args) != len(wanted.elements):
         raise ctx.error(
-            "SA039", ctx.span(node), f"'{ctx.signature.name}' returns {len(wanted.elements)} values, not {len(value.args)}",
+            "SA039",
+            ctx.span(node),
+            f"'{ctx.signature.name}' returns {len(wanted.elements)} values, not {len(value.args)}",
             label=show(wanted),
         )
     nodes = node.elts if isinstance(node, ast.Tuple) else [node] * len(value.args)
@@ -187,10 +192,12 @@ def _static_assert(ctx: Context, node: ast.Call) -> None:
     if not 1 <= len(node.args) <= 2:
         raise ctx.error("SA015", ctx.span(node.func), "static_assert takes a condition and a message")
     test = ctx.expr(node.args[0])
-    if not isinstance(test, Const) or test.type != loops.BOOL:
+    if not isinstance(test, Const) or test.type != BOOL:
         raise ctx.error("SA032", ctx.span(node.args[0]), "this is not known when the file is loaded")
     if not test.value:
-        text = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else "assertion failed"
+        text = (
+            node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else "assertion failed"
+        )
         raise ctx.error("SA032", ctx.span(node.args[0]), str(text), label="is false")
 
 
@@ -198,6 +205,9 @@ def finish(ctx: Context, body: tuple[Stmt, ...], name_span: Span) -> None:
     """Checks that a function with a result cannot reach its end."""
     if ctx.reachable and ctx.signature.result != VOID:
         ctx.error(
-            "SA018", name_span, f"'{ctx.signature.name}' can reach its end without returning",
-            label="not every path returns", help="add a return at the end" if body else "add a return",
+            "SA018",
+            name_span,
+            f"'{ctx.signature.name}' can reach its end without returning",
+            label="not every path returns",
+            help="add a return at the end" if body else "add a return",
         )

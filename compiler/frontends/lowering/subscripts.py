@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
-from slangad.compiler.frontends.lowering.context import Context
 from slangad.compiler.frontends.lowering.conversions import strong
 from slangad.compiler.frontends.problems import did_you_mean
 from slangad.compiler.ir.nodes import Const, Expr, Index, Member, Swizzle
@@ -25,6 +24,9 @@ from slangad.compiler.ir.types import (
     strengthen,
 )
 
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.lowering.context import Context
+
 _SETS: Final = ("xyzw", "rgba")
 
 
@@ -39,14 +41,20 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
             if ctx.scope.method(value.type, node.attr) is not None:
                 raise ctx.error("SA026", span, f"'{node.attr}' is a method", help=f"call it: .{node.attr}(…)")
             raise ctx.error(
-                "SA011", span, f"'{struct}' has no field '{node.attr}'", label="no such field",
+                "SA011",
+                span,
+                f"'{struct}' has no field '{node.attr}'",
+                label="no such field",
                 help=did_you_mean(node.attr, [f.name for f in fields]) or f"it has {', '.join(f.name for f in fields)}",
             )
         case Vector(element, size):
             components = swizzle_components(node.attr, size)
             if components is None:
                 raise ctx.error(
-                    "SA011", span, f"{show(value.type)} has no component '{node.attr}'", label="no such component",
+                    "SA011",
+                    span,
+                    f"{show(value.type)} has no component '{node.attr}'",
+                    label="no such component",
                     help=f"its components are {', '.join('xyzw'[:size])}",
                 )
             type_: Type = element if len(components) == 1 else Vector(element, len(components))
@@ -86,7 +94,9 @@ def _entry(ctx: Context, node: ast.Subscript, value: Expr, index_node: ast.expr)
     if static is not None:
         if not -size <= static < size:
             raise ctx.error(
-                "SA025", span, f"index {static} is outside {show(value.type)}, which has {size} entries",
+                "SA025",
+                span,
+                f"index {static} is outside {show(value.type)}, which has {size} entries",
                 label=f"0 to {size - 1}",
             )
         static = static + size if static < 0 else static
@@ -97,8 +107,11 @@ def _entry(ctx: Context, node: ast.Subscript, value: Expr, index_node: ast.expr)
         raise ctx.error("SA025", span, "the index into several results must be a constant")
     if index.type not in (INT, UINT, WEAK_INT):
         raise ctx.error(
-            "SA025", span, f"an index must be an int, not {show(strengthen(index.type))}",
-            label=show(strengthen(index.type)), help="convert with int(…), which truncates",
+            "SA025",
+            span,
+            f"an index must be an int, not {show(strengthen(index.type))}",
+            label=show(strengthen(index.type)),
+            help="convert with int(…), which truncates",
         )
     index = strong(ctx, index)
     return Index(value, index, element, ctx.span(node))
@@ -116,6 +129,8 @@ def _shape(ctx: Context, node: ast.Subscript, value: Expr) -> tuple[int, Type]:
             return len(elements), elements[0]
         case other:
             raise ctx.error(
-                "SA025", ctx.span(node.value), f"{show(strengthen(other))} can't be indexed", label=show(strengthen(other))
+                "SA025",
+                ctx.span(node.value),
+                f"{show(strengthen(other))} can't be indexed",
+                label=show(strengthen(other)),
             )
-

@@ -1,18 +1,22 @@
-"""Annotations of functions: evaluated where they stand, read as types or as places in memory, errors at the annotation."""
+"""Annotations of functions: evaluated where they stand, read as types or places in memory, errors at the annotation."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems
-from slangad.compiler.ir.types import Type
 from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UnknownNameError
 from slangad.compiler.lang.resolve import resolve
 from slangad.compiler.lang.struct import StructRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.ir.types import Type
 
 
 def report_annotation(error: DescriptionError, node: ast.AST, places: Places, problems: Problems) -> None:

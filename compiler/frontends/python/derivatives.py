@@ -1,17 +1,16 @@
-"""Derivatives of described functions: own backward and forward functions become functions of the module, policies nodes."""
+"""Derivatives of described functions: own backward and forward functions become functions, policies become nodes."""
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
-from types import FunctionType
+from typing import TYPE_CHECKING
 
+from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import FunctionEntity, Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.python.world import Described, World
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -27,7 +26,13 @@ from slangad.compiler.ir.types import FLOAT, DiffPair, Tuple, Type, carries_grad
 from slangad.compiler.lang import policies
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.source import Definition, definition_of
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    import ast
+    from types import FunctionType
+
+    from slangad.compiler.frontends.python.world import Described, World
+    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,12 @@ def derivative_of(world: World, described: Described) -> Derivative:
             "SA029", span, f"'{signature.name}' has a derivative= policy and an own derivative", help="keep one of them"
         )
     if (own or value.policy is not None) and not value.differentiable:
-        world.problems.error("SA029", span, f"'{signature.name}' is not differentiated but has a derivative", help="use @sa.differentiable")
+        world.problems.error(
+            "SA029",
+            span,
+            f"'{signature.name}' is not differentiated but has a derivative",
+            help="use @sa.differentiable",
+        )
     if own:
         return Custom(
             f"{signature.key}.backward" if value.backward_function is not None else None,
@@ -79,7 +89,9 @@ def _policy(world: World, described: Described, policy: policies.Policy, span: S
         case policies.StraightThrough():
             if active != (described.signature.result,):
                 world.problems.error(
-                    "SA029", span, f"straight_through needs one differentiable parameter of type {show(described.signature.result)}",
+                    "SA029",
+                    span,
+                    f"straight_through needs one differentiable parameter of type {show(described.signature.result)}",
                     help=f"'{name}' has {', '.join(show(t) for t in active) or 'none'}",
                 )
             found = StraightThrough()
@@ -94,6 +106,8 @@ def _policy(world: World, described: Described, policy: policies.Policy, span: S
             if isinstance(inner, (Custom, ClipGradient)):
                 return inner
             return ClipGradient(limit, norm, inner)
+        case _:
+            assert_never(policy)
     if not active:
         world.problems.error("SA029", span, f"'{name}' has no differentiable parameter, so derivative= means nothing")
     return found
@@ -102,13 +116,17 @@ def _policy(world: World, described: Described, policy: policies.Policy, span: S
 def _surrogate(world: World, described: Described, g: object, span: Span) -> Derivative:
     entity = world.entity(g, "", "")
     if not isinstance(entity, FunctionEntity):
-        world.problems.error("SA029", span, "the surrogate is not a described function", help="decorate it with @sa.differentiable")
+        world.problems.error(
+            "SA029", span, "the surrogate is not a described function", help="decorate it with @sa.differentiable"
+        )
         return Automatic()
     own, other = described.signature, entity.signature
     same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
     if not same or own.result != other.result:
         world.problems.error(
-            "SA029", span, f"the surrogate '{other.name}' has other types than '{own.name}'",
+            "SA029",
+            span,
+            f"the surrogate '{other.name}' has other types than '{own.name}'",
             help=f"both need ({', '.join(show(p.type) for p in own.params)}) -> {show(own.result)}",
         )
     return Surrogate(other.key)
@@ -138,7 +156,11 @@ def _own(world: World, described: Described, function: FunctionType, role: Role)
     if role is Role.BACKWARD:
         gradients = gradient_types(params)
         if not gradients:
-            world.problems.error("SA028", places.name_span(definition.tree), f"'{described.signature.name}' has no differentiable parameter")
+            world.problems.error(
+                "SA028",
+                places.name_span(definition.tree),
+                f"'{described.signature.name}' has no differentiable parameter",
+            )
             return None
         result: Type = gradients[0] if len(gradients) == 1 else Tuple(gradients)
         seen = {**{p.name: p.type for p in params}, "d_out": described.signature.result}
@@ -165,7 +187,9 @@ def _check_names(world: World, described: Described, tree: ast.FunctionDef, plac
     wrong = next((i for i, name in enumerate(found) if i >= len(wanted) or name != wanted[i]), len(found))
     span = places.span(arguments[wrong]) if wrong < len(arguments) else places.name_span(tree)
     world.problems.error(
-        "SA028", span, f"the {role.value} derivative of '{described.signature.name}' takes other parameters",
+        "SA028",
+        span,
+        f"the {role.value} derivative of '{described.signature.name}' takes other parameters",
         label=f"expected '{wanted[wrong]}'" if wrong < len(wanted) else "one too many",
         help=f"write def {tree.name}({', '.join(wanted)}):",
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.python.load import shown_path
-from slangad.compiler.frontends.python.world import World
 from slangad.compiler.ir.nodes import External, Function, Param
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.lang.external import ExternalFunction
 
 
 def declare_external(world: World, value: ExternalFunction) -> Signature | None:
@@ -22,7 +26,9 @@ def declare_external(world: World, value: ExternalFunction) -> Signature | None:
         return None
     if not value.path.is_file():
         world.problems.error(
-            "SA002", span, f"there is no Slang file {value.file} beside {value.place.file}",
+            "SA002",
+            span,
+            f"there is no Slang file {value.file} beside {value.place.file}",
             help="the path of sa.extern is relative to the describing file",
         )
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.body import BodyRole
@@ -12,15 +12,17 @@ from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
-from slangad.compiler.frontends.python.world import World
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
 from slangad.compiler.ir.types import VOID, Tuple, Type
 from slangad.compiler.lang.annotations import result_annotation
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.kernels import KernelObject
 from slangad.compiler.lang.resolve import scope_of
 from slangad.compiler.lang.source import Definition, definition_of
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.lang.kernels import KernelObject
 
 PARAM_MEMORIES: Final = {Memory.EACH, Memory.UNIFORM}
 RESULT_MEMORIES: Final = {Memory.EACH}
@@ -86,7 +88,9 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
     where = annotations.places.span(argument.annotation)
     if record.memory == "value":
         world.problems.error(
-            "SA030", where, f"where does '{argument.arg}' live?",
+            "SA030",
+            where,
+            f"where does '{argument.arg}' live?",
             help=f"write Each[{ast.unparse(argument.annotation)}] for one per thread, Uniform[…] for one for all",
         )
         return None
@@ -109,7 +113,10 @@ def _results(
     places = annotations.places
     if tree.returns is None:
         world.problems.error(
-            "SA016", places.name_span(tree), f"'{value.name}' does not say what it returns", help="annotate it: -> Each[float]"
+            "SA016",
+            places.name_span(tree),
+            f"'{value.name}' does not say what it returns",
+            help="annotate it: -> Each[float]",
         )
         return None
     evaluated = annotations.evaluated(value.python.__annotations__.get("return"), tree.returns, "return")
@@ -117,7 +124,9 @@ def _results(
         return None
     annotation = result_annotation(evaluated)
     if not annotation.parts:
-        world.problems.error("SA030", places.span(tree.returns), f"kernel '{value.name}' returns nothing", help="return Each[…]")
+        world.problems.error(
+            "SA030", places.span(tree.returns), f"kernel '{value.name}' returns nothing", help="return Each[…]"
+        )
         return None
     results: list[KernelResult] = []
     for index, part in enumerate(annotation.parts):
@@ -125,7 +134,9 @@ def _results(
         if type_ is None:
             return None
         if part.memory == "value":
-            world.problems.error("SA030", places.span(tree.returns), "where does the result live?", help="write -> Each[float]")
+            world.problems.error(
+                "SA030", places.span(tree.returns), "where does the result live?", help="write -> Each[float]"
+            )
             return None
         if Memory(part.memory) not in RESULT_MEMORIES:
             _not_yet(world, Memory(part.memory), places.span(tree.returns))

@@ -1,4 +1,4 @@
-"""From a path to an executed Python module: read, parse, fence, import. Everything that can go wrong is a diagnostic."""
+"""From a path to an executed Python module: read, parse, fence, import. All that can go wrong is a diagnostic."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import sys
 import sysconfig
 import tokenize
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
+from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.fence import fence_function
@@ -27,6 +27,9 @@ from slangad.compiler.frontends.problems import Problems, did_you_mean
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
 from slangad.compiler.lang.source import remember_source
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "forward"})
 
@@ -114,10 +117,14 @@ def fence(tree: ast.Module, places: Places) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and any(_names_decorator(d, _DECORATORS) for d in node.decorator_list):
             fence_function(node, places, problems)
-        elif isinstance(node, ast.AsyncFunctionDef) and any(_names_decorator(d, _DECORATORS) for d in node.decorator_list):
+        elif isinstance(node, ast.AsyncFunctionDef) and any(
+            _names_decorator(d, _DECORATORS) for d in node.decorator_list
+        ):
             span = places.keyword_span(node)
             problems.error("SA004", span, "an async function can't be described", help="write a plain def")
-        elif isinstance(node, ast.ClassDef) and any(_names_decorator(d, frozenset({"struct"})) for d in node.decorator_list):
+        elif isinstance(node, ast.ClassDef) and any(
+            _names_decorator(d, frozenset({"struct"})) for d in node.decorator_list
+        ):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef):
                     fence_function(method, places, problems)
@@ -165,7 +172,7 @@ def _module_name(path: Path) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _forgetting(path: Path, before: set[str]) -> Iterator[None]:
-    """Afterwards modules from the description's own folders are forgotten: the next file may have its own of that name."""
+    """Afterwards modules from the description's own folders are forgotten: others may have their own."""
     root = str(_package_root(path.resolve().parent))
     try:
         yield
@@ -221,7 +228,9 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
 def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:
     """An unknown name outside of described bodies, at the name."""
     span = _of_word(raised_at(error.__traceback__, path, text), error.name or "", path, text)
-    known = [name for frame, _ in traceback.walk_tb(error.__traceback__) for name in (*frame.f_locals, *frame.f_globals)]
+    known = [
+        name for frame, _ in traceback.walk_tb(error.__traceback__) for name in (*frame.f_locals, *frame.f_globals)
+    ]
     help_ = did_you_mean(error.name or "", [*known, *dir(builtins)])
     return Diagnostic("SA010", f"unknown name '{error.name}'", span, "not defined", help_)
 
@@ -230,9 +239,10 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
     """A name that a module does not have, at the name; other attribute errors are the program's own."""
     if not isinstance(error.obj, ModuleType):
         return _raised(error, path, text)
-    span = _of_word(raised_at(error.__traceback__, path, text), error.name, path, text)
-    help_ = did_you_mean(error.name, dir(error.obj))
-    return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{error.name}'", span, "not defined", help_)
+    name = error.name or ""
+    span = _of_word(raised_at(error.__traceback__, path, text), name, path, text)
+    help_ = did_you_mean(name, dir(error.obj))
+    return Diagnostic("SA010", f"'{error.obj.__name__}' has no '{name}'", span, "not defined", help_)
 
 
 def _of_word(span: Span, word: str, path: Path, text: str) -> Span:

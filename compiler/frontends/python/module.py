@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
@@ -28,6 +27,11 @@ from slangad.compiler.lang.functions import DescribedFunction
 from slangad.compiler.lang.kernels import KernelObject
 from slangad.compiler.lang.struct import StructRecord, record_of
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.frontends.places import Places
 
 
 def load_python(path: Path) -> Module:
@@ -75,6 +79,8 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
                 world.external(value)
             case StructRecord():
                 world.struct(value)
+            case _:
+                continue
     return kernels
 
 
@@ -117,7 +123,10 @@ def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKer
     span = declared.places.name_span(declared.definition.tree)
     first = names[name].python.__code__
     world.problems.error(
-        "SA006", span, f"there are two kernels named '{name}'", label="the second",
+        "SA006",
+        span,
+        f"there are two kernels named '{name}'",
+        label="the second",
         help=f"rename one; the other stands at {first.co_filename}:{first.co_firstlineno}",
     )
     return False
@@ -170,8 +179,9 @@ def _lower_function(world: World, described: Described) -> Function:
     body = lower_body(source, scope, signature, role, world.constants, world.problems)
     active = any(carries_gradient(p.type) and not p.no_diff for p in params) and carries_gradient(signature.result)
     return Function(
-        signature.key, signature.name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params), signature.result,
-        body.statements, value.differentiable and active, derivative_of(world, described), value.prefer,
+        signature.key, signature.name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params),
+        signature.result, body.statements, value.differentiable and active, derivative_of(world, described),
+        value.prefer,
         owner=signature.owner.key if signature.owner is not None else "", static=value.static, doc=_doc(value.__doc__),
         ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,
     )  # fmt: skip
@@ -218,9 +228,8 @@ def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], k
     constants = tuple(
         ConstantDef(key, name, type_, values) for key, (name, type_, values) in world.constants.used.items()
     )
-    records = {key: record for key, record in world.structs.items()}
-    known = {key: _struct_def(world, record) for key, record in records.items()}
-    structs = assembly.used_structs(functions, kernels, constants, (r.type for r in records.values()))
+    known = {key: _struct_def(world, record) for key, record in world.structs.items()}
+    structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]
     imports = tuple(dict.fromkeys(shown_path(e.path) for e in externals))
     sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | {*loaded.imported, *imports}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Signature
@@ -12,12 +11,17 @@ from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.world import Described, World
-from slangad.compiler.ir.types import Struct, Type
-from slangad.compiler.lang.functions import DescribedFunction
 from slangad.compiler.lang.resolve import scope_of
-from slangad.compiler.lang.source import Definition
 from slangad.compiler.lang.struct import record_of
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.types import Struct, Type
+    from slangad.compiler.lang.functions import DescribedFunction
+    from slangad.compiler.lang.source import Definition
 
 
 def annotations_for(world: World, value: DescribedFunction[..., object], places: Places) -> Annotations:
@@ -70,7 +74,9 @@ def _parameters(
     if value.owner is not None and not value.static:
         if not arguments:
             span = annotations.places.name_span(tree)
-            world.problems.error("SA016", span, f"method '{value.name}' has no 'self'", help="add self, or @staticmethod")
+            world.problems.error(
+                "SA016", span, f"method '{value.name}' has no 'self'", help="add self, or @staticmethod"
+            )
         arguments = arguments[1:]
     for argument in arguments:
         yield _parameter(world, value, argument, annotations, defaults[argument.arg].default)
@@ -82,7 +88,10 @@ def _parameter(
     span = argument_span(annotations.places, argument)
     if argument.annotation is None:
         world.problems.error(
-            "SA016", span, f"parameter '{argument.arg}' has no annotation", label="its type is unknown",
+            "SA016",
+            span,
+            f"parameter '{argument.arg}' has no annotation",
+            label="its type is unknown",
             help=f"write {argument.arg}: float",
         )
         return None
@@ -92,7 +101,9 @@ def _parameter(
     memory, type_ = found
     if memory.memory != "value":
         world.problems.error(
-            "SA031", annotations.places.span(argument.annotation), "only a kernel's parameters say where they live",
+            "SA031",
+            annotations.places.span(argument.annotation),
+            "only a kernel's parameters say where they live",
             help="take the value itself, for example float3",
         )
         return None
@@ -109,8 +120,11 @@ def argument_span(places: Places, argument: ast.arg) -> Span:
 def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annotations: Annotations) -> Type | None:
     if tree.returns is None:
         annotations.problems.error(
-            "SA016", annotations.places.name_span(tree), f"'{value.name}' does not say what it returns",
-            label="no '->'", help="annotate the result: -> float",
+            "SA016",
+            annotations.places.name_span(tree),
+            f"'{value.name}' does not say what it returns",
+            label="no '->'",
+            help="annotate the result: -> float",
         )
         return None
     found = annotations.memory(value.python.__annotations__.get("return"), tree.returns, "return")
@@ -119,7 +133,9 @@ def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annota
     memory, type_ = found
     if memory.memory != "value":
         annotations.problems.error(
-            "SA031", annotations.places.span(tree.returns), "only a kernel's results say where they live",
+            "SA031",
+            annotations.places.span(tree.returns),
+            "only a kernel's results say where they live",
             help="return the value itself, for example float",
         )
         return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
@@ -20,10 +20,8 @@ from slangad.compiler.frontends.lowering.entities import (
     ValueEntity,
 )
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python import vocabulary
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
-from slangad.compiler.ir.types import Struct, Type
 from slangad.compiler.lang.errors import DescriptionError, FieldError
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import DescribedFunction, describe
@@ -32,6 +30,12 @@ from slangad.compiler.lang.resolve import closure_of
 from slangad.compiler.lang.source import Definition, definition_of
 from slangad.compiler.lang.struct import StructRecord, record_of
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.ir.types import Struct, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,17 @@ class World:
             case ExternalFunction():
                 return self.external(value)
             case KernelObject() | PipelineObject():
-                return Refused(f"'{value.name}' is a kernel and can't be called here", "move the shared part into a function")
+                return Refused(
+                    f"'{value.name}' is a kernel and can't be called here", "move the shared part into a function"
+                )
             case ModuleType():
                 return NamespaceEntity(value, value.__name__)
             case FunctionType():
                 return vocabulary.refusal(value) or self.function(describe(value))
+            case _:
+                return self._struct_or_value(value, name, key)
+
+    def _struct_or_value(self, value: object, name: str, key: str) -> Entity:
         record = record_of(value)
         if record is not None:
             return self.struct(record)
@@ -177,11 +187,11 @@ class World:
         for known, signature in self.externals.values():
             if known is value:
                 return FunctionEntity(signature)
-        signature = declare_external(self, value)
-        if signature is None:
+        declared = declare_external(self, value)
+        if declared is None:
             return Refused(f"'{value.name}' was refused", reported=True)
-        self.externals[signature.key] = (value, signature)
-        return FunctionEntity(signature)
+        self.externals[declared.key] = (value, declared)
+        return FunctionEntity(declared)
 
 
 @dataclass(slots=True)
