@@ -29,7 +29,7 @@ from slangad.compiler.ir.walk import (
 )
 from slangad.compiler.passes.assignment import sets_before_reading
 
-
+if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 Block = tuple[Stmt, ...]
