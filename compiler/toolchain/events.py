@@ -58,13 +58,15 @@ class Work(NamedTuple):
     """One call of the compiler: slangc's arguments, and the units to produce from it.
 
     ``targets`` and ``entries`` are in the order of the arguments. ``units`` holds indices into both; the entry index is
-    -1 where one artefact holds all entry points.
+    -1 where one artefact holds all entry points. With ``declarations``, what the module declares is reflected in
+    stead of generating code, with these functions looked up by name.
     """
 
     arguments: tuple[str, ...]
     targets: tuple[str, ...]
     entries: tuple[str, ...]
     units: tuple[tuple[int, int], ...]
+    declarations: tuple[str, ...] | None = None
 
     def names(self, unit: tuple[int, int]) -> tuple[str, str]:
         """The target and entry point of a unit; the entry is empty when the artefact holds all."""

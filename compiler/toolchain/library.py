@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_void_p
 from typing import TYPE_CHECKING
 
+from slangad.compiler.toolchain.declarations import DeclarationReader
 from slangad.compiler.toolchain.events import Begin, Code, Event, Front, Reflection, Work
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _SIGNATURES = {
     "spGetDiagnosticOutput": (c_char_p, (c_void_p,)),
     "spGetDependencyFileCount": (c_int, (c_void_p,)),
     "spGetDependencyFilePath": (c_char_p, (c_void_p, c_int)),
+    "spCompileRequest_getModule": (c_int, (c_void_p, c_ssize_t, POINTER(c_void_p))),
     "spCompileRequest_getEntryPoint": (c_int, (c_void_p, c_ssize_t, POINTER(c_void_p))),
     "spCompileRequest_getProgramWithEntryPoints": (c_int, (c_void_p, POINTER(c_void_p))),
     "spReflection_ToJson": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
@@ -36,6 +38,7 @@ _SIGNATURES = {
 # Positions in the virtual tables of Slang's COM interfaces (slang.h), which are part of its binary interface.
 _RELEASE, _BLOB_POINTER, _BLOB_SIZE = 2, 3, 4
 _COMPONENT_LAYOUT, _COMPONENT_ENTRY_CODE, _COMPONENT_LINK, _COMPONENT_TARGET_CODE = 4, 6, 10, 14
+_MODULE_DECLARATION = 28
 
 _OUT = POINTER(c_void_p)
 
@@ -69,6 +72,10 @@ class SlangSession:
             programs: dict[int, tuple[int, str]] = {}
             for target, entry in work.units if ok else ():
                 yield Begin(work.targets[target], _entry_name(work, entry))
+                if work.declarations is not None:
+                    yield Reflection(work.targets[target], "", self._declarations(request, work.declarations))
+                    yield Code(work.targets[target], "", b"", "")
+                    continue
                 if entry not in programs:
                     programs[entry] = self._link(request, entry)
                     stack.callback(_release, programs[entry][0])
@@ -80,6 +87,15 @@ class SlangSession:
         if self._library.spProcessCommandLineArguments(request, array, len(encoded)) < 0:
             return False
         return bool(self._library.spCompile(request) >= 0)
+
+    def _declarations(self, request: int, asked: tuple[str, ...]) -> str:
+        module = c_void_p()
+        self._library.spCompileRequest_getModule(request, 0, byref(module))
+        layout = _call(module.value, _COMPONENT_LAYOUT, c_void_p, (c_ssize_t, 0), (_OUT, None))
+        declared = _call(module.value, _MODULE_DECLARATION, c_void_p)
+        text = DeclarationReader(self._library, _take_text).read(declared, layout, asked)
+        _release(module.value or 0)
+        return text
 
     def _dependencies(self, request: int) -> tuple[str, ...]:
         count = self._library.spGetDependencyFileCount(request)

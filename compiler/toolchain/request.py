@@ -31,6 +31,8 @@ class CompileJob:
         optimization: 0 to 3, as slangc's ``-O``.
         whole: One artefact per target with all entry points, rather than one per entry point and target.
         extra_arguments: Further slangc arguments, given last.
+        declarations: In stead of code, reflect what the module declares (see ``declarations``), with these functions
+            looked up by name. Needs one target and ``whole``.
         time_limit: Seconds until the job counts as hanging.
     """
 
@@ -44,6 +46,7 @@ class CompileJob:
     optimization: int = 1
     whole: bool = False
     extra_arguments: tuple[str, ...] = ()
+    declarations: tuple[str, ...] | None = None
     time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
 
     def units(self) -> tuple[tuple[str, str], ...]:

@@ -49,7 +49,16 @@ class ResultCache:
 
     def _job_key(self, job: CompileJob) -> str:
         arguments = slangc_arguments(job, Path(job.name), job.entry_points, job.targets)
-        facts = [__version__, self._compiler, arguments, job.source, job.modules, job.whole, _tools(job)]
+        facts = [
+            __version__,
+            self._compiler,
+            arguments,
+            job.source,
+            job.modules,
+            job.whole,
+            job.declarations,
+            _tools(job),
+        ]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

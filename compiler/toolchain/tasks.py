@@ -36,7 +36,8 @@ class Task:
         wanted = {entry for _, entry in self.units}
         entries = tuple(entry for entry in self.job.entry_points if self.job.whole or entry in wanted)
         units = tuple((targets.index(t), -1 if self.job.whole else entries.index(e)) for t, e in self.units)
-        return Work(slangc_arguments(self.job, self.staged, entries, targets), targets, entries, units)
+        arguments = slangc_arguments(self.job, self.staged, entries, targets)
+        return Work(arguments, targets, entries, units, self.job.declarations)
 
     def only(self, units: Iterable[Unit]) -> Task:
         """The same for some of its units."""

@@ -1,0 +1,252 @@
+"""What a Slang module declares, read through Slang's reflection: a checked module goes in, a JSON text comes out.
+
+Runs in worker processes, beside ``library``. Only accessors that are safe are called (docs/slang-notes.md): generics
+tell their names alone, types are looked at only where a function can be called as it stands or was asked for by name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Json = dict[str, object]
+
+_SIGNATURES: Final = {
+    "spReflectionDecl_getChildrenCount": (c_uint, (c_void_p,)),
+    "spReflectionDecl_getChild": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionDecl_getName": (c_char_p, (c_void_p,)),
+    "spReflectionDecl_getKind": (c_uint, (c_void_p,)),
+    "spReflectionDecl_castToFunction": (c_void_p, (c_void_p,)),
+    "spReflectionDecl_castToGeneric": (c_void_p, (c_void_p,)),
+    "spReflectionGeneric_GetInnerDecl": (c_void_p, (c_void_p,)),
+    "spReflectionFunction_GetName": (c_char_p, (c_void_p,)),
+    "spReflectionFunction_FindModifier": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionFunction_GetParameterCount": (c_uint, (c_void_p,)),
+    "spReflectionFunction_GetParameter": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionFunction_GetResultType": (c_void_p, (c_void_p,)),
+    "spReflectionFunction_isOverloaded": (c_bool, (c_void_p,)),
+    "spReflectionFunction_getOverloadCount": (c_uint, (c_void_p,)),
+    "spReflectionFunction_getOverload": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionVariable_GetName": (c_char_p, (c_void_p,)),
+    "spReflectionVariable_GetType": (c_void_p, (c_void_p,)),
+    "spReflectionVariable_FindModifier": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionType_GetKind": (c_uint, (c_void_p,)),
+    "spReflectionType_GetFullName": (c_int, (c_void_p, POINTER(c_void_p))),
+    "spReflectionType_GetFieldCount": (c_uint, (c_void_p,)),
+    "spReflectionType_GetFieldByIndex": (c_void_p, (c_void_p, c_uint)),
+    "spReflectionType_GetElementCount": (c_size_t, (c_void_p,)),
+    "spReflectionType_GetElementType": (c_void_p, (c_void_p,)),
+    "spReflectionType_GetRowCount": (c_uint, (c_void_p,)),
+    "spReflectionType_GetColumnCount": (c_uint, (c_void_p,)),
+    "spReflectionType_GetScalarType": (c_uint, (c_void_p,)),
+    "spReflection_FindFunctionByName": (c_void_p, (c_void_p, c_char_p)),
+    "spReflection_FindTypeByName": (c_void_p, (c_void_p, c_char_p)),
+    "spReflection_isSubType": (c_bool, (c_void_p, c_void_p, c_void_p)),
+}
+
+_STRUCT, _FUNCTION, _MODULE, _GENERIC, _NAMESPACE = 1, 2, 3, 4, 6
+"""Kinds of declarations (slang.h, SlangDeclKind)."""
+
+_IS_STRUCT, _IS_ARRAY, _IS_MATRIX, _IS_VECTOR, _IS_SCALAR = 1, 2, 3, 4, 5
+"""Kinds of types (slang.h, SlangTypeKind)."""
+
+_NO_DIFF, _STATIC, _DIFFERENTIABLE, _MUTATING, _OUT, _INOUT = 1, 2, 6, 7, 9, 10
+"""Modifiers (slang.h, SlangModifierID)."""
+
+_SCALARS: Final = {1: "void", 2: "bool", 3: "int", 4: "uint", 7: "half", 8: "float", 9: "double"}
+"""Scalar types (slang.h, SlangScalarType) that have a name in slangad."""
+
+_MOST = 1 << 31
+
+
+class DeclarationReader:
+    """Reads modules of one loaded library.
+
+    Args:
+        library: The Slang library.
+        take: Turns an output blob into text, and releases it.
+    """
+
+    def __init__(self, library: ctypes.CDLL, take: Callable[[c_void_p], str]) -> None:
+        self._library = library
+        self._take = take
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+
+    def read(self, module: int, layout: int, asked: tuple[str, ...]) -> str:
+        """Everything a module declares, as JSON.
+
+        Args:
+            module: The reflection of the module's declaration.
+            layout: The reflection of the module as a program, for look-ups by name.
+            asked: Functions to look up by name, such as ``f<float, 4>``.
+        """
+        walk = _Walk(self._library, self._take, layout)
+        return json.dumps(
+            {
+                "functions": list(walk.functions(module, (), generic=False)),
+                "names": list(dict.fromkeys(walk.names(module))),
+                "asked": [{"text": text, "functions": walk.find(text)} for text in asked],
+                "structs": walk.structs,
+            }
+        )
+
+
+class _Walk:
+    """One reading; ``structs`` fills with every struct that a type mentions."""
+
+    def __init__(self, library: ctypes.CDLL, take: Callable[[c_void_p], str], layout: int) -> None:
+        self._library = library
+        self._take = take
+        self._layout = layout
+        self._differentiable = library.spReflection_FindTypeByName(layout, b"IDifferentiable")
+        self.structs: dict[str, Json] = {}
+
+    def names(self, module: int) -> Iterator[str]:
+        """The names a module declares at its top."""
+        for child in self._children(module):
+            name = self._name(child)
+            if name and not name.startswith("$"):
+                yield name
+
+    def functions(self, parent: int, path: tuple[str, ...], *, generic: bool) -> Iterator[Json]:
+        """The differentiable functions below a declaration: those of namespaces and structs too."""
+        for child in self._children(parent):
+            kind, inside = self._kind(child), generic
+            if kind == _GENERIC:
+                generic_ = self._library.spReflectionDecl_castToGeneric(child)
+                child = self._library.spReflectionGeneric_GetInnerDecl(generic_)  # noqa: PLW2901  (looked through)
+                kind, inside = self._kind(child) if child else 0, True
+            name = self._name(child) if kind in (_STRUCT, _NAMESPACE, _FUNCTION) else ""
+            if not name or name.startswith("$"):
+                continue
+            if kind == _FUNCTION:
+                yield from self._function_of(child, path, generic=inside)
+            else:
+                yield from self.functions(child, (*path, name), generic=inside)
+
+    def _function_of(self, decl: int, path: tuple[str, ...], *, generic: bool) -> Iterator[Json]:
+        function = self._library.spReflectionDecl_castToFunction(decl)
+        if self._has(function, _DIFFERENTIABLE):
+            yield {"path": path, "generic": generic, **(self._head(function) if generic else self._function(function))}
+
+    def find(self, text: str) -> list[Json]:
+        """The functions a name stands for: none, one, or several overloads."""
+        library = self._library
+        found = library.spReflection_FindFunctionByName(self._layout, text.encode())
+        if not found:
+            return []
+        if library.spReflectionFunction_isOverloaded(found):
+            count = library.spReflectionFunction_getOverloadCount(found)
+            found_all = [library.spReflectionFunction_getOverload(found, i) for i in range(count)]
+        else:
+            found_all = [found]
+        return [self._function(function) for function in found_all]
+
+    def _head(self, function: int) -> Json:
+        return {
+            "name": _text(self._library.spReflectionFunction_GetName(function)),
+            "static": self._has(function, _STATIC),
+            "mutating": self._has(function, _MUTATING),
+        }
+
+    def _function(self, function: int) -> Json:
+        library = self._library
+        count = library.spReflectionFunction_GetParameterCount(function)
+        params = [library.spReflectionFunction_GetParameter(function, index) for index in range(count)]
+        return {
+            **self._head(function),
+            "params": [self._variable(param) for param in params],
+            "result": self._type(library.spReflectionFunction_GetResultType(function)),
+        }
+
+    def _variable(self, variable: int) -> Json:
+        """A parameter or field. Slang marks parameters of types that are not differentiable as ``no_diff`` itself."""
+        has = self._library.spReflectionVariable_FindModifier
+        out, both = has(variable, _OUT), has(variable, _INOUT)
+        return {
+            "name": _text(self._library.spReflectionVariable_GetName(variable)),
+            "type": self._type(self._library.spReflectionVariable_GetType(variable)),
+            "no_diff": bool(has(variable, _NO_DIFF)),
+            "direction": "inout" if both else "out" if out else "in",
+        }
+
+    def _type(self, type_: int) -> Json:
+        library = self._library
+        kind = library.spReflectionType_GetKind(type_) if type_ else 0
+        if kind == _IS_STRUCT:
+            return {"kind": "struct", "name": self._struct(type_)}
+        if kind == _IS_ARRAY:
+            count = library.spReflectionType_GetElementCount(type_)
+            element = self._type(library.spReflectionType_GetElementType(type_))
+            return {"kind": "array", "element": element, "count": count if count < _MOST else 0}
+        scalar = self._scalar(type_, kind)
+        if scalar is None:
+            return {"kind": "other", "name": self._full_name(type_)}
+        if kind == _IS_MATRIX:
+            rows, columns = (
+                library.spReflectionType_GetRowCount(type_),
+                library.spReflectionType_GetColumnCount(type_),
+            )
+            return {"kind": "matrix", "scalar": scalar, "rows": rows, "columns": columns}
+        if kind == _IS_VECTOR:
+            return {"kind": "vector", "scalar": scalar, "count": library.spReflectionType_GetElementCount(type_)}
+        return {"kind": "scalar", "scalar": scalar}
+
+    def _scalar(self, type_: int, kind: int) -> str | None:
+        """The scalar that a scalar, vector or matrix is made of, if slangad knows it."""
+        if kind not in (_IS_SCALAR, _IS_VECTOR, _IS_MATRIX):
+            return None
+        return _SCALARS.get(self._library.spReflectionType_GetScalarType(type_))
+
+    def _struct(self, type_: int) -> str:
+        """Describe a struct in ``structs``; return its name."""
+        name = self._full_name(type_)
+        if name not in self.structs:
+            record = self.structs[name] = {}
+            record["fields"] = [self._variable(field) for field in self._fields(type_)]
+            record["differential"] = self._differential(type_, name)
+        return name
+
+    def _differential(self, type_: int, name: str) -> list[str] | None:
+        """The fields of a struct's Differential; none if it is not differentiable."""
+        library = self._library
+        if not library.spReflection_isSubType(self._layout, type_, self._differentiable):
+            return None
+        found = library.spReflection_FindTypeByName(self._layout, f"{name}.Differential".encode())
+        if not found or library.spReflectionType_GetKind(found) != _IS_STRUCT:
+            return []
+        return [_text(library.spReflectionVariable_GetName(field)) for field in self._fields(found)]
+
+    def _fields(self, type_: int) -> list[int]:
+        count = self._library.spReflectionType_GetFieldCount(type_)
+        return [self._library.spReflectionType_GetFieldByIndex(type_, index) for index in range(count)]
+
+    def _full_name(self, type_: int) -> str:
+        blob = c_void_p()
+        if not type_ or self._library.spReflectionType_GetFullName(type_, byref(blob)) < 0:
+            return ""
+        return self._take(blob)
+
+    def _children(self, decl: int) -> Iterator[int]:
+        for index in range(self._library.spReflectionDecl_getChildrenCount(decl)):
+            yield self._library.spReflectionDecl_getChild(decl, index)
+
+    def _kind(self, decl: int) -> int:
+        return int(self._library.spReflectionDecl_getKind(decl))
+
+    def _name(self, decl: int) -> str:
+        return _text(self._library.spReflectionDecl_getName(decl))
+
+    def _has(self, function: int, modifier: int) -> bool:
+        return bool(self._library.spReflectionFunction_FindModifier(function, modifier))
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
