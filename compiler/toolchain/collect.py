@@ -10,6 +10,7 @@ from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.events import Code, Event, Front, Reflection
 from slangad.compiler.toolchain.finishing import finished
 from slangad.compiler.toolchain.messages import SlangMessage, parse_messages
+from slangad.compiler.toolchain.reflection import corrected
 from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.staging import real_dependencies, unstage
 
@@ -41,7 +42,7 @@ class Collector:
             if not event.ok:
                 self._silent = event.output or "it printed nothing"
         elif isinstance(event, Reflection):
-            self._reflection[event.target, event.entry] = event.text
+            self._reflection[event.target, event.entry] = corrected(event.target, event.text)
         elif isinstance(event, Code):
             failed = self._say(event.output, event.target)
             if event.data is not None and not failed:

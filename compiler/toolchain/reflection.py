@@ -1,0 +1,56 @@
+"""Slang's reflection JSON, put right: the bindings it gives for entry-point parameters become those of the code.
+
+Slang counts an entry point's bindings from zero, although plain global uniforms (gathered in one block) and, in an
+artefact of several entry points, the entry points before it take theirs first. It also keeps silent on where the block
+that holds an entry point's plain uniforms is bound; that becomes ``uniformBlock``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+_GLOBAL_BLOCK = {
+    "spirv": "descriptorTableSlot",
+    "spirv-asm": "descriptorTableSlot",
+    "glsl": "descriptorTableSlot",
+    "wgsl": "descriptorTableSlot",
+    "hlsl": "constantBuffer",
+    "dxil": "constantBuffer",
+    "metal": "constantBuffer",
+}
+"""The kind of binding that the block of global uniforms takes; targets without bindings have none."""
+
+_ENTRY_BLOCK = {**_GLOBAL_BLOCK, **dict.fromkeys(("spirv", "spirv-asm", "glsl"), "pushConstantBuffer")}
+
+
+def corrected(target: str, text: str) -> str:
+    """The reflection JSON of an artefact for this target, with the bindings its code has."""
+    if not text or target not in _GLOBAL_BLOCK:
+        return text
+    reflection = json.loads(text)
+    taken = {_GLOBAL_BLOCK[target]: int(_has_uniforms(reflection["parameters"]))}
+    for entry in reflection["entryPoints"]:
+        _shift(entry, target, taken)
+    return json.dumps(reflection, indent=2) + "\n"
+
+
+def _shift(entry: Json, target: str, taken: dict[str, int]) -> None:
+    """Move an entry point's bindings behind those that are taken, and count them as taken too."""
+    bindings = [p["binding"] for p in entry["parameters"] if "index" in p.get("binding", ())]
+    if _has_uniforms(entry["parameters"]):
+        block = {"kind": _ENTRY_BLOCK[target], "index": 0}
+        entry["uniformBlock"] = block
+        bindings.append(block)
+    before = dict(taken)
+    for binding in bindings:
+        kind = binding["kind"]
+        if kind != "pushConstantBuffer":
+            binding["index"] += before.get(kind, 0)
+            taken[kind] = max(taken.get(kind, 0), binding["index"] + 1)
+
+
+def _has_uniforms(parameters: list[Json]) -> bool:
+    return any(p.get("binding", {}).get("kind") == "uniform" for p in parameters)
