@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("SLANGAD_VERIFY", "1")
         yield
 
 

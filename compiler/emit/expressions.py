@@ -30,7 +30,7 @@ from slangad.compiler.ir.nodes import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Vector, carries_gradient
+from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Vector, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,14 +193,30 @@ def print_initial(ctx: Context, expr: Expr) -> None:
 
 
 def _part(ctx: Context, expr: Member | Swizzle | Index) -> None:
-    if isinstance(expr, Member) and expr.name == "d" and isinstance(expr.value.type, DiffPair):
+    if isinstance(expr, Member) and _is_tangent(expr):
         value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
-        return
-    _plain_part(ctx, expr)
+    else:
+        _plain_part(ctx, expr)
+
+
+def _is_tangent(expr: Expr) -> bool:
+    """Whether an expression is the tangent of a pair, or a field that Slang's differential type has too."""
+    match expr:
+        case Member(value=value, name="d") if isinstance(value.type, DiffPair):
+            return True
+        case Member(value=value, name=name, type=type_) if isinstance(value.type, Struct):
+            kept = any(f.name == name and not f.no_diff for f in value.type.fields)
+            return kept and carries_gradient(type_) and _is_tangent(value)
+        case _:
+            return False
 
 
 def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
-    print_expr(ctx, expr.value, POSTFIX)
+    if isinstance(expr, Member) and isinstance(expr.value, Member) and _is_tangent(expr):
+        with ctx.writer.origin(expr.value.span):
+            _plain_part(ctx, expr.value)
+    else:
+        print_expr(ctx, expr.value, POSTFIX)
     match expr:
         case Member(value, name):
             ctx.writer.write(f".{_member_name(ctx, value, name)}")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mapped
+from slangad.compiler.emit.wrapping import Piece, wrap
 from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -33,8 +34,22 @@ class Writer:
         """Appends and ends the line."""
         if text:
             self.write(text)
-        self._lines.append(self._line.rstrip())
+        pieces = wrap(self._line.rstrip(), len(INDENT))
+        if len(pieces) > 1:
+            self._move_origins(pieces)
+        self._lines += [piece.text.rstrip() for piece in pieces]
         self._line = ""
+
+    def _move_origins(self, pieces: list[Piece]) -> None:
+        """Corrects the span map for a line that was broken."""
+        line = len(self._lines) + 1
+        for slot in range(len(self._mapped) - 1, -1, -1):
+            mapped = self._mapped[slot]
+            if mapped.line != line:
+                break
+            start_line, start = _moved(pieces, line, mapped.column)
+            end_line, end = _moved(pieces, line, max(mapped.end_column - 1, 1))
+            self._mapped[slot] = Mapped(start_line, start, end_line, end + 1, mapped.span)
 
     def line(self, text: str = "") -> None:
         """Writes a whole line."""
@@ -72,7 +87,8 @@ class Writer:
         self._mapped.append(Mapped(line, column, line, column, span))
         yield
         end_line, end_column = self._position()
-        self._mapped[slot] = Mapped(line, column, end_line, end_column, span)
+        begun = self._mapped[slot]
+        self._mapped[slot] = Mapped(begun.line, begun.column, end_line, end_column, span)
 
     def append(self, other: Writer) -> None:
         """Takes over what another writer has written, as whole lines at no depth."""
@@ -96,3 +112,10 @@ class Writer:
     def mapped(self) -> tuple[Mapped, ...]:
         """The span map, inner stretches after the outer ones."""
         return tuple(self._mapped)
+
+
+def _moved(pieces: list[Piece], line: int, column: int) -> tuple[int, int]:
+    """Where a column (from 1) of an unbroken line has gone."""
+    index = max(i for i, piece in enumerate(pieces) if piece.start < column)
+    piece = pieces[index]
+    return line + index, column - piece.start + piece.indent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import (
@@ -121,6 +121,7 @@ class Fresh:
     """Gives names that are not taken."""
 
     taken: set[str]
+    shared: dict[tuple[str, Type], Var] = field(default_factory=dict)
 
     def name(self, wanted: str) -> str:
         """A name as close to the wanted one as it can be."""
@@ -134,6 +135,16 @@ class Fresh:
         """A new local."""
         return Var(self.name(wanted), type_)
 
+    def scratch(self, wanted: str, type_: Type) -> Var:
+        """A local that is set anew wherever it is used, the same for each use."""
+        if (wanted, type_) not in self.shared:
+            self.shared[wanted, type_] = self.var(wanted, type_)
+        return self.shared[wanted, type_]
+
+    def release(self, var: Var) -> None:
+        """Lets a name be given again."""
+        self.taken.discard(var.name)
+
 
 def fresh_keys(module: Module) -> Fresh:
     """Gives function keys."""
@@ -142,9 +153,11 @@ def fresh_keys(module: Module) -> Fresh:
 
 def for_each(count: int, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
     """A loop over the indices of a value."""
-    counter = fresh.var("k", INT)
+    counter = fresh.var(next((n for n in "kjl" if n not in fresh.taken), "k"), INT)
     start, stop = Const(0, INT), Const(count, INT)
-    return (For(counter.name, start, stop, 1, count, bounded=False, unroll=False, body=body(counter)),)
+    loop = For(counter.name, start, stop, 1, count, bounded=False, unroll=False, body=body(counter))
+    fresh.release(counter)
+    return (loop,)
 
 
 def differentiable_parts(type_: Type) -> Iterator[tuple[str | int, Type]]:

@@ -28,10 +28,10 @@ def checkers() -> dict[str, Checker]:
     return {}
 
 
-def values(parameter: EntryParameter, rng: np.random.Generator) -> np.ndarray:
-    shape = (COUNT, *parameter.shape)
-    if parameter.scalar.name == "int":
-        return rng.integers(0, 3, shape)
+def values(parameter: EntryParameter, domain: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    shape = parameter.shape if parameter.access == "value" else (*domain, *parameter.shape)
+    if parameter.scalar.name in ("int", "uint"):
+        return rng.integers(0, 3 if parameter.scalar.name == "int" else 2, shape)
     return rng.uniform(0.4, 1.6, shape) * rng.choice([-1.0, 1.0], shape)
 
 
@@ -44,5 +44,6 @@ def test_gradient__of_described_kernel__is_that_of_differences(
         checkers[name] = checker(load(DESCRIBED / f"{name}.py"))
     rng = np.random.default_rng(7)
     entry = next(e for e in checkers[name].program.emitted.entry_points if e.kernel == kernel)
-    given = {p.name: values(p, rng) for p in entry.parameters if p.role.value in ("input", "uniform")}
+    domain = (COUNT,) if entry.dims == 1 else (3, 5)
+    given = {p.name: values(p, domain, rng) for p in entry.parameters if p.role.value in ("input", "uniform")}
     checkers[name].check(kernel, given)

@@ -40,7 +40,7 @@ def derived_forward(maker: Maker) -> Function:
     if isinstance(result, Scalar):
         body, slope = _product(maker, number(1.0, result), fresh)
         return maker.forward_function((*body, Return(make_pair(value, slope))))
-    total, basis = fresh.var("slope", result), fresh.var("basis", result)
+    total, basis = fresh.scratch("slope", result), fresh.var("basis", result)
 
     def along(scalar: Expr) -> Block:
         one = (Assign(basis, zero(result)), Assign(on(scalar, total, basis), number(1.0, scalar.type)))
@@ -54,7 +54,7 @@ def derived_forward(maker: Maker) -> Function:
 def _product(maker: Maker, seed: Expr, fresh: Fresh) -> tuple[Block, Expr]:
     """The sum of products of the gradients for a cotangent with the tangents of the parameters."""
     reverse = maker.reverse(maker.function.key, maker.primals(), seed)
-    held = fresh.var("gradient", reverse.type)
+    held = fresh.scratch("gradient", reverse.type)
     parts = [part(held, i) for i in range(len(reverse.type.elements))] if isinstance(reverse.type, Tuple) else [held]
     pairs = [v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p in maker.active]
     body, total = _sum([(g, tangent(v)) for g, v in zip(parts, pairs, strict=True)], element_of_seed(seed), fresh)
@@ -67,7 +67,7 @@ def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tupl
     written = [t for t in terms if t is not None]
     if len(written) == len(terms):
         return (), reduce(add, written)
-    total = fresh.var("total", type_)
+    total = fresh.scratch("total", type_)
     body: Block = (Assign(total, zero(type_)),)
     for a, b in products:
         body += accumulate_inner(total, a, b, fresh)
@@ -99,7 +99,7 @@ def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fr
         whole = scalar == value
         setup: Block = () if whole else (Assign(basis, zero(basis.type)), Assign(on(scalar, value, basis), one))
         slope = tangent(maker.forward(maker.function.key, _directions(maker, position, one if whole else basis)))
-        held = fresh.var("slope", slope.type)
+        held = fresh.scratch("slope", slope.type)
         body, total = _sum([(held, maker.seed)], as_scalar(scalar), fresh)
         return (*setup, Assign(held, slope), *body, Assign(on(scalar, value, gradient), total))
 

@@ -100,7 +100,7 @@ class _Differences:
         if not self.policy.relative:
             return (), step
         size = call("max", scalar.type, number(1.0, scalar.type), call("abs", scalar.type, scalar))
-        scaled = self.fresh.var("step", scalar.type)
+        scaled = self.fresh.scratch("step", scalar.type)
         return (Assign(scaled, multiply(step, size)),), scaled
 
     def _at(self, position: int, moved: Expr) -> Expr:
@@ -109,8 +109,8 @@ class _Differences:
     def _change(self, high: Expr, low: Expr) -> tuple[Block, Expr]:
         if isinstance(high.type, (Scalar, Vector)):
             return (), subtract(high, low)
-        change = self.fresh.var("change", high.type)
-        other = self.fresh.var("low", high.type)
+        change = self.fresh.scratch("change", high.type)
+        other = self.fresh.scratch("low", high.type)
         negative = number(-1.0, Scalar("float"))
         subtracted = accumulate_scaled(change, other, negative, self.fresh)
         return (Assign(change, high), Assign(other, low), *subtracted), change
@@ -130,7 +130,7 @@ class _StoreGradient:
         weighted = inner(change, self.maker.seed, scalar.type)
         if weighted is not None:
             return (Assign(target, divide(weighted, width)),)
-        total = self.fresh.var("total", scalar.type)
+        total = self.fresh.scratch("total", scalar.type)
         summed = accumulate_inner(total, change, self.maker.seed, self.fresh)
         return (Assign(total, zero(total.type)), *summed, Assign(target, divide(total, width)))
 
