@@ -60,7 +60,7 @@ class ArrayValue:
         return same(self, other)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self.items))})"
+        return f"{type(self).__name__}({', '.join(map(str, self.items))})"
 
     def __copy__(self) -> Self:
         from slangad.compiler.lang.values import copy

@@ -120,7 +120,7 @@ def _cast_components(data: Data, element: Scalar) -> Data:
     if numbers.dtype == dtype:
         return copied(data)
     if element == BOOL:
-        return numbers != 0
+        return np.not_equal(numbers, 0)
     if dtype.kind in "iu":
         return np.array([cast_integer(n, element) for n in numbers.ravel().tolist()], dtype).reshape(numbers.shape)
     return converted(data, dtype)

@@ -101,7 +101,7 @@ class MatrixValue(Arithmetic[S, bool], Generic[S, R]):
     def __repr__(self) -> str:
         from slangad.compiler.lang.tracing import bottom
 
-        return f"{type(self).__name__}({', '.join(map(str, bottom(self.data).ravel().tolist()))})"
+        return f"{type(self).__name__}({', '.join(map(str, bottom(self.data).ravel()))})"
 
     def __copy__(self) -> Self:
         from slangad.compiler.lang.tracing import copied

@@ -264,7 +264,7 @@ def _add_behaviour(cls: type) -> None:
         return same(self, other)
 
     def __repr__(self: object) -> str:  # noqa: N807  (as above)
-        parts = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        parts = ", ".join(f"{k}={v}" for k, v in vars(self).items())
         return f"{type(self).__name__}({parts})"
 
     for function in (__init__, __setattr__, __eq__, __repr__):

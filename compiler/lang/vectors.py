@@ -97,7 +97,7 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
     def __repr__(self) -> str:
         from slangad.compiler.lang.tracing import bottom
 
-        return f"{type(self).__name__}({', '.join(map(str, bottom(self.data).tolist()))})"
+        return f"{type(self).__name__}({', '.join(map(str, bottom(self.data)))})"
 
     def __copy__(self) -> Self:
         from slangad.compiler.lang.tracing import copied

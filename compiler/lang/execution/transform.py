@@ -186,7 +186,7 @@ class Transformer(ast.NodeTransformer):
         value = self._operation(node.op, self.visit(read), self.visit(node.value), node)
         return self._bind(node.target, value, node)
 
-    def _bind(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
+    def _bind(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
         """Statements that store a value at a target."""
         if isinstance(target, ast.Name):
             return [_assign(target.id, self._bound(target.id, value, at), at)]
@@ -226,9 +226,7 @@ class Transformer(ast.NodeTransformer):
         """``for`` over a range or values; the target is bound anew each turn."""
         name = self._hidden("item")
         values = _call("iterate", self.visit(node.iter), at=node.iter)
-        body = [*self._bind(node.target, _load(name), node), *self._block(node.body)]
-        for statement in body[: len(body) - len(node.body)]:
-            ast.copy_location(statement, node.target)
+        body = [*self._bind(node.target, _load(name), node.target), *self._block(node.body)]
         made = ast.For(ast.Name(name, ast.Store()), values, body, self._block(node.orelse), None)
         return ast.copy_location(made, node)
 
@@ -304,9 +302,11 @@ def _step(kind: str, key: ast.expr) -> ast.expr:
 
 
 def _located(node: N, at: ast.AST) -> N:
-    """The node and its new children at the place of another."""
+    """The node at the place of another, its new children where that begins (so that tracing stays on its line)."""
     ast.copy_location(node, at)
+    line, column = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
     for child in ast.walk(node):
         if isinstance(child, (ast.expr, ast.keyword)) and not hasattr(child, "lineno"):
-            ast.copy_location(child, at)
+            child.lineno = child.end_lineno = line
+            child.col_offset, child.end_col_offset = column, column + 1
     return node
