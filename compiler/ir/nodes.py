@@ -11,220 +11,88 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir.expressions import (
+    BackwardCall,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    Expr,
+    ForwardCall,
+    Index,
+    Intrinsic,
+    MakePair,
+    Member,
+    NoDiff,
+    Swizzle,
+    Ternary,
+    ThreadCount,
+    ThreadId,
+    Unary,
+    Var,
+)
 from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Struct, Type
 
-# --- expressions -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Const:
-    """A number or bool of a scalar type."""
-
-    value: int | float | bool
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Var:
-    """A parameter or local."""
-
-    name: str
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantRef:
-    """A module constant that is a table or vector (``static const``), by key."""
-
-    key: str
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Unary:
-    """``-x``, ``!x`` or ``~x``, by component."""
-
-    op: str
-    operand: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """An operator on two values of one type; comparisons give bools by component, ``&&`` and ``||`` short-circuit."""
-
-    op: str
-    left: Expr
-    right: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Ternary:
-    """``then if condition else other``: only one side is evaluated."""
-
-    condition: Expr
-    then: Expr
-    other: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a described function by key; for a method the first argument is the object."""
-
-    function: str
-    args: tuple[Expr, ...]
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Intrinsic:
-    """A call of a row of the intrinsics table."""
-
-    name: str
-    args: tuple[Expr, ...]
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Construct:
-    """A vector, matrix, array, struct or tuple from its parts; no parts at all means zeros, one scalar a splat."""
-
-    args: tuple[Expr, ...]
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """A conversion by component; floating to integer truncates."""
-
-    operand: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A struct field, an element of a tuple (``item0``), or ``p`` / ``d`` of a differential pair."""
-
-    value: Expr
-    name: str
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Swizzle:
-    """Components of a vector, from ``xyzw``."""
-
-    value: Expr
-    components: str
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An entry of an array, component of a vector or row of a matrix."""
-
-    value: Expr
-    index: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NoDiff:
-    """The value of an expression with its derivative cut."""
-
-    value: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class MakePair:
-    """A differential pair from primal and tangent."""
-
-    primal: Expr
-    tangent: Expr
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class BackwardCall:
-    """Reverse mode of a function: its arguments, then the cotangent of its result; gives one gradient per
-    differentiable parameter, a tuple when there are several."""
-
-    function: str
-    args: tuple[Expr, ...]
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ForwardCall:
-    """Forward mode of a function: pairs for differentiable parameters, plain values for the rest; gives a pair."""
-
-    function: str
-    args: tuple[Expr, ...]
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadId:
-    """The index of this thread along an axis of the domain."""
-
-    axis: int
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadCount:
-    """The size of the domain along an axis."""
-
-    axis: int
-    type: Type
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-Expr = (
-    Const
-    | Var
-    | ConstantRef
-    | Unary
-    | Binary
-    | Ternary
-    | Call
-    | Intrinsic
-    | Construct
-    | Cast
-    | Member
-    | Swizzle
-    | Index
-    | NoDiff
-    | MakePair
-    | BackwardCall
-    | ForwardCall
-    | ThreadId
-    | ThreadCount
-)
+__all__ = [
+    "Assign",
+    "Automatic",
+    "BackwardCall",
+    "Binary",
+    "Break",
+    "Call",
+    "Cast",
+    "ClipGradient",
+    "Comment",
+    "Const",
+    "ConstantDef",
+    "ConstantRef",
+    "Construct",
+    "Continue",
+    "Custom",
+    "Derivative",
+    "Expr",
+    "External",
+    "FiniteDifference",
+    "For",
+    "ForwardCall",
+    "Function",
+    "If",
+    "Index",
+    "Intrinsic",
+    "Kernel",
+    "KernelParam",
+    "KernelResult",
+    "LeftOut",
+    "Let",
+    "MakePair",
+    "Member",
+    "Memory",
+    "Module",
+    "NoDiff",
+    "Node",
+    "Param",
+    "Range",
+    "Return",
+    "Role",
+    "SlangBody",
+    "Stmt",
+    "StraightThrough",
+    "StructDef",
+    "Subgradient",
+    "Surrogate",
+    "Swizzle",
+    "Ternary",
+    "ThreadCount",
+    "ThreadId",
+    "Unary",
+    "Var",
+    "While",
+]
 
 # --- statements ------------------------------------------------------------------------------------------------------
 
@@ -383,12 +251,16 @@ Derivative = Automatic | Custom | FiniteDifference | Surrogate | StraightThrough
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter; ``no_diff`` ones carry no gradient, nor do integers and bools."""
+    """A parameter; ``no_diff`` ones carry no gradient, nor do integers and bools.
+
+    ``direction`` is ``in``, ``out`` or ``inout``; only functions that stand in Slang files have the latter two.
+    """
 
     name: str
     type: Type
     no_diff: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    direction: str = "in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +281,7 @@ class SlangBody:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A function that stands in a Slang file the module imports."""
+    """A function that stands in a Slang file; ``symbol`` is how Slang names it, as in ``ns.f<float, 4>``."""
 
     symbol: str
     file: str
@@ -451,11 +323,15 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class StructDef:
-    """A struct with its comment; its methods are the functions whose ``owner`` is its key."""
+    """A struct with its comment; its methods are the functions whose ``owner`` is its key.
+
+    ``external`` is how Slang names one that stands in a Slang file the module imports; its fields keep their names.
+    """
 
     struct: Struct
     doc: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    external: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,16 +372,24 @@ class KernelParam:
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """A kernel's result; ``name`` is ``result``, or ``result.0`` and so on of a tuple."""
+    """A kernel's result; ``name`` is ``result``, or ``result.0`` and so on of a tuple.
+
+    ``param`` names the ``out`` or ``inout`` parameter it comes out of, and is empty for what the function returns.
+    """
 
     name: str
     memory: Memory
     type: Type
+    param: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A function run once per element of a domain; ``function`` is the key of what one thread does."""
+    """A function run once per element of a domain; ``function`` is the key of what one thread does.
+
+    ``modes`` names the entry points it is to have (``forward``, ``backward``, ``jvp``); none named means all that make
+    sense.
+    """
 
     name: str
     function: str
@@ -514,6 +398,17 @@ class Kernel:
     dims: int = 1
     group_size: tuple[int, ...] = (64,)
     doc: tuple[str, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    modes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A function, or some of its entry points (``modes``), that was found but can't be compiled, and why."""
+
+    function: str
+    reason: str
+    modes: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -527,6 +422,10 @@ class Module:
         sources: Every file the description depends on: modules it imports, Slang files it names.
         bound: Constants and closures bound when it was loaded, as name and text.
         slang_imports: Slang files to import, paths relative to the describing file.
+        slang_includes: Slang files to include, for what they declare can't be imported.
+        taken: Names that those files declare, which nothing else may have.
+        file_name: The emitted file's name where it is not ``<name>.slang``.
+        left_out: What was found in the description but can't be compiled.
     """
 
     name: str
@@ -539,6 +438,10 @@ class Module:
     sources: tuple[str, ...] = ()
     bound: tuple[tuple[str, str], ...] = ()
     doc: tuple[str, ...] = ()
+    slang_includes: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+    file_name: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 Node = Expr | Stmt

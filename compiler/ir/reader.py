@@ -18,6 +18,7 @@ from slangad.compiler.ir.nodes import (
     Kernel,
     KernelParam,
     KernelResult,
+    LeftOut,
     Memory,
     Module,
     Param,
@@ -44,7 +45,7 @@ _WORDS: Final = """
     module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
     static owner range slang external locals let set if else for while limit to step bounded unroll break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
-    result dims group from Array tuple DiffPair void weak"""
+    out inout result dims group from Array tuple DiffPair void weak"""
 RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
@@ -76,6 +77,10 @@ class _Reader:
         sources = tuple(self._many("source", tokens.string))
         bound = tuple(self._many("bound", lambda: (tokens.string(), tokens.string())))
         imports = tuple(self._many("import", tokens.string))
+        includes = tuple(self._many("include", tokens.string))
+        taken = tuple(self._many("taken", tokens.string))
+        file_name = tokens.string() if tokens.accept("file") else ""
+        left_out = tuple(self._many("left_out", self._left_out))
         doc = tuple(self._many("doc", tokens.string))
         structs = tuple(self._many("struct", self._struct))
         constants = tuple(self._many("constant", self._constant))
@@ -83,7 +88,8 @@ class _Reader:
         kernels = tuple(self._many("kernel", self._kernel))
         if tokens.kind() != "end":
             raise ReadError(f"unexpected {tokens.take().text!r}")
-        return Module(name, source, structs, constants, functions, kernels, imports, sources, bound, doc)
+        declared = structs, constants, functions, kernels
+        return Module(name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out)
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):
@@ -92,10 +98,17 @@ class _Reader:
     def _docs(self) -> tuple[str, ...]:
         return tuple(self._many("doc", self.tokens.string))
 
+    def _left_out(self) -> LeftOut:
+        return LeftOut(self.tokens.string(), self.tokens.string(), self._modes())
+
+    def _modes(self) -> tuple[str, ...]:
+        return tuple(self._many("mode", self.tokens.string))
+
     def _struct(self) -> StructDef:
         tokens = self.tokens
         key, name = tokens.word(), tokens.word()
         tokens.expect("{")
+        external = tokens.string() if tokens.accept("external") else ""
         doc = self._docs()
         fields = []
         while not tokens.accept("}"):
@@ -104,7 +117,7 @@ class _Reader:
             fields.append(Field(field_name, self._typed(), no_diff))
         struct = Struct(key, name, tuple(fields))
         self.types.structs[key] = struct
-        return StructDef(struct, doc)
+        return StructDef(struct, doc, external=external)
 
     def _typed(self) -> Type:
         self.tokens.expect(":")
@@ -144,8 +157,9 @@ class _Reader:
         found = []
         while not self.tokens.accept(")"):
             no_diff = self.tokens.accept("no_diff")
+            direction = next((word for word in ("out", "inout") if self.tokens.accept(word)), "in")
             name = self.tokens.word()
-            found.append(Param(name, self._typed(), no_diff))
+            found.append(Param(name, self._typed(), no_diff, direction=direction))
             self.tokens.accept(",")
         return tuple(found)
 
@@ -212,12 +226,13 @@ class _Reader:
         dims = tokens.integer()
         tokens.expect("group")
         group = self._sizes()
+        modes = self._modes()
         tokens.expect("{")
         doc = self._docs()
         params = tuple(self._many("param", self._kernel_param))
         results = tuple(self._many("result", self._kernel_result))
         tokens.expect("}")
-        return Kernel(name, function, params, results, dims, group, doc)
+        return Kernel(name, function, params, results, dims, group, doc, modes=modes)
 
     def _sizes(self) -> tuple[int, ...]:
         self.tokens.expect("(")
@@ -238,7 +253,8 @@ class _Reader:
         name = self.tokens.word()
         self.tokens.expect(":")
         memory = Memory(self.tokens.word())
-        return KernelResult(name, memory, self.types.read())
+        type_ = self.types.read()
+        return KernelResult(name, memory, type_, self.tokens.string() if self.tokens.accept("of") else "")
 
 
 _DERIVATIVES: Final[dict[str, Callable[[_Reader], Derivative]]] = {

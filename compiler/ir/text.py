@@ -84,6 +84,12 @@ def _module(module: Module) -> Iterator[str]:
     yield from (f"source {_quote(path)}" for path in module.sources)
     yield from (f"bound {_quote(name)} {_quote(value)}" for name, value in module.bound)
     yield from (f"import {_quote(path)}" for path in module.slang_imports)
+    yield from (f"include {_quote(path)}" for path in module.slang_includes)
+    yield from (f"taken {_quote(name)}" for name in module.taken)
+    yield from (f"file {_quote(name)}" for name in ([module.file_name] if module.file_name else []))
+    yield from (
+        f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}" for left in module.left_out
+    )
     yield from (f"doc {_quote(line)}" for line in module.doc)
     for definition in module.structs:
         yield ""
@@ -102,9 +108,14 @@ def _module(module: Module) -> Iterator[str]:
         yield from _kernel(kernel)
 
 
+def _modes(modes: tuple[str, ...]) -> str:
+    return "".join(f" mode {_quote(mode)}" for mode in modes)
+
+
 def _struct(definition: StructDef) -> Iterator[str]:
     struct = definition.struct
     yield f"struct {_word(struct.key)} {_word(struct.name)} {{"
+    yield from (f"{INDENT}external {_quote(name)}" for name in ([definition.external] if definition.external else []))
     yield from (f"{INDENT}doc {_quote(line)}" for line in definition.doc)
     for f in struct.fields:
         yield f"{INDENT}{'no_diff ' if f.no_diff else ''}{_word(f.name)}: {show_type(f.type)}"
@@ -144,7 +155,8 @@ def local_types(function: Function) -> dict[str, Type]:
 
 
 def _param(param: Param) -> str:
-    return f"{'no_diff ' if param.no_diff else ''}{_word(param.name)}: {show_type(param.type)}"
+    words = [word for word in ("no_diff" if param.no_diff else "", param.direction) if word not in ("", "in")]
+    return " ".join([*words, f"{_word(param.name)}: {show_type(param.type)}"])
 
 
 def _attributes(function: Function) -> Iterator[str]:
@@ -190,13 +202,15 @@ def _optional(value: str | float | None) -> str:
 
 def _kernel(kernel: Kernel) -> Iterator[str]:
     sizes = ", ".join(str(size) for size in kernel.group_size)
-    yield f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes}) {{"
+    head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
+    yield f"{head}{_modes(kernel.modes)} {{"
     yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
     for p in kernel.params:
         no_diff = "no_diff " if p.no_diff else ""
         yield f"{INDENT}param {no_diff}{_word(p.name)}: {p.memory.value} {show_type(p.type)}"
     for r in kernel.results:
-        yield f"{INDENT}result {_word(r.name)}: {r.memory.value} {show_type(r.type)}"
+        of = f" of {_quote(r.param)}" if r.param else ""
+        yield f"{INDENT}result {_word(r.name)}: {r.memory.value} {show_type(r.type)}{of}"
     yield "}"
 
 

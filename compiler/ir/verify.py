@@ -209,9 +209,12 @@ def _verify_kernel(kernel: Kernel, by_key: dict[str, Function]) -> Iterator[Diag
     if function is None:
         yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)
         return
-    if [p.type for p in kernel.params] != [p.type for p in function.params]:
+    if [p.type for p in kernel.params] != [p.type for p in function.params if p.direction != "out"]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
-    types = [r.type for r in kernel.results]
+    stored = {p.name: p.type for p in function.params if p.direction != "in"}
+    if {r.param: r.type for r in kernel.results if r.param} != stored:
+        yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in what is stored", kernel.span)
+    types = [r.type for r in kernel.results if not r.param]
     several = _gives(function.result, Tuple(tuple(types)))
     if types and not several and types != [function.result]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in results", kernel.span)

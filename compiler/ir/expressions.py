@@ -1,0 +1,225 @@
+"""Expressions of the IR: pure, frozen, each with its type and the span it came from. ``ir.nodes`` has them too.
+
+Arithmetic means what Slang means: the differences to Python (``/`` and ``//`` on integers, ``**``, value semantics) are
+resolved by the front end before it builds these nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A number or bool of a scalar type."""
+
+    value: int | float | bool
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A parameter or local."""
+
+    name: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRef:
+    """A module constant that is a table or vector (``static const``), by key."""
+
+    key: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``-x``, ``!x`` or ``~x``, by component."""
+
+    op: str
+    operand: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operator on two values of one type; comparisons give bools by component, ``&&`` and ``||`` short-circuit."""
+
+    op: str
+    left: Expr
+    right: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary:
+    """``then if condition else other``: only one side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    other: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a described function by key; for a method the first argument is the object."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """A call of a row of the intrinsics table."""
+
+    name: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A vector, matrix, array, struct or tuple from its parts; no parts at all means zeros, one scalar a splat."""
+
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion by component; floating to integer truncates."""
+
+    operand: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A struct field, an element of a tuple (``item0``), or ``p`` / ``d`` of a differential pair."""
+
+    value: Expr
+    name: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """Components of a vector, from ``xyzw``."""
+
+    value: Expr
+    components: str
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An entry of an array, component of a vector or row of a matrix."""
+
+    value: Expr
+    index: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NoDiff:
+    """The value of an expression with its derivative cut."""
+
+    value: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MakePair:
+    """A differential pair from primal and tangent."""
+
+    primal: Expr
+    tangent: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardCall:
+    """Reverse mode of a function: its arguments, then the cotangent of its result.
+
+    Gives one gradient per differentiable parameter, a tuple when there are several.
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardCall:
+    """Forward mode of a function: pairs for differentiable parameters, plain values for the rest; gives a pair."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadId:
+    """The index of this thread along an axis of the domain."""
+
+    axis: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadCount:
+    """The size of the domain along an axis."""
+
+    axis: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+Expr = (
+    Const
+    | Var
+    | ConstantRef
+    | Unary
+    | Binary
+    | Ternary
+    | Call
+    | Intrinsic
+    | Construct
+    | Cast
+    | Member
+    | Swizzle
+    | Index
+    | NoDiff
+    | MakePair
+    | BackwardCall
+    | ForwardCall
+    | ThreadId
+    | ThreadCount
+)
