@@ -1,4 +1,4 @@
-"""The names of all compile targets, for descriptions that name some; what each one is stands in ``toolchain.targets``."""
+"""The names of all compile targets, for descriptions that name some; ``toolchain.targets`` says what each one is."""
 
 from __future__ import annotations
 

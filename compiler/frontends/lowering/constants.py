@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.lowering.entities import TypedValue
 from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
 from slangad.compiler.lang.constants import constant_parts
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.frontends.lowering.entities import TypedValue, ValueEntity
+    from slangad.compiler.frontends.lowering.entities import ValueEntity
     from slangad.compiler.spans import Span
 
 MAX_TABLE: Final = 4096

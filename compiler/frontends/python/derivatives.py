@@ -11,6 +11,7 @@ from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import FunctionEntity, Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.policy_rules import check_own_derivative, check_policy, check_surrogate
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -22,7 +23,7 @@ from slangad.compiler.ir.nodes import (
     Subgradient,
     Surrogate,
 )
-from slangad.compiler.ir.types import FLOAT, DiffPair, Tuple, Type, carries_gradient, show
+from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
 from slangad.compiler.lang import policies
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.source import Definition, definition_of
@@ -59,17 +60,14 @@ def derivative_of(world: World, described: Described) -> Derivative:
     value, signature = described.object, described.signature
     own = value.backward_function is not None or value.forward_function is not None
     span = described.places.name_span(described.definition.tree)
-    if value.policy is not None and own:
-        world.problems.error(
-            "SA029", span, f"'{signature.name}' has a derivative= policy and an own derivative", help="keep one of them"
-        )
-    if (own or value.policy is not None) and not value.differentiable:
-        world.problems.error(
-            "SA029",
-            span,
-            f"'{signature.name}' is not differentiated but has a derivative",
-            help="use @sa.differentiable",
-        )
+    check_own_derivative(
+        signature.name,
+        span,
+        world.problems,
+        policy=value.policy is not None,
+        own=own,
+        differentiable=value.differentiable,
+    )
     if own:
         return Custom(
             f"{signature.key}.backward" if value.backward_function is not None else None,
@@ -81,23 +79,12 @@ def derivative_of(world: World, described: Described) -> Derivative:
 
 
 def _policy(world: World, described: Described, policy: policies.Policy, span: Span) -> Derivative:
-    active = gradient_types(all_params(described))
-    name = described.signature.name
     match policy:
         case policies.FiniteDifference(step=step, relative=relative):
             found: Derivative = FiniteDifference(step, relative)
         case policies.StraightThrough():
-            if active != (described.signature.result,):
-                world.problems.error(
-                    "SA029",
-                    span,
-                    f"straight_through needs one differentiable parameter of type {show(described.signature.result)}",
-                    help=f"'{name}' has {', '.join(show(t) for t in active) or 'none'}",
-                )
             found = StraightThrough()
         case policies.Subgradient(at=at, value=value):
-            if active != (FLOAT,) or described.signature.result != FLOAT:
-                world.problems.error("SA029", span, "subgradient needs one float parameter and a float result")
             found = Subgradient(at, value)
         case policies.Surrogate(function=g):
             found = _surrogate(world, described, g, span)
@@ -105,11 +92,11 @@ def _policy(world: World, described: Described, policy: policies.Policy, span: S
             inner = Automatic() if of is None else _policy(world, described, of, span)
             if isinstance(inner, (Custom, ClipGradient)):
                 return inner
-            return ClipGradient(limit, norm, inner)
+            found = ClipGradient(limit, norm, inner)
         case _:
             assert_never(policy)
-    if not active:
-        world.problems.error("SA029", span, f"'{name}' has no differentiable parameter, so derivative= means nothing")
+    signature = described.signature
+    check_policy(found, signature.name, all_params(described), signature.result, span, world.problems)
     return found
 
 
@@ -120,16 +107,8 @@ def _surrogate(world: World, described: Described, g: object, span: Span) -> Der
             "SA029", span, "the surrogate is not a described function", help="decorate it with @sa.differentiable"
         )
         return Automatic()
-    own, other = described.signature, entity.signature
-    same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
-    if not same or own.result != other.result:
-        world.problems.error(
-            "SA029",
-            span,
-            f"the surrogate '{other.name}' has other types than '{own.name}'",
-            help=f"both need ({', '.join(show(p.type) for p in own.params)}) -> {show(own.result)}",
-        )
-    return Surrogate(other.key)
+    check_surrogate(described.signature, entity.signature, span, world.problems)
+    return Surrogate(entity.signature.key)
 
 
 def own_derivatives(world: World, described: Described) -> list[OwnDerivative]:

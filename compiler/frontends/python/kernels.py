@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.memories import check_param_memory, check_result_memory, python_spelling
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
@@ -23,9 +24,6 @@ from slangad.compiler.spans import Span
 if TYPE_CHECKING:
     from slangad.compiler.frontends.python.world import World
     from slangad.compiler.lang.kernels import KernelObject
-
-PARAM_MEMORIES: Final = {Memory.EACH, Memory.UNIFORM}
-RESULT_MEMORIES: Final = {Memory.EACH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +93,10 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
         )
         return None
     memory = Memory(record.memory)
-    if memory not in PARAM_MEMORIES:
-        _not_yet(world, memory, where)
+    if not check_param_memory(memory, python_spelling(memory), where, world.problems):
         return None
     passive = record.no_diff or memory is Memory.UNIFORM
     return KernelParam(argument.arg, memory, type_, passive, span)
-
-
-def _not_yet(world: World, memory: Memory, where: Span) -> None:
-    name = memory.value.title().replace("_", "")
-    world.problems.error("SA031", where, f"{name} is not supported by this version", help="Each and Uniform are")
 
 
 def _results(
@@ -138,11 +130,11 @@ def _results(
                 "SA030", places.span(tree.returns), "where does the result live?", help="write -> Each[float]"
             )
             return None
-        if Memory(part.memory) not in RESULT_MEMORIES:
-            _not_yet(world, Memory(part.memory), places.span(tree.returns))
+        memory = Memory(part.memory)
+        if not check_result_memory(memory, python_spelling(memory), places.span(tree.returns), world.problems):
             return None
         name = f"result.{index}" if annotation.is_tuple else "result"
-        results.append(KernelResult(name, Memory(part.memory), type_))
+        results.append(KernelResult(name, memory, type_))
     return tuple(results)
 
 

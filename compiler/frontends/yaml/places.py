@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
@@ -32,6 +33,21 @@ class TextPlaces(Places):
         first = self.starts[min(max(start, 0), last)]
         stop = self.ends[min(end, last) - 1] if end > start and end > 0 else first
         return Span(self.file, *first, *max(stop, (first[0], first[1] + 1)))
+
+    def line_span(self, line: int) -> Span:
+        """The span of a line of the text without the white space around it."""
+        text = self.line_text(line)
+        start = len(text) - len(text.lstrip())
+        return self._make(line, start, line, max(len(text.rstrip()), start + 1))
+
+    def on_one_line(self) -> TextPlaces:
+        """The same text without white space around it and with its lines joined, for an expression over several."""
+        text = self.text.rstrip()
+        cut = len(text) - len(text.lstrip())
+        if "#" in text:
+            return replace(self, text=text[cut:], starts=self.starts[cut:], ends=self.ends[cut:], lines=line_starts(text[cut:]))
+        flat = re.sub(r"[\r\n]", " ", text[cut:])
+        return replace(self, text=flat, starts=self.starts[cut:], ends=self.ends[cut:], lines=(0,))
 
     def _make(self, line: int, start: int, end_line: int, end: int) -> Span:
         return self.range(self._index(line, start), self._index(end_line, end))

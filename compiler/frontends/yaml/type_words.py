@@ -29,11 +29,19 @@ _DEPTH: Final = 8
 _TOKEN: Final = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*)|(?P<number>\d+)|(?P<mark>[<>,])|(?P<other>\S))")
 
 
+class UnusableType(Exception):  # noqa: N818  (control flow)
+    """A name names a type that can't be used; without a message that was reported already."""
+
+
 class Types(Protocol):
     """What names of types and lengths mean."""
 
     def named_type(self, name: str) -> Type | None:
-        """The type of a name; None when it names none."""
+        """The type of a name; None when it names none.
+
+        Raises:
+            UnusableType: when the type was refused.
+        """
 
     def type_names(self) -> Sequence[str]:
         """Names of types, for suggestions."""
@@ -151,9 +159,14 @@ class _Reader:
         token = self._take("a type")
         if depth > _DEPTH:
             raise self._error(token, "this type is nested too deeply", "")
-        if token.text == "array" and self.types.named_type("array") is None:
+        if token.text == "array" and "array" not in self.types.type_names():
             return self._array(depth)
-        found = self.types.named_type(token.text) if token.kind == "word" else None
+        try:
+            found = self.types.named_type(token.text) if token.kind == "word" else None
+        except UnusableType as unusable:
+            if str(unusable):
+                raise self._error(token, str(unusable), "a struct holds its fields, not references") from None
+            raise Rejected(token.text) from None
         if found is None:
             raise self._error(token, f"unknown type '{token.text}'", self._advice(token.text), "not a type")
         return found
@@ -166,7 +179,7 @@ class _Reader:
             raise self._error(self.tokens[start + 2], "an array can't hold this", "numbers, vectors, arrays and structs")
         self._expect(",", "an array needs its length: array<float, 4>")
         size = self._number("a length")
-        if size < 1 or size * _entries(element) > MAX_ENTRIES:
+        if size < 1 or size * entries_of_type(element) > MAX_ENTRIES:
             raise self._error(self.tokens[self.at - 1], f"an array can't have {size} such entries", f"1 to {MAX_ENTRIES} in all")
         self._expect(">", "")
         return Array(element, size)
@@ -219,7 +232,7 @@ class _Reader:
         return self.problems.error("SA058", span, message, label=label, help=help_)
 
 
-def _entries(type_: Type) -> int:
+def entries_of_type(type_: Type) -> int:
     """How many scalars a stored type has."""
     match type_:
         case Vector(size=size):
@@ -227,9 +240,9 @@ def _entries(type_: Type) -> int:
         case Matrix(rows=rows, columns=columns):
             return rows * columns
         case Array(element=element, size=size):
-            return size * _entries(element)
+            return size * entries_of_type(element)
         case Struct(fields=fields):
-            return sum(_entries(f.type) for f in fields)
+            return sum(entries_of_type(f.type) for f in fields)
         case _:
             return 1
 

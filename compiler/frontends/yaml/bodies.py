@@ -1,0 +1,129 @@
+"""Bodies of a description: a text of statements or an expression becomes syntax with places in the file; nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.frontends.fence import fence_body
+from slangad.compiler.frontends.lowering.body import BodySource
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
+from slangad.compiler.ir.nodes import SlangBody
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.places import TextPlaces
+    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.spans import Span
+
+MAX_DEPTH: Final = 100
+"""How deeply expressions and statements may be nested; far below what recursion over them can take."""
+
+
+def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
+    """The statements of ``body:`` or ``expr:``; None after a report."""
+    for key in ("body", "expr"):
+        text = node.get(key)
+        if isinstance(text, ScalarNode):
+            return read_text(world, text, name, expression=key == "expr")
+    return None
+
+
+def read_text(world: World, text: ScalarNode, name: Span, *, expression: bool = False) -> BodySource | None:
+    """A text as the body of a function whose name stands at ``name``; None after a report."""
+    places = world.places(text).on_one_line() if expression else world.places(text)
+    before = len(world.problems)
+    statements = _parse(world, places, expression=expression)
+    if statements is None or _too_deep(world, places, statements):
+        return None
+    fence_body(statements, places, world.problems)
+    _outside_loops(world, places, statements)
+    if len(world.problems) != before:
+        return None
+    return BodySource(places, statements, name, 1, places.text.count("\n") + 1)
+
+
+def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.stmt] | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if expression:
+                value = ast.parse(places.text, mode="eval").body
+                return [ast.copy_location(ast.Return(value), value)]
+            return ast.parse(places.text).body
+    except SyntaxError as error:
+        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        world.problems.error("SA060", places.point(line, column), f"syntax error: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        world.problems.error("SA060", places.whole, f"this can't be read: {error or 'nested too deeply'}")
+    return None
+
+
+def _too_deep(world: World, places: TextPlaces, statements: Sequence[ast.stmt]) -> bool:
+    """Reports nesting that recursion over the tree could not take; found without recursion."""
+    level: list[ast.AST] = [*statements]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    deep = next((node for node in level if isinstance(node, (ast.stmt, ast.expr))), None)
+    if deep is None:
+        return False
+    world.problems.error(
+        "SA051", places.span(deep), f"nested more than {MAX_DEPTH} deep", help="compute parts of it in statements of their own"
+    )
+    return True
+
+
+def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -> None:
+    """Reports ``break`` and ``continue`` that no loop holds; Python finds those only when it compiles."""
+    for stmt in body:
+        match stmt:
+            case ast.Break() | ast.Continue():
+                word = type(stmt).__name__.lower()
+                world.problems.error("SA060", places.keyword_span(stmt), f"syntax error: '{word}' outside loop")
+            case ast.If(body=then, orelse=other):
+                _outside_loops(world, places, [*then, *other])
+            case ast.For(orelse=other) | ast.While(orelse=other):
+                _outside_loops(world, places, other)
+            case _:
+                pass
+
+
+_NOT_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_CLOSING: Final = {")": "(", "]": "[", "}": "{"}
+_WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
+
+
+def slang_body(world: World, text: ScalarNode) -> SlangBody | None:
+    """A raw Slang body; None after a report."""
+    places = world.places(text)
+    wrong = _unbalanced(text.text)
+    if wrong is not None:
+        character = text.text[wrong]
+        world.problems.error(
+            "SA063", places.range(wrong, wrong + 1), f"this '{character}' has no partner", help="the text stands between the function's braces"
+        )
+        return None
+    lines = text.text.rstrip().split("\n")
+    spans = tuple(places.line_span(number) for number in range(1, len(lines) + 1))
+    return SlangBody("\n".join(lines), spans)
+
+
+def _unbalanced(text: str) -> int | None:
+    """The index of the first bracket without a partner."""
+    blanked = _NOT_CODE.sub(lambda found: " " * len(found.group()), text)
+    opened: list[int] = []
+    for index, character in enumerate(blanked):
+        if character in "([{":
+            opened.append(index)
+        elif character in _CLOSING:
+            if not opened or blanked[opened[-1]] != _CLOSING[character]:
+                return index
+            opened.pop()
+    return opened[0] if opened else None
+
+
+def slang_words(body: SlangBody) -> frozenset[str]:
+    """The identifiers of a raw body that are not members."""
+    return frozenset(_WORD.findall(_NOT_CODE.sub(" ", body.text)))

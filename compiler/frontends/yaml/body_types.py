@@ -1,0 +1,81 @@
+"""Types named inside bodies, in Python's spelling: ``float3``, ``Array[float, 4]``, ``sa.half``, a struct."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.entities import (
+    ArrayEntity,
+    Entity,
+    NamespaceEntity,
+    Refused,
+    TypeEntity,
+    ValueEntity,
+)
+from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, entries_of_type
+from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.world import YamlScope
+
+
+def body_type(scope: YamlScope, node: ast.expr) -> Type | None:
+    """The type an expression names; None after a report."""
+    entity = _entity(scope, node.value if isinstance(node, ast.Subscript) else node)
+    if isinstance(entity, Refused) and entity.reported:
+        return None
+    if isinstance(entity, ArrayEntity) and isinstance(node, ast.Subscript):
+        return _array(scope, node)
+    if isinstance(entity, TypeEntity) and not isinstance(node, ast.Subscript):
+        return entity.type
+    span = scope.places.span(node)
+    if entity is None and isinstance(node, ast.Name):
+        near = did_you_mean(node.id[:64], scope.world.type_names())
+        scope.world.problems.error("SA010", span, f"unknown name '{node.id}'", label="not defined", help=near)
+    else:
+        scope.world.problems.error("SA017", span, "this is not a type", help="for example float3 or Array[float, 4]")
+    return None
+
+
+def _entity(scope: YamlScope, node: ast.expr) -> Entity | None:
+    match node:
+        case ast.Name(id=name):
+            return scope.lookup(name)
+        case ast.Attribute(value=value, attr=name):
+            owner = _entity(scope, value)
+            return scope.attribute(owner, name) if isinstance(owner, NamespaceEntity) else None
+        case _:
+            return None
+
+
+def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    if len(parts) != 2:
+        scope.world.problems.error("SA017", scope.places.span(node), "Array needs a type and a length", help="Array[float, 4]")
+        return None
+    element = body_type(scope, parts[0])
+    size = _length(scope, parts[1])
+    if element is None or size is None:
+        return None
+    stored = isinstance(element, (Scalar, Vector, Matrix, Array, Struct))
+    if not stored or size < 1 or size * entries_of_type(element) > MAX_ENTRIES:
+        scope.world.problems.error(
+            "SA017", scope.places.span(node), "there can't be such an array", help=f"1 to {MAX_ENTRIES} numbers in all"
+        )
+        return None
+    return Array(element, size)
+
+
+def _length(scope: YamlScope, node: ast.expr) -> int | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(node, ast.Name):
+        entity = scope.lookup(node.id)
+        value = entity.value if isinstance(entity, ValueEntity) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    scope.world.problems.error(
+        "SA017", scope.places.span(node), "the length of an Array is an integer", help="a number, or a constant that is one"
+    )
+    return None

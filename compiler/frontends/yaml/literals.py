@@ -1,0 +1,95 @@
+"""Numbers, bools and lists of a description as values: constants by themselves, defaults as values of a type."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.constants import table_of
+from slangad.compiler.frontends.lowering.entities import TypedValue
+from slangad.compiler.frontends.problems import Problems, Rejected
+from slangad.compiler.frontends.yaml.nodes import Node, ScalarNode, SequenceNode
+from slangad.compiler.ir.types import FLOATING, Array, Matrix, Scalar, Type, Vector, show
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.nodes import Plain
+
+Number = int | float | bool
+_PLAIN = {"float": float, "int": int, "bool": bool}
+
+
+def constant_value(node: Node, problems: Problems) -> object | None:
+    """A constant as Python would hold it: a number, a bool, or tuples of them; None after a report."""
+    value = _python_value(node)
+    if table_of(value) is None:
+        problems.error(
+            "SA061", node.span, "the entries of this list have no common type", help="numbers or bools, in lists of one length"
+        )
+        return None
+    return value
+
+
+def _python_value(node: Node) -> object:
+    match node:
+        case SequenceNode(items=items):
+            return tuple(_python_value(item) for item in items)
+        case ScalarNode(value=value):
+            return value
+        case _:
+            return None
+
+
+def typed_value(node: Node, type_: Type, problems: Problems) -> object | None:
+    """A literal as a value of a type; None after a report."""
+    try:
+        scalars = tuple(_scalars(node, type_, problems))
+    except Rejected:
+        return None
+    if isinstance(type_, Scalar) and type_.name in _PLAIN:
+        return _PLAIN[type_.name](scalars[0])
+    return TypedValue(type_, scalars)
+
+
+def _scalars(node: Node, type_: Type, problems: Problems) -> list[Number]:
+    match type_:
+        case Scalar():
+            return [_scalar(node, type_, problems)]
+        case Vector(element, size):
+            return _entries(node, element, size, type_, problems)
+        case Matrix(element, rows, columns):
+            return _entries(node, Vector(element, columns), rows, type_, problems)
+        case Array(element, size):
+            return _entries(node, element, size, type_, problems)
+        case _:
+            raise problems.error("SA061", node.span, f"a value of type {show(type_)} can't be written here")
+
+
+def _entries(node: Node, element: Type, size: int, whole: Type, problems: Problems) -> list[Number]:
+    if not isinstance(node, SequenceNode) or len(node.items) != size:
+        found = f"{len(node.items)}" if isinstance(node, SequenceNode) else "no list"
+        raise problems.error("SA061", node.span, f"{show(whole)} is a list of {size}, found {found}")
+    return [scalar for item in node.items for scalar in _scalars(item, element, problems)]
+
+
+def _scalar(node: Node, type_: Scalar, problems: Problems) -> Number:
+    value: Plain = node.value if isinstance(node, ScalarNode) else None
+    if type_.name == "bool" and isinstance(value, bool):
+        return value
+    if type_.name in FLOATING and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if type_.name in ("int", "uint") and isinstance(value, int) and not isinstance(value, bool):
+        low, high = (0, 2**32) if type_.name == "uint" else (-(2**31), 2**31)
+        if low <= value < high:
+            return value
+    shown = f"'{node.text[:40]}'" if isinstance(node, ScalarNode) else "a list"
+    raise problems.error("SA061", node.span, f"{shown} is no {type_.name}")
+
+
+def bounds(node: Node, problems: Problems) -> tuple[float, float] | None:
+    """``[low, high]``; None after a report."""
+    numbers = [i.value for i in node.items if isinstance(i, ScalarNode)] if isinstance(node, SequenceNode) else []
+    low, high = (float(n) for n in numbers if isinstance(n, (int, float)))
+    if not -math.inf < low <= high < math.inf:
+        problems.error("SA061", node.span, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+        return None
+    return low, high

@@ -1,0 +1,144 @@
+"""Signatures of functions, methods and kernels: ``params:`` and ``returns:`` become types and places in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Signature
+from slangad.compiler.frontends.yaml.literals import bounds, typed_value
+from slangad.compiler.frontends.yaml.names import good_name
+from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode, entries_of
+from slangad.compiler.frontends.yaml.type_words import TypeWords, read_type
+from slangad.compiler.frontends.yaml.world import Routine
+from slangad.compiler.ir.nodes import Range
+from slangad.compiler.ir.types import Struct, Tuple, Type
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One parameter as it is written."""
+
+    name: str
+    key: ScalarNode
+    text: ScalarNode
+    words: TypeWords
+    default: object
+    range: tuple[float, float] | None
+
+
+def declare_function(world: World, key: ScalarNode, node: MappingNode, owner: Struct | None = None) -> Routine | None:
+    """A function or method with its signature; None after everything wrong with it was reported."""
+    before = len(world.problems)
+    static = owner is None or flag(node, "static", default=False)
+    declared = read_params(world, node, taken=() if static else ("self",))
+    params = [_parameter(world, p) for p in declared]
+    result = _result(world, node)
+    name = key.text
+    differentiable = flag(node, "differentiable", default="extern" not in node)
+    if result is None or len(world.problems) != before:
+        return None
+    function_key = f"{owner.key}.{name}" if owner is not None else world.key(name)
+    signature = Signature(
+        function_key, name, tuple(p for p in params if p is not None), result, differentiable, owner,
+        static=owner is not None and static,
+    )  # fmt: skip
+    return Routine(key, node, signature, ranges_of(world, node, declared))
+
+
+def flag(node: MappingNode, name: str, *, default: bool) -> bool:
+    """A bool of a mapping."""
+    value = node.get(name)
+    return value.value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else default
+
+
+def read_params(world: World, node: MappingNode, taken: tuple[str, ...] = ()) -> list[Declared]:
+    """The parameters in order; what is wrong with some was reported and they are left out."""
+    found: list[Declared] = []
+    for key, value in entries_of(node.get("params")):
+        declared = _declared(world, key, value)
+        if declared is None:
+            continue
+        if declared.name in (*taken, *(p.name for p in found)):
+            world.problems.error("SA057", key.span, f"there are two parameters '{declared.name}'")
+        elif declared.default is MISSING and any(p.default is not MISSING for p in found):
+            world.problems.error(
+                "SA061", key.span, f"'{declared.name}' has no default but follows one that has", help="put it first"
+            )
+        else:
+            found.append(declared)
+    return found
+
+
+def _declared(world: World, key: ScalarNode, value: Node) -> Declared | None:
+    name = good_name(key, world.problems)
+    text = value.get("type") if isinstance(value, MappingNode) else value
+    words = read_type(world.places(text), world, world.problems) if isinstance(text, ScalarNode) else None
+    if name is None or words is None or not isinstance(text, ScalarNode):
+        return None
+    default: object = MISSING
+    range_ = None
+    if isinstance(value, MappingNode):
+        literal, interval = value.get("default"), value.get("range")
+        default = MISSING if literal is None else typed_value(literal, words.type, world.problems)
+        range_ = None if interval is None else bounds(interval, world.problems)
+    return Declared(name, key, text, words, MISSING if default is None else default, range_)
+
+
+def _parameter(world: World, declared: Declared) -> Parameter | None:
+    words = declared.words
+    if words.memory is not None:
+        world.problems.error(
+            "SA031", declared.text.span, "only a kernel's parameters say where they live",
+            help="take the value itself, for example float3",
+        )  # fmt: skip
+        return None
+    return Parameter(declared.name, words.type, words.no_diff, declared.default, declared.key.span)
+
+
+def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
+    """The parts of ``returns:`` and whether they were written as a list; None after a report."""
+    texts = node.items if isinstance(node, SequenceNode) else (node,)
+    parts = [(t, read_type(world.places(t), world, world.problems)) for t in texts if isinstance(t, ScalarNode)]
+    known = tuple((text, words) for text, words in parts if words is not None)
+    for text, words in known:
+        if words.no_diff:
+            world.problems.error("SA058", text.span, "a result can't be no_diff", help="write no_diff at the parameters")
+            return None
+    return (known, isinstance(node, SequenceNode)) if len(known) == len(texts) else None
+
+
+def _result(world: World, node: MappingNode) -> Type | None:
+    found = result_words(world, node.get("returns"))
+    if found is None:
+        return None
+    parts, several = found
+    for text, words in parts:
+        if words.memory is not None:
+            world.problems.error(
+                "SA031", text.span, "only a kernel's results say where they live", help="return the value itself, for example float"
+            )
+            return None
+    return Tuple(tuple(words.type for _, words in parts)) if several else parts[0][1].type
+
+
+def ranges_of(world: World, node: MappingNode, declared: list[Declared]) -> tuple[Range, ...]:
+    """Where to draw samples, as the function itself says."""
+    found = {p.name: p.range for p in declared if p.range is not None}
+    types = {p.name: p.words.type for p in declared}
+    for key, value in entries_of(node.get("ranges")):
+        interval = bounds(value, world.problems)
+        if interval is not None and is_part(world, key.span, key.text, types):
+            found[key.text] = interval
+    return tuple(Range(path, low, high) for path, (low, high) in found.items())
+
+
+def is_part(world: World, span: Span, path: str, types: dict[str, Type]) -> bool:
+    """Whether a path names a parameter or a part of one; reported otherwise."""
+    from slangad.compiler.frontends.yaml.parts import part_type
+
+    return part_type(world.problems, span, path, types) is not None

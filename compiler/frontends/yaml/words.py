@@ -1,0 +1,57 @@
+"""What names of the language mean in a body that imports nothing: words of ``sa`` with or without ``sa.``, Python's own, ``math``.
+
+Where both have a word, bare names mean what Python means by them (``round`` gives an int, ``sa.round`` a float), except
+that ``range`` takes the options of ``sa.range`` too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from functools import lru_cache
+from typing import Final
+
+from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, NamespaceEntity, TypeEntity, ValueEntity
+from slangad.compiler.frontends.python.vocabulary import builtin_names, meaning_of, public_words, refusal
+from slangad.compiler.ir.types import Type
+
+_NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity(math, "math")}
+
+
+@lru_cache(maxsize=1)
+def words() -> dict[str, Entity]:
+    """Every bare name with a meaning."""
+    own = {name: meaning_of(getattr(builtins, name)) for name in builtin_names()}
+    known = {name: entity for name, entity in own.items() if entity is not None}
+    return {**_NAMESPACES, **_sa(), **known, "range": FormEntity("sa_range")}
+
+
+@lru_cache(maxsize=1)
+def _sa() -> dict[str, Entity]:
+    return public_words()
+
+
+@lru_cache(maxsize=1)
+def types() -> dict[str, Type]:
+    """Every name of a type of the language."""
+    return {name: entity.type for name, entity in words().items() if isinstance(entity, TypeEntity)}
+
+
+def refused_builtin(name: str) -> Entity | None:
+    """Why a function of Python's own can't be used; None for names that are none."""
+    return refusal(getattr(builtins, name)) if hasattr(builtins, name) else None
+
+
+def attribute(namespace: NamespaceEntity, name: str) -> Entity | None:
+    """What ``sa.name`` or ``math.name`` means."""
+    if namespace.name == "sa":
+        return _sa().get(name)
+    value = getattr(math, name, None)
+    if isinstance(value, float):
+        return ValueEntity(value)
+    return None if value is None else meaning_of(value) or refusal(value)
+
+
+def attribute_names(namespace: NamespaceEntity) -> list[str]:
+    """The names a namespace has."""
+    return [*_sa()] if namespace.name == "sa" else [n for n in dir(math) if not n.startswith("_")]
