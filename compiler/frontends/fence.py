@@ -105,11 +105,13 @@ def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
         if isinstance(child, ast.stmt):
             _statement(child, places, problems)
         elif isinstance(child, ast.expr):
-            _expression(child, places, problems, target=isinstance(node, (ast.Assign, ast.For)))
+            _expression(child, places, problems)
 
 
-def _expression(node: ast.expr, places: Places, problems: Problems, *, target: bool = False) -> None:
-    if target and isinstance(node, ast.List) and isinstance(node.ctx, ast.Store):
+def _expression(node: ast.expr, places: Places, problems: Problems) -> None:
+    if isinstance(node, ast.List) and isinstance(node.ctx, ast.Store):
+        for target in node.elts:
+            _expression(target, places, problems)
         return
     if not isinstance(node, _EXPRESSIONS):
         what, help_ = _REFUSED.get(type(node), ("this expression", ""))
@@ -120,12 +122,8 @@ def _expression(node: ast.expr, places: Places, problems: Problems, *, target: b
             _constant(node, value, places, problems)
         case ast.Compare(ops=ops):
             _comparison(node, ops, places, problems)
-        case ast.Call(func=func, args=args, keywords=keywords):
-            _call(keywords, func, places, problems)
-            strings_allowed = _takes_text(func)
-            for part in (func, *args, *(k.value for k in keywords)):
-                if not (strings_allowed and isinstance(part, (ast.Constant, ast.JoinedStr))):
-                    _expression(part, places, problems)
+        case ast.Call():
+            _call(node, places, problems)
         case _:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
@@ -157,19 +155,17 @@ def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], places: Places, pro
         _expression(child, places, problems)
 
 
-def _call(keywords: Sequence[ast.keyword], func: ast.expr, places: Places, problems: Problems) -> None:
-    for keyword in keywords:
+def _call(node: ast.Call, places: Places, problems: Problems) -> None:
+    for keyword in node.keywords:
         if keyword.arg is None:
-            problems.error(
-                "SA004",
-                places.span(keyword),
-                "'**' is not supported in a described function",
-                help="write the arguments out",
-            )
-    if isinstance(func, ast.Name) and func.id == "print":
+            what = "'**' is not supported in a described function"
+            problems.error("SA004", places.span(keyword), what, help="write the arguments out")
+    if isinstance(node.func, ast.Name) and node.func.id == "print":
         problems.error(
-            "SA004",
-            places.span(func),
-            "'print' is not supported in a described function",
+            "SA004", places.span(node.func), "'print' is not supported in a described function",
             help="call the function in Python and print what it returns",
-        )
+        )  # fmt: skip
+    strings_allowed = _takes_text(node.func)
+    for part in (node.func, *node.args, *(k.value for k in node.keywords)):
+        if not (strings_allowed and isinstance(part, (ast.Constant, ast.JoinedStr))):
+            _expression(part, places, problems)

@@ -1,36 +1,83 @@
 """Two names for one value: where Python would show a write through one name under the other, and Slang would not.
 
-While a body is lowered, bindings of one name to (a part of) another's value, writes into values, reads and rebindings
-are logged in order. Afterwards every write is checked: if the other name of the value is still read later, the program
-would mean two things, and is refused. Values of parameters and module constants are always visible outside.
+While a body is lowered, bindings, writes, reads and jumps are logged in its structure of branches and loops. Afterwards
+it is followed forwards (which names may share which value) and backwards (which names are still read): a write into a
+value that a name still read shares would mean two things, and is refused. Values of parameters and module constants are
+always seen elsewhere.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
+
+from slangad.compiler.exhaustive import assert_never
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slangad.compiler.spans import Span
 
-
 CONSTANT: Final = "constant "
 """How names of module constants begin in the log; their values are always seen elsewhere."""
+ANY: Final = "[*]"
+"""The step of a path that an index known only at run time takes."""
+Path = tuple[str, ...]
+JumpKind = Literal["break", "continue", "return"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    kind: str
+@dataclass(frozen=True, slots=True, eq=False)
+class Bind:
+    """``name`` now names a part of one of the values of ``sources``, or without any a value of its own."""
+
     name: str
-    others: tuple[str, ...]
+    sources: tuple[tuple[str, Path], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """The part of ``name``'s value at the end of ``path`` is overwritten."""
+
+    name: str
+    path: Path
     span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """``name`` is read."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jump:
+    """The block is left."""
+
+    kind: JumpKind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """One of several blocks runs."""
+
+    arms: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A block runs some number of times."""
+
+    body: Block
+
+
+Event = Bind | Write | Read | Jump | Branch | Loop
+Block = tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AliasedWrite:
-    """A write into ``name`` that would also be seen through ``other`` (empty: by the caller)."""
+    """A write into ``name`` that would also be seen through ``other`` (empty: outside of the body)."""
 
     name: str
     other: str
@@ -39,74 +86,166 @@ class AliasedWrite:
 
 @dataclass(slots=True)
 class AliasLog:
-    """Events of one body in the order they are lowered; loops are logged with their extent."""
+    """The events of one body, while it is lowered."""
 
-    events: list[_Event] = field(default_factory=list)
-    loops: list[tuple[int, int]] = field(default_factory=list)
+    _open: list[list[Event]] = field(default_factory=lambda: [[]])
 
-    def bind(self, name: str, others: tuple[str, ...], span: Span) -> None:
-        """``name`` now names (a part of) the value of one of ``others``; none of them means a value of its own."""
-        self.events.append(_Event("bind", name, others, span))
+    def bind(self, name: str, sources: Iterable[tuple[str, Path]] = ()) -> None:
+        """Logs a binding of a name."""
+        self._open[-1].append(Bind(name, tuple(sources)))
 
-    def write(self, name: str, span: Span) -> None:
-        """A part of ``name``'s value is overwritten."""
-        self.events.append(_Event("write", name, (), span))
+    def write(self, name: str, path: Path, span: Span) -> None:
+        """Logs a store into a part of a name's value."""
+        self._open[-1].append(Write(name, path, span))
 
-    def read(self, name: str, span: Span) -> None:
-        """``name`` is read."""
-        self.events.append(_Event("read", name, (), span))
+    def read(self, name: str) -> None:
+        """Logs that a name is read."""
+        self._open[-1].append(Read(name))
 
-    def loop(self, start: int) -> None:
-        """The events from ``start`` on belong to a loop's body."""
-        self.loops.append((start, len(self.events)))
+    def jump(self, kind: JumpKind) -> None:
+        """Logs a ``break``, ``continue`` or ``return``."""
+        self._open[-1].append(Jump(kind))
+
+    def open(self) -> None:
+        """Begins a nested block."""
+        self._open.append([])
+
+    def close(self) -> Block:
+        """Ends the block begun last and gives its events."""
+        return tuple(self._open.pop())
+
+    def branch(self, *arms: Block) -> None:
+        """Logs that one of these blocks runs."""
+        self._open[-1].append(Branch(arms))
+
+    def loop(self, body: Block) -> None:
+        """Logs that a block runs some number of times."""
+        self._open[-1].append(Loop(body))
 
     def conflicts(self, outside: frozenset[str]) -> Iterator[AliasedWrite]:
         """Writes another name would show; ``outside`` are names whose values are seen elsewhere (parameters)."""
-        seen: set[Span] = set()
-        for position, event in enumerate(self.events):
-            if event.kind != "write" or event.span in seen:
-                continue
-            other = self._other_name(position, event.name, outside)
-            if other is not None:
-                seen.add(event.span)
-                yield AliasedWrite(event.name, other, event.span)
-
-    def _other_name(self, position: int, name: str, outside: frozenset[str]) -> str | None:
-        for group in self._sharing(position, name, outside):
-            for other in sorted(group - {name}):
-                if other == "" or self._read_later(position, other):
-                    return other
-        return None
-
-    def _sharing(self, position: int, name: str, outside: frozenset[str]) -> Iterator[frozenset[str]]:
-        """The sets of names that may share ``name``'s value at a position, over the ways round enclosing loops."""
-        yield self._replay([*range(position)], name, outside)
-        for start, end in self.loops:
-            if start <= position < end:
-                yield self._replay([*range(end), *range(start, position)], name, outside)
-
-    def _replay(self, order: list[int], name: str, outside: frozenset[str]) -> frozenset[str]:
-        groups: dict[str, frozenset[str]] = {p: frozenset({p, ""}) for p in outside}
-        for position in order:
-            event = self.events[position]
-            if event.kind != "bind":
-                continue
-            old = groups.pop(event.name, frozenset())
-            for member in old - {event.name, ""}:
-                groups[member] = old - {event.name}
-            for other in event.others:
-                if other != event.name:
-                    _join(groups, event.name, other)
-        return groups.get(name, frozenset({name}))
-
-    def _read_later(self, position: int, name: str) -> bool:
-        end = len(self.events)
-        spans = [range(position + 1, end), *(range(s, e) for s, e in self.loops if s <= position < e)]
-        return any(self.events[i].kind in ("read", "write") and self.events[i].name == name for r in spans for i in r)
+        body = tuple(self._open[0])
+        read_after: dict[Write, frozenset[str]] = {}
+        _live(body, frozenset(), {"return": frozenset()}, read_after)
+        sharing = _Sharing(read_after, outside)
+        sharing.follow(body, {name: frozenset({(name, ())}) for name in outside}, {})
+        yield from sharing.found.values()
 
 
-def _join(groups: dict[str, frozenset[str]], name: str, other: str) -> None:
-    alone = frozenset({other, ""}) if other.startswith(CONSTANT) else frozenset({other})
-    joined = groups.get(other, alone) | groups.get(name, frozenset()) | {name}
-    for member in joined - {""}:
-        groups[member] = joined
+def _live(
+    block: Block, after: frozenset[str], jumps: dict[JumpKind, frozenset[str]], read_after: dict[Write, frozenset[str]]
+) -> frozenset[str]:
+    """The names read from the start of a block on; for writes, those read after them."""
+    live = after
+    for event in reversed(block):
+        match event:
+            case Read(name):
+                live |= {name}
+            case Bind(name):
+                live -= {name}
+            case Write(name):
+                read_after[event] = read_after.get(event, frozenset()) | live
+                live |= {name}
+            case Jump(kind):
+                live = jumps[kind]
+            case Branch(arms):
+                live = frozenset().union(*(_live(arm, live, jumps, read_after) for arm in arms))
+            case Loop(body):
+                live = _live_loop(body, live, jumps, read_after)
+            case _:
+                assert_never(event)
+    return live
+
+
+def _live_loop(
+    body: Block, after: frozenset[str], jumps: dict[JumpKind, frozenset[str]], read_after: dict[Write, frozenset[str]]
+) -> frozenset[str]:
+    head = after
+    while True:
+        inside: dict[JumpKind, frozenset[str]] = {**jumps, "break": after, "continue": head}
+        grown = head | _live(body, head, inside, read_after)
+        if grown == head:
+            return head
+        head = grown
+
+
+Shared = frozenset[tuple[str, Path]]
+State = dict[str, Shared]
+
+
+@dataclass(slots=True)
+class _Sharing:
+    """Follows which parts of which values each name may stand for; a value is named by what first bound it."""
+
+    read_after: dict[Write, frozenset[str]]
+    outside: frozenset[str]
+    found: dict[Span, AliasedWrite] = field(default_factory=dict)
+
+    def follow(self, block: Block, start: State, jumps: dict[JumpKind, list[State]]) -> State | None:
+        """The state after a block; None when its end is not reached."""
+        state = dict(start)
+        for event in block:
+            match event:
+                case Bind():
+                    state = _bind(event, state)
+                case Write():
+                    self._check(event, state)
+                case Jump(kind):
+                    jumps.setdefault(kind, []).append(state)
+                    return None
+                case Branch(arms):
+                    ends = [self.follow(arm, state, jumps) for arm in arms]
+                    reached = [end for end in ends if end is not None]
+                    if not reached:
+                        return None
+                    state = _join(reached)
+                case Loop(body):
+                    state = self._follow_loop(body, state, jumps)
+                case Read():
+                    continue
+                case _:
+                    assert_never(event)
+        return state
+
+    def _follow_loop(self, body: Block, start: State, jumps: dict[JumpKind, list[State]]) -> State:
+        head = start
+        while True:
+            inside: dict[JumpKind, list[State]] = {"return": jumps.setdefault("return", [])}
+            end = self.follow(body, head, inside)
+            turned = [*([end] if end is not None else []), *inside.get("continue", [])]
+            grown = _join([head, *turned])
+            if grown == head:
+                return _join([head, *inside.get("break", [])])
+            head = grown
+
+    def _check(self, write: Write, state: State) -> None:
+        others = sorted(self.read_after.get(write, frozenset()) - {write.name})
+        for value, path in sorted(state.get(write.name, frozenset())):
+            if value in self.outside or value.startswith(CONSTANT):
+                self.found.setdefault(write.span, AliasedWrite(write.name, "", write.span))
+            changed = (*path, *write.path[:-1])
+            for other in others:
+                if any(v == value and _leads_to(p, changed) for v, p in state.get(other, frozenset())):
+                    self.found.setdefault(write.span, AliasedWrite(write.name, other, write.span))
+
+
+def _bind(event: Bind, state: State) -> State:
+    if not event.sources:
+        fresh = f"{event.name} {id(event)}"
+        older = {name: frozenset((f"{v}'" if v == fresh else v, p) for v, p in s) for name, s in state.items()}
+        return {**older, event.name: frozenset({(fresh, ())})}
+    shared: set[tuple[str, Path]] = set()
+    for source, path in event.sources:
+        own = frozenset({(source, ())}) if source.startswith(CONSTANT) else state.get(source, frozenset())
+        shared |= {(value, (*at, *path)) for value, at in own}
+    return {**state, event.name: frozenset(shared)}
+
+
+def _join(states: list[State]) -> State:
+    names = {name for state in states for name in state}
+    return {name: frozenset().union(*(state.get(name, frozenset()) for state in states)) for name in names}
+
+
+def _leads_to(path: Path, changed: Path) -> bool:
+    """Whether what stands at ``path`` holds, or is, what is changed."""
+    return len(path) <= len(changed) and all(a == b or ANY in (a, b) for a, b in zip(path, changed, strict=False))

@@ -6,11 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import operators
-from slangad.compiler.frontends.lowering.aliases import CONSTANT
+from slangad.compiler.frontends.lowering.aliases import ANY, CONSTANT, Path
+from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
 from slangad.compiler.frontends.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Assign,
+    Const,
     ConstantRef,
     Construct,
     Expr,
@@ -37,7 +39,7 @@ from slangad.compiler.ir.types import (
     show,
     strengthen,
 )
-from slangad.compiler.ir.walk import root
+from slangad.compiler.ir.walk import root, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,22 +58,32 @@ def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAss
         case ast.Assign(targets=[single], value=value):
             return _assign(ctx, single, value)
         case ast.Assign(targets=targets, value=value):
-            first, *rest = _chain_order(targets)
-            done = list(_assign(ctx, first, value))
-            for other in rest:
-                done.extend(store(ctx, other, _reread(ctx, first), ctx.span(first)))
-            return done
+            return _chained(ctx, targets, value)
 
 
-def _chain_order(targets: list[ast.expr]) -> list[ast.expr]:
-    names = [t for t in targets if isinstance(t, ast.Name)]
-    return [*names[:1], *(t for t in targets if t not in names[:1])]
+def _chained(ctx: Context, targets: list[ast.expr], value: ast.expr) -> Sequence[Stmt]:
+    """``a = b = x``: the value is taken once, then stored from left to right."""
+    lowered, span = ctx.expr(value), ctx.span(value)
+    first, *rest = targets
+    done: list[Stmt] = []
+    if isinstance(first, ast.Name) and not any(_names_in(t) & {first.id} for t in rest):
+        done.extend(store(ctx, first, lowered, span))
+        if not isinstance(lowered, Const):
+            lowered = ctx.expr(_as_load(first))
+        targets = rest
+    elif not isinstance(lowered, Const):
+        stmt, lowered = hold(ctx, lowered, "value", span)
+        done.append(stmt)
+    for target in targets:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            done.extend(unpack(ctx, target, lowered, value))
+        else:
+            done.extend(store(ctx, target, lowered, span))
+    return done
 
 
-def _reread(ctx: Context, target: ast.expr) -> Expr:
-    if isinstance(target, ast.Name):
-        return ctx.expr(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-    raise ctx.error("SA034", ctx.span(target), "a chained assignment needs a name among its targets")
+def _names_in(target: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def _assign(ctx: Context, target: ast.expr, value: ast.expr) -> Sequence[Stmt]:
@@ -124,24 +136,25 @@ def _as_load(target: ast.expr) -> ast.expr:
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequence[Stmt]:
     """``a, b = …``: all values are taken before any is stored."""
-    lowered = ctx.expr(value)
-    if any(isinstance(t, ast.Starred) for t in target.elts):
-        raise ctx.error("SA034", ctx.span(target), "'*' targets are not supported")
-    parts, before = _parts(ctx, lowered, value)
-    if len(parts) != len(target.elts):
-        raise ctx.error(
-            "SA034", ctx.span(target), f"{len(target.elts)} names for {len(parts)} values", label=f"{len(parts)} values"
-        )
-    spans = [ctx.span(e) for e in value.elts] if isinstance(value, ast.Tuple) else [ctx.span(value)] * len(parts)
+    return unpack(ctx, target, ctx.expr(value), value)
+
+
+def unpack(ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr) -> Sequence[Stmt]:
+    """Stores the parts of a value; ``node`` is where the value stands."""
+    before, pairs = _pairs(ctx, target, value, node)
     done = list(before)
-    if isinstance(lowered, Construct) and _interferes(target, parts):
-        held = [hold(ctx, part, "old", span) for part, span in zip(parts, spans, strict=True)]
-        done.extend(s for s, _ in held)
-        parts = [v for _, v in held]
+    written: set[str] = set()
     failed: Rejected | None = None
-    for name, part, span in zip(target.elts, parts, spans, strict=True):
+    taken: list[tuple[ast.expr, Expr, Span]] = []
+    for part_target, part, span in pairs:
+        if any(isinstance(e, Var) and e.name in written for e in walk(part)):
+            stmt, part = hold(ctx, part, "old", span)  # noqa: PLW2901  (the same part, kept)
+            done.append(stmt)
+        taken.append((part_target, part, span))
+        written |= _names_in(part_target)
+    for part_target, part, span in taken:
         try:
-            done.extend(store(ctx, name, part, span))
+            done.extend(store(ctx, part_target, part, span))
         except Rejected as rejected:  # noqa: PERF203  (one wrong target must not hide another)
             failed = rejected
     if failed is not None:
@@ -149,36 +162,47 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequ
     return done
 
 
-def _parts(ctx: Context, value: Expr, node: ast.expr) -> tuple[list[Expr], list[Stmt]]:
-    match value.type:
-        case Tuple(elements) if isinstance(value, Construct):
-            return list(value.args), []
-        case Tuple(elements):
-            stmt, held = hold(ctx, value, "results", value.span)
-            return [Member(held, f"item{i}", t, value.span) for i, t in enumerate(elements)], [stmt]
-        case Vector(element, size):
-            stmt, held = hold(ctx, value, "parts", value.span)
-            return [Swizzle(held, "xyzw"[i], element, value.span) for i in range(size)], [stmt]
-        case other:
-            raise ctx.error("SA034", ctx.span(node), f"{show(strengthen(other))} can't be unpacked")
+def _pairs(
+    ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr
+) -> tuple[list[Stmt], list[tuple[ast.expr, Expr, Span]]]:
+    """Which part goes where, nested targets flattened; and what must stand before, so that each part is taken once."""
+    parts, before = _parts(ctx, target, value, node)
+    if len(parts) != len(target.elts):
+        message = f"{len(target.elts)} names for {len(parts)} values"
+        raise ctx.error("SA034", ctx.span(target), message, label=f"{len(parts)} values")
+    nodes = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(parts) else [node] * len(parts)
+    pairs: list[tuple[ast.expr, Expr, Span]] = []
+    for part_target, part, part_node in zip(target.elts, parts, nodes, strict=True):
+        if isinstance(part_target, (ast.Tuple, ast.List)):
+            inner_before, inner = _pairs(ctx, part_target, part, part_node)
+            before += inner_before
+            pairs += inner
+        else:
+            pairs.append((part_target, part, ctx.span(part_node)))
+    return before, pairs
 
 
-def _interferes(target: ast.Tuple | ast.List, parts: Sequence[Expr]) -> bool:
-    """Whether storing one part would change what a later one reads."""
-    from slangad.compiler.ir.walk import walk
-
-    written: set[str] = set()
-    for t, part in zip(target.elts, parts, strict=True):
-        if any(isinstance(e, Var) and e.name in written for e in walk(part)):
-            return True
-        written |= {n.id for n in ast.walk(t) if isinstance(n, ast.Name)}
-    return False
+def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple[list[Expr], list[Stmt]]:
+    if isinstance(value, Construct) and isinstance(value.type, Tuple):
+        return list(value.args), []
+    if not isinstance(value.type, (Tuple, Vector)):
+        raise ctx.error("SA034", ctx.span(node), f"{show(strengthen(value.type))} can't be unpacked")
+    before: list[Stmt] = []
+    if not isinstance(value, Var) or value.name in _names_in(target):
+        stmt, value = hold(ctx, value, "results" if isinstance(value.type, Tuple) else "parts", value.span)
+        before.append(stmt)
+    if isinstance(value.type, Tuple):
+        return [Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
+    assert isinstance(value.type, Vector)  # noqa: S101  (told above)
+    element = value.type.element
+    return [Swizzle(value, c, element, value.span) for c in "xyzw"[: value.type.size]], before
 
 
 def hold(ctx: Context, value: Expr, wish: str, span: Span) -> tuple[Stmt, Expr]:
     """Keeps a value in a new local: the statement and the local."""
     value = strong(ctx, value)
     name = ctx.fresh(wish)
+    _log_binding(ctx, name, value)
     return Assign(Var(name, value.type, span), value, span), Var(name, value.type, span)
 
 
@@ -186,10 +210,8 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
     """``target = value``."""
     match target:
         case ast.Name(id=name):
-            _log_binding(ctx, name, value, ctx.span(target))
+            _log_binding(ctx, name, value)
             return [assign_name(ctx, name, value, span, ctx.span(target))]
-        case ast.Tuple() | ast.List():
-            raise ctx.error("SA034", ctx.span(target), "nested targets are not supported", help="unpack in two steps")
         case ast.Attribute() | ast.Subscript():
             place = _place(ctx, target)
             value = coerce(ctx, value, place.type, span, what="the stored value")
@@ -215,7 +237,7 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
     for swizzle in swizzles:
         if len(set(swizzle.components)) != len(swizzle.components):
             raise ctx.error("SA034", span, f"'{swizzle.components}' names a component twice")
-    ctx.aliases.write(_source_name(ctx, owner.name), span)
+    ctx.aliases.write(_source_name(ctx, owner.name), path_of(place), span)
     return place
 
 
@@ -231,24 +253,40 @@ def _chain(place: Expr) -> list[Expr]:
     return links
 
 
-def _log_binding(ctx: Context, name: str, value: Expr, span: Span) -> None:
-    ctx.aliases.bind(name, tuple(_source_name(ctx, other) for other in _shared(value)), span)
+def path_of(place: Expr) -> Path:
+    """The steps from a name to a part of its value."""
+    steps: list[str] = []
+    while isinstance(place, (Member, Swizzle, Index)):
+        match place:
+            case Member(name=name):
+                steps.append(f".{name}")
+            case Swizzle(components=components):
+                steps.append(f".{components}")
+            case Index(index=index):
+                static = static_int(index)
+                steps.append(ANY if static is None else f"[{static}]")
+        place = place.value
+    return tuple(reversed(steps))
 
 
-def _shared(value: Expr) -> Sequence[str]:
-    """The names whose values Python would share when this expression is bound."""
-    if not isinstance(value.type, (Struct, Array, Vector, Matrix)):
+def _log_binding(ctx: Context, name: str, value: Expr) -> None:
+    ctx.aliases.bind(name, [(_source_name(ctx, other), path) for other, path in _shared(ctx, value)])
+
+
+def _shared(ctx: Context, value: Expr) -> Sequence[tuple[str, Path]]:
+    """The names, and the parts of their values, that Python would share when this expression is bound."""
+    if not isinstance(value.type, (Struct, Array, Vector, Matrix)) or any(value is c for c in ctx.copies):
         return []
     match value:
         case Var(name=name):
-            return [name]
+            return [(name, ())]
         case Ternary(then=then, other=other):
-            return [*_shared(then), *_shared(other)]
+            return [*_shared(ctx, then), *_shared(ctx, other)]
         case ConstantRef(key=key):
-            return [CONSTANT + key]
+            return [(CONSTANT + key, ())]
         case Member() | Index():
             owner = root(value)
-            return [owner.name] if owner is not None else []
+            return [(owner.name, path_of(value))] if owner is not None else []
         case _:
             return []
 

@@ -112,7 +112,7 @@ def _vector(ctx: Context, node: ast.Call, type_: Vector, args: Sequence[Expr], s
     if len(args) == 1 and is_scalar(args[0].type):
         return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
     if len(args) == 1 and isinstance(args[0].type, Vector) and args[0].type.size == type_.size:
-        return convert_element(args[0], type_)
+        return ctx.copy(convert_element(args[0], type_))
     parts: list[Expr] = []
     count = 0
     for arg, at in zip(args, spans, strict=True):
@@ -144,7 +144,7 @@ def _matrix(ctx: Context, node: ast.Call, type_: Matrix, args: Sequence[Expr], s
         and isinstance(args[0].type, Matrix)
         and with_element(args[0].type, BOOL) == with_element(type_, BOOL)
     ):
-        return convert_element(args[0], type_)
+        return ctx.copy(convert_element(args[0], type_))
     if len(args) == 1 and is_scalar(args[0].type):
         return Construct((convert_scalar(ctx, args[0], type_.element, spans[0]),), type_, span)
     if len(args) == type_.rows and all(isinstance(a.type, Vector) and a.type.size == type_.columns for a in args):

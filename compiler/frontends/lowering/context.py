@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.aliases import AliasLog
@@ -55,6 +55,7 @@ class Context:
         declared: Types of locals that are annotated.
         private_counters: Loop variables that only their loops set and nothing reads afterwards.
         bound_in_loop: Names bound anew inside the loop whose head is being lowered.
+        copies: Expressions that are values of their own although they look like a name.
         in_kernel: The dimensions of the kernel this is the body of, or 0.
     """
 
@@ -81,6 +82,7 @@ class Context:
     comments: list[tuple[int, str]] = field(default_factory=list)
     aliases: AliasLog = field(default_factory=AliasLog)
     taken: set[str] = field(default_factory=set)
+    copies: list[Expr] = field(default_factory=list)
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node."""
@@ -89,6 +91,12 @@ class Context:
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
         """Reports an error; raise what it gives to abandon the expression."""
         return self.problems.error(code, span, message, label=label, help=help)
+
+    def copy(self, value: Expr) -> Expr:
+        """The same value as one that shares nothing with the name it is read from."""
+        copied = replace(value)
+        self.copies.append(copied)
+        return copied
 
     def annotation(self, node: ast.expr) -> Type:
         """The type an annotation in the body names.

@@ -89,7 +89,7 @@ def local(ctx: Context, node: ast.Name) -> Expr:
             raise Rejected(node.id)
         how = "may not be set on every path that leads here" if known else "is used before it is set"
         raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
-    ctx.aliases.read(node.id, span)
+    ctx.aliases.read(node.id)
     if node.id in ctx.names and node.id not in ctx.params:
         type_ = ctx.locals.get(node.id) or ctx.found.get(node.id)
         if type_ is None:

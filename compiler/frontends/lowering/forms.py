@@ -97,7 +97,7 @@ def _no_diff(ctx: Context, node: ast.Call) -> Expr:
 
 
 def _copy(ctx: Context, node: ast.Call) -> Expr:
-    return ctx.expr(single_argument(ctx, node, "copy"))
+    return ctx.copy(ctx.expr(single_argument(ctx, node, "copy")))
 
 
 def _len(ctx: Context, node: ast.Call) -> Expr:

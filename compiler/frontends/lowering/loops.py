@@ -56,19 +56,20 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
         _check_anyway(ctx, node)
         raise
     span = ctx.places.keyword_span(node)
-    start_event, before = len(ctx.aliases.events), ctx.assigned
+    before = ctx.assigned
     flow, flag = _enter(ctx, node, span)
     bound: list[Stmt] = []
+    ctx.aliases.open()
     if direct:
         ctx.assigned |= {counter.name}
         ctx.found[counter.name] = INT
-        ctx.aliases.bind(counter.name, (), span)
+        ctx.aliases.bind(counter.name)
     else:
         bound.extend(iteration.bind(ctx, node.target, counter))
     from slangad.compiler.frontends.lowering.statements import block
 
     body = (*bound, *block(ctx, node.body))
-    ctx.aliases.loop(start_event)
+    ctx.aliases.loop(ctx.aliases.close())
     turns, held = _take_bounds_once(ctx, iteration.turns, node)
     _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
     if direct:
@@ -90,7 +91,9 @@ def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:
         for name in targets:
             ctx.found.setdefault(name, None)
     ctx.loops.append(LoopFlow())
+    ctx.aliases.open()
     block(ctx, node.body)
+    ctx.aliases.close()
     ctx.loops.pop()
     ctx.assigned, ctx.reachable = before, reachable
     block(ctx, node.orelse)
@@ -122,11 +125,13 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
     from slangad.compiler.frontends.lowering.statements import block
 
     span = ctx.places.keyword_span(node)
-    start_event, before = len(ctx.aliases.events), ctx.assigned
+    before = ctx.assigned
+    ctx.aliases.open()
     try:
         limit, test_nodes = _bound(ctx, node)
         tests = operators.conditions(ctx, test_nodes)
     except Rejected:
+        ctx.aliases.close()
         _check_anyway(ctx, node)
         raise
     test: Expr = tests[0] if tests else Const(value=True, type=BOOL, span=span)
@@ -134,7 +139,7 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
         test = Binary("&&", test, other, BOOL, ctx.span(node.test))
     flow, flag = _enter(ctx, node, span)
     body = block(ctx, node.body)
-    ctx.aliases.loop(start_event)
+    ctx.aliases.loop(ctx.aliases.close())
     endless = isinstance(test, Const) and test.value is True
     _leave(ctx, flow, before, runs=False, ends=not endless)
     return [*flag, While(test, limit, body, span), *_otherwise(ctx, node.orelse, flow, span)]
@@ -186,12 +191,13 @@ def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span)
     if not orelse:
         return []
     before = ctx.assigned
-    if flow.left_flag:
-        ctx.reachable = flow.ended is not None
-        ctx.assigned = before if flow.ended is None else flow.ended | {flow.left_flag}
-    then = block(ctx, orelse)
     if not flow.left_flag:
-        return then
+        return block(ctx, orelse)
+    ctx.reachable = flow.ended is not None
+    ctx.assigned = before if flow.ended is None else flow.ended | {flow.left_flag}
+    ctx.aliases.open()
+    then = block(ctx, orelse)
+    ctx.aliases.branch(ctx.aliases.close(), ())
     _after(ctx, [*(b | {flow.left_flag} for b in flow.breaks), *([ctx.assigned] if ctx.reachable else [])], before)
     return [If(Var(flow.left_flag, BOOL, span), then, (), span)]
 

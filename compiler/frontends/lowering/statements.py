@@ -79,6 +79,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
             return _break(ctx, node)
         case ast.Continue():
             ctx.loops[-1].continues.append(ctx.assigned)
+            ctx.aliases.jump("continue")
             ctx.reachable = False
             return [Continue(ctx.span(node))]
         case ast.Pass():
@@ -92,6 +93,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
 def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
     loop = ctx.loops[-1]
     loop.breaks.append(ctx.assigned)
+    ctx.aliases.jump("break")
     ctx.reachable = False
     span = ctx.span(node)
     if loop.left_flag:
@@ -107,10 +109,14 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
     except Rejected as rejected:
         failed = rejected
     before, reachable = ctx.assigned, ctx.reachable
+    ctx.aliases.open()
     then = block(ctx, node.body)
+    then_events = ctx.aliases.close()
     after_then, then_reaches = ctx.assigned, ctx.reachable
     ctx.assigned, ctx.reachable = before, reachable
+    ctx.aliases.open()
     other = block(ctx, node.orelse)
+    ctx.aliases.branch(then_events, ctx.aliases.close())
     after_other, other_reaches = ctx.assigned, ctx.reachable
     ctx.reachable = then_reaches or other_reaches
     if then_reaches and other_reaches:
@@ -141,6 +147,7 @@ def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
             help=f"annotate the result: -> {show(strengthen(value.type))}",
         )
     result = returned(ctx, value, wanted, node.value)
+    ctx.aliases.jump("return")
     ctx.reachable = False
     return [Return(result, span)]
 
