@@ -23,6 +23,7 @@ from slangad.compiler.ir.types import (
 )
 from slangad.compiler.lang.annotations import ir_type
 from slangad.compiler.lang.derivatives import PairValue
+from slangad.compiler.lang.execution.activation import running
 from slangad.compiler.lang.matrices import MatrixValue
 from slangad.compiler.lang.struct import CLASSES, FieldRecord, StructRecord, record_of
 from slangad.compiler.lang.tracing import Data, Traced, bottom, converted, copied, spread, stack, take
@@ -137,7 +138,7 @@ def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]
         return [zero(element) for _ in range(cls.size)]
     if len(items) != cls.size:
         raise TypeError(f"{show(ir_type(cls))} takes {cls.size} items or none, not {len(items)}")
-    return [convert(item, element) for item in items]
+    return [convert(accepted(item, element), element) for item in items]
 
 
 def zeros(annotation: object) -> object:
@@ -239,14 +240,24 @@ def _default(record: StructRecord, field: FieldRecord) -> object:
 
 
 def accepted(value: object, type_: Type) -> object:
-    """What hosts may pass: numpy scalars of any width, sequences and arrays for vectors, matrices and arrays."""
+    """What hosts may pass: numpy scalars of any width, sequences and arrays for vectors, matrices and arrays.
+
+    Inside a run, where every value is one of the language, nothing is added.
+    """
+    return value if running() else from_host(value, type_)
+
+
+def from_host(value: object, type_: Type) -> object:
+    """As ``accepted``, wherever it is called."""
     match type_:
+        case Tuple(elements) if isinstance(value, tuple) and len(value) == len(elements):
+            return tuple(from_host(v, e) for v, e in zip(value, elements, strict=True))
         case Scalar() if isinstance(value, np.generic):
             return _number(value, type_)
         case Vector() | Matrix() if isinstance(value, (list, tuple, np.ndarray)):
             return class_of(type_)(*np.asarray(value).ravel().tolist())
         case Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
-            return _array_class(element, size)(*(accepted(v, element) for v in value))
+            return _array_class(element, size)(*(from_host(v, element) for v in value))
         case _:
             return value
 

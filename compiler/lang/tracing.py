@@ -253,11 +253,11 @@ def _composed(row: Intrinsic | Primitive, level: Level, result: Data, args: Sequ
 
 
 def scaled(partial: Any, moved: Data) -> Data:  # noqa: ANN401  (a number, an array or traced)
-    """A partial derivative times a tangent or cotangent; zero where that is zero, whatever the derivative."""
+    """A partial derivative times a tangent or cotangent; zero where either is, whatever the other."""
     if isinstance(partial, Traced) or isinstance(moved, Traced):
         return partial * moved  # type: ignore[no-any-return]  # one of them is traced
     with np.errstate(all="ignore"):
-        return np.where(moved == 0.0, 0.0, partial * moved)
+        return np.where((moved == 0.0) | (partial == 0.0), 0.0, partial * moved)
 
 
 def linear(forward: Callable[..., Numbers], transposes: Sequence[Callable[..., Numbers]], *args: Any) -> Data:  # noqa: ANN401  (numbers or traced)

@@ -331,7 +331,8 @@ def map_floating(
     if isinstance(value, PairValue):
         return PairValue(map_floating(value.p, change, keep), map_floating(value.d, change, keep))
     if isinstance(value, (np.floating, Traced)):
-        return change(value)  # type: ignore[arg-type]  # numpy scalars are components too
+        changed = change(value)  # type: ignore[arg-type]  # numpy scalars are components too
+        return changed if isinstance(changed, Traced) else changed[()]
     record = record_of(type(value))
     if record is None:
         return keep(value)

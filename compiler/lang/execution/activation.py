@@ -53,6 +53,11 @@ def outermost() -> Iterator[None]:
         yield
 
 
+def running() -> bool:
+    """Whether a described function runs."""
+    return _CURRENT.get() is not None
+
+
 def note_probe(name: str) -> None:
     """Notes that a probe was reached.
 

@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.lang.construct import accepted
 from slangad.compiler.lang.derivatives import PairValue
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.execution.activation import outermost
+from slangad.compiler.lang.execution.activation import outermost, running
 from slangad.compiler.lang.execution.run import assigned, converted, invoke, run_body
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
@@ -70,11 +70,11 @@ def backward(function: object, args: Sequence[object], kwargs: Mapping[str, obje
         if not given:
             raise TypeError(f"sa.bwd_diff({described.name}) misses d_out")
         given, named["d_out"] = given[:-1], given[-1]
-    d_out = named.pop("d_out")
+    d_out = accepted(named.pop("d_out"), signature_of(described).result)
+    host = not running()
     with outermost():
-        values = converted(described.name, parameters, assigned(described.name, parameters, given, named), host=True)
-        result_type = signature_of(described).result
-        cotangent = convert(accepted(d_out, result_type), result_type)
+        values = converted(described.name, parameters, assigned(described.name, parameters, given, named), host=host)
+        cotangent = convert(d_out, signature_of(described).result)
         _refuse_nested(described, values)
         gradients = vjp(lambda v: invoke(described, v), parameters, values, cotangent)
     return gradients[0] if len(gradients) == 1 else tuple(gradients)
@@ -93,11 +93,12 @@ def forward(function: object, args: Sequence[object], kwargs: Mapping[str, objec
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
     given = assigned(described.name, parameters, (*bound, *args), kwargs)
+    host = not running()
     with outermost():
         primals = [_primal(described, p, v) for p, v in zip(parameters, given, strict=True)]
-        values = converted(described.name, parameters, primals, host=True)
+        values = converted(described.name, parameters, primals, host=host)
         tangents = [
-            convert(accepted(v.d, p.type), p.type) if isinstance(v, PairValue) else zeroed(value)
+            convert(v.d, p.type) if isinstance(v, PairValue) else zeroed(value)
             for p, v, value in zip(parameters, given, values, strict=True)
         ]
         return PairValue(*jvp(lambda v: invoke(described, v), parameters, values, tangents))

@@ -10,7 +10,7 @@ import numpy as np
 
 from slangad.compiler.ir.types import VOID, Tuple, Type
 from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation, result_annotation
-from slangad.compiler.lang.construct import accepted
+from slangad.compiler.lang.construct import from_host
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.execution.activation import activation
 from slangad.compiler.lang.execution.elements import (
@@ -106,7 +106,7 @@ def _argument(name: str, value: object, memory: Memory, type_: Type) -> object:
         case "texture2d":
             return texture_argument(value, memory, type_, name)
         case _:
-            return convert(accepted(value, type_), type_)
+            return convert(from_host(value, type_), type_)
 
 
 def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | Domain | None) -> Domain:

@@ -9,7 +9,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from slangad.compiler.ir.types import Type, show
-from slangad.compiler.lang.construct import accepted
+from slangad.compiler.lang.construct import from_host
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.activation import outermost
 from slangad.compiler.lang.execution.locals import Locals
@@ -77,7 +77,7 @@ def converted(
     Raises:
         TypeError: naming the parameter.
     """
-    return [_converted(name, p, accepted(v, p.type) if host else v) for p, v in zip(parameters, given, strict=True)]
+    return [_converted(name, p, from_host(v, p.type) if host else v) for p, v in zip(parameters, given, strict=True)]
 
 
 def _converted(name: str, parameter: SignatureParameter, value: object) -> object:

@@ -6,6 +6,8 @@ vectors from matrices by their number of axes.
 
 from __future__ import annotations
 
+import math
+
 from slangad.compiler.lang.intrinsics.model import Intrinsic
 from slangad.compiler.lang.intrinsics.rules import product, reduce_numbers, square, transposed, vectors
 
@@ -30,7 +32,7 @@ def _length(f, v):
 
 def _normalize(f, v):
     squared = f.sum(v * v)
-    size = f.sqrt(f.where(squared == 0.0, 1.0, squared))
+    size = f.where(squared == 0.0, math.inf, f.sqrt(f.where(squared == 0.0, 1.0, squared)))
     return v / f.spread(size, v)
 
 
