@@ -1,0 +1,139 @@
+"""The pieces of the printer: names, numbers, parentheses, line breaks, the span map."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.literals import literal
+from slangad.compiler.emit.names import Scope, ascii_name
+from slangad.compiler.emit.wrapping import LIMIT, wrap
+from slangad.compiler.emit.writer import Writer
+from slangad.compiler.ir.nodes import Assign, Binary, Function, Module, Param, Return, Var
+from slangad.compiler.ir.text import parse
+from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, UINT, Scalar
+from slangad.compiler.passes import run_passes
+from slangad.compiler.spans import Span
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("x", "x"), ("σ", "sigma"), ("Δt", "Deltat"), ("é", "e"), ("größe", "grou00dfe"), ("日", "u65e5"), ("a b", "a_b")],
+)
+def test_ascii_name__letters__are_spelled_out(name: str, wanted: str) -> None:
+    assert ascii_name(name) == wanted
+
+
+def test_scope__keywords_builtins_and_collisions__get_other_names() -> None:
+    scope = Scope(hidden=("dot",))
+    given_names = [scope.give(name, name) for name in ("x", "struct", "dot", "length", "float3", "this")]
+    assert given_names == ["x", "struct_", "dot_", "length", "float3_", "this_"]
+    assert [scope.fresh("x"), scope.fresh("x"), scope.give("σ", "σ"), scope.fresh("sigma")] == ["x_2", "x_3", "sigma", "sigma_2"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "wanted"),
+    [
+        (0.5, FLOAT, "0.5"),
+        (0.1, FLOAT, "0.1"),
+        (1.0, FLOAT, "1.0"),
+        (1e-6, FLOAT, "1.0e-6"),
+        (1e20, FLOAT, "1.0e20"),
+        (3.4028234663852886e38, FLOAT, "3.4028235e38"),
+        (-0.0, FLOAT, "-0.0"),
+        (0.1, HALF, "0.1h"),
+        (0.1, DOUBLE, "0.1lf"),
+        (1 / 3, DOUBLE, "0.3333333333333333lf"),
+        (3, INT, "3"),
+        (-(2**31), INT, "(-2147483647 - 1)"),
+        (2**32 - 1, UINT, "4294967295u"),
+        (True, Scalar("bool"), "true"),
+        (1e39, FLOAT, "float(1.0 / 0.0)"),
+    ],
+)
+def test_literal__value__is_the_shortest_text_of_its_type(value: float, type_: Scalar, wanted: str) -> None:
+    assert literal(value, type_) == wanted
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_literal__any_float__reads_back_as_itself(value: float) -> None:
+    text = literal(value, FLOAT)
+    assert struct.pack("<f", float(text)) == struct.pack("<f", value)
+    assert "." in text
+
+
+@pytest.mark.parametrize(
+    ("expr", "wanted"),
+    [
+        ("((x + y) * x)", "(x + y) * x"),
+        ("((x * y) + x)", "x * y + x"),
+        ("(x - (y - x))", "x - (y - x)"),
+        ("((x - y) - x)", "x - y - x"),
+        ("(x / (y * x))", "x / (y * x)"),
+        ("(- (x + y))", "-(x + y)"),
+        ("(- (- x))", "-(-x)"),
+        ("(- -1.0)", "-(-1.0)"),
+        ("(x - -1.0)", "x - -1.0"),
+        ("(x * (- y))", "x * -y"),
+        ("((x < y) ? x : ((y < x) ? y : 0.0))", "x < y ? x : y < x ? y : 0.0"),
+        ("(((x < y) ? b : b) ? x : y)", "(x < y ? b : b) ? x : y"),
+        ("(((b && b) || b) ? x : y)", "b && b || b ? x : y"),
+        ("((b && (b || b)) ? x : y)", "b && (b || b) ? x : y"),
+        ("((! (x < y)) ? x : y)", "!(x < y) ? x : y"),
+        ("cast float((n & (n + (n << 2))))", "float(n & n + (n << 2))"),
+        ("(v + v).x", "(v + v).x"),
+        ("a[(n + 1)]", "a[n + 1]"),
+        ("(v[0] * -2.0)", "v[0] * -2.0"),
+    ],
+)
+def test_expression__parentheses__stand_where_they_are_needed(expr: str, wanted: str) -> None:
+    params = "x: float, y: float, b: bool, n: int, v: float3, a: Array[float, 4]"
+    module = parse(f'module m from "m.py" function f f({params}) -> float not_differentiable {{ return {expr} }}')
+    assert f"    return {wanted};\n" in emit_module(run_passes(module)).text
+
+
+def test_wrap__long_line__breaks_at_the_outermost_places() -> None:
+    inner = ", ".join(f"argument_{i} * 2.0" for i in range(4))
+    pieces = [p.text.rstrip() for p in wrap(f"    float value = function({inner}) + other({inner});", 4)]
+    assert pieces == [
+        "    float value = function(argument_0 * 2.0, argument_1 * 2.0, argument_2 * 2.0, argument_3 * 2.0)",
+        "        + other(argument_0 * 2.0, argument_1 * 2.0, argument_2 * 2.0, argument_3 * 2.0);",
+    ]
+    assert all(len(p) <= LIMIT for p in pieces)
+    assert [p.text for p in wrap("// " + "word " * 50, 4)] == ["// " + "word " * 50]
+
+
+def span(number: int) -> Span:
+    return Span("m.py", number, 1, number, 2)
+
+
+def test_writer__origin__survives_a_line_break() -> None:
+    writer = Writer()
+    with writer.origin(span(1)):
+        writer.write("float value = first_function_of_several(" + "x" * 60 + ") + ")
+        with writer.origin(span(2)):
+            writer.write("second_function(" + "y" * 20 + ")")
+        writer.end(";")
+    lines = writer.text.splitlines()
+    assert len(lines) == 2
+    inner = next(m for m in writer.mapped if m.span == span(2))
+    assert lines[inner.line - 1][inner.column - 1 : inner.end_column - 1] == "second_function(" + "y" * 20 + ")"
+    assert next(m for m in writer.mapped if m.span == span(1)).end_line == 3
+
+
+def test_locate__position_of_an_operand__is_the_span_of_its_node() -> None:
+    x, y = Var("x", FLOAT, span(5)), Var("y", FLOAT, span(6))
+    total = Assign(Var("s", FLOAT, span(3)), Binary("+", x, y, FLOAT, span(4)), span(2))
+    params = (Param("x", FLOAT), Param("y", FLOAT))
+    body = (total, Return(Var("s", FLOAT, span(8)), span(7)))
+    emitted = emit_module(run_passes(Module("m", "m.py", functions=(Function("f", "f", params, FLOAT, body),))))
+    lines = emitted.text.splitlines()
+    line = lines.index("    float s = x + y;")
+    assert emitted.locate(line + 1, lines[line].index("y") + 1) == span(6)
+    assert emitted.locate(line + 1, lines[line].index("+") + 1) == span(4)
+    assert emitted.locate(line + 1, 5) == span(2)
+    assert emitted.locate(1, 1) is None

@@ -1,0 +1,95 @@
+"""The verifier names what is wrong with a module, and accepts what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from slangad.compiler.ir.text import parse
+from slangad.compiler.ir.verify import CODES, verify
+
+STRUCT = "struct M M {\n a: float\n no_diff b: float3\n}\nconstant T T: Array[float, 2] = 1.0 2.0\n"
+F = "function f f(x: float, no_diff k: float, n: int) -> float { return x }\n"
+
+
+def codes(text: str, *, declared: bool = False) -> list[str]:
+    return [d.code for d in verify(parse(f'module m from "m.py"\n{text}'), declared=declared)]
+
+
+def body(statements: str, result: str = "float", locals_: str = "") -> str:
+    shown = f"locals {locals_}" if locals_ else ""
+    return f"{STRUCT}{F}function g g(x: float, m: M, v: float3, n: int) -> {result} {shown} {{ {statements} }}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        body("set s = (x + m.a) return s", locals_="s: float"),
+        body("for i = 0 to n step 1 limit 3 bounded { if (i > 1) { break } } return x", locals_="i: int"),
+        body("return ((v * x)::float3 + v.zyx)", "float3"),
+        body("return call f(x, 2.0, n)"),
+        body("return bwd_diff f(x, 2.0, n, 1.0)::float"),
+        body("return fwd_diff f(pair(x, 1.0), 2.0, n)::DiffPair[float].d"),
+        body("return @T[n]"),
+        body("return new float3(v.xy, x)", "float3"),
+        body("return new M(x, v)", "M"),
+        body("set v.xz = v.xy return v", "float3"),
+        "function f f(x: float) -> float derivative custom(\"b\", none) { return x }\n"
+        'function b b(x: float, d: float) -> float role backward "f" { return d }\n'
+        'function w w(x: DiffPair[float]) -> DiffPair[float] role forward "f" { return x }',
+    ],
+)
+def test_verify__right_module__finds_nothing(text: str) -> None:
+    assert codes(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (F + F, "SA900"),
+        (body("return call nobody(x)::float"), "SA900"),
+        ("function g g(x: float) -> float { return call f(x)::float }\nfunction f f(x: float) -> float { return x }", "SA900"),
+        ("function g g(x: float) -> float { return call g(x)::float }", "SA900"),
+        (body("break"), "SA900"),
+        (body("return @T::float"), "SA900"),
+        (body("return (x + n)"), "SA901"),
+        (body("return (x < x)"), "SA901"),
+        (body("return v"), "SA901"),
+        (body("return nothing"), "SA901"),
+        (body("return v.w"), "SA901"),
+        (body("return m.c::float"), "SA901"),
+        (body("return call f(x, 2.0)"), "SA901"),
+        (body("return call f(x, 2.0, 1.0)"), "SA901"),
+        (body("return 1::weak[float]"), "SA901"),
+        (body("return (true && x)::float"), "SA901"),
+        (body("if x { }"), "SA901"),
+        (body("return v[x]"), "SA901"),
+        (body("return (true ? x : n)"), "SA901"),
+        (body("return new float3(x, x)", "float3"), "SA901"),
+        (body("return cast float(v)"), "SA901"),
+        (body("for i = 0 to 1.0 step 1 limit 3 { }"), "SA901"),
+        (body("set (x + x) = x"), "SA902"),
+        (body("set v.xx = v.xy"), "SA902"),
+        ('function b b(x: float) -> float role backward "f" { return x }', "SA903"),
+        (F + 'function b b(x: float, d: float) -> float role backward "f" { return d }', "SA903"),
+        ('function f f(x: float) -> float derivative surrogate("g") { return x }', "SA903"),
+        ("kernel k f dims 1 group (8) { }", "SA904"),
+        (F + "kernel k f dims 1 group (8) { param x: each float }", "SA904"),
+        ("function f f(x: float) -> float { return x } kernel k f dims 2 group (8) { param x: each float }", "SA904"),
+    ],
+)  # fmt: skip
+def test_verify__wrong_module__names_the_rule(text: str, code: str) -> None:
+    assert code in codes(text)
+    assert code in CODES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        body("set s = x return s", locals_="s: float"),
+        body("if (x > 0.0) { let s: float = x } return s", locals_="s: float"),
+        body("let s: float = x let s: float = x return s", locals_="s: float"),
+    ],
+)
+def test_verify__undeclared_local__is_found_when_they_must_be_declared(text: str) -> None:
+    assert codes(text) == []
+    assert "SA902" in codes(text, declared=True)

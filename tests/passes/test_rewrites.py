@@ -1,0 +1,216 @@
+"""Each pass on small functions, before and after as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.ir.text import parse, show
+from slangad.compiler.ir.verify import verify
+from slangad.compiler.passes.activity import mark_no_diff
+from slangad.compiler.passes.declare import declare_locals
+from slangad.compiler.passes.dynamic_index import separate_reads
+from slangad.compiler.passes.loops import bound_loops
+from slangad.compiler.passes.matrices import spell_matrices
+from slangad.compiler.passes.splat import unspread_scalars
+from slangad.compiler.passes.tuples import lower_tuples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.ir.nodes import Module
+
+PARAMS = "x: float, y: float, b: bool, n: int, i: int, j: int, v: float3, m: float2x2, a: Array[float, 4]"
+TABLE = "function table table(x: float) -> float not_differentiable { return x } "
+LOCALS = "locals s: float, t: float, k: int, w: float3, turn: int"
+
+
+def function(body: str, result: str = "float") -> str:
+    return f'module m from "m.py" {TABLE} function f f({PARAMS}, no_diff q: float) -> {result} {LOCALS} {{ {body} }}'
+
+
+def shown(module: Module) -> str:
+    text = show(module)
+    return text[text.index("{", text.index("function f f")) :]
+
+
+def check(rewrite: Callable[[Module], Module], before: str, after: str, result: str = "float") -> None:
+    made = rewrite(parse(function(before, result)))
+    assert shown(made) == shown(parse(function(after, result)))
+    assert verify(made) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("set s = x return s", "let s: float = x return s"),
+        ("set s = x set s = (s * s) return s", "let s: float = x set s = (s * s) return s"),
+        (
+            "if b { set s = x } else { set s = y } return s",
+            "let s: float if b { set s = x } else { set s = y } return s",
+        ),
+        (
+            "if b { set s = x return s } else { set s = y return s }",
+            "if b { let s: float = x return s } else { let s: float = y return s }",
+        ),
+        (
+            "for k = 0 to 4 step 1 limit 4 { set s = x set t = s } return t",
+            "let t: float for k = 0 to 4 step 1 limit 4 { let s: float = x set t = s } return t",
+        ),
+        (
+            "for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x }  return x",
+            "let t: float let s: float for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x",
+        ),
+        (
+            "for k = 0 to 4 step 1 limit 4 { set s = x } set s = y return s",
+            "for k = 0 to 4 step 1 limit 4 { let s: float = x } let s: float = y return s",
+        ),
+        (
+            "while b limit 4 { set s = x } if b { set s = y set t = s }  return x",
+            "while b limit 4 { let s: float = x } if b { let s: float = y let t: float = s } return x",
+        ),
+        ("set w.x = x return x", "set w.x = x return x"),
+        ("set x = (x + 1.0) return x", "set x = (x + 1.0) return x"),
+    ],
+)
+def test_declare__local__stands_where_its_uses_see_it(before: str, after: str) -> None:
+    check(declare_locals, before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("for k = 0 to 4 step 1 limit 4 { } return x", "for k = 0 to 4 step 1 limit 4 { } return x"),
+        (
+            "for k = 0 to n step 1 limit 4 bounded { set x = y } return x",
+            "for k = 0 to 4 step 1 limit 4 { if (k >= n) { break } set x = y } return x",
+        ),
+        (
+            "for k = i to n step 3 limit 4 { } return x",
+            "for turn_2 = 0 to 4 step 1 limit 4 { set k = (i + (turn_2 * 3)) if (k >= n) { break } } return x",
+        ),
+        (
+            "for k = 8 to n step -1 limit 4 { } return x",
+            "for turn_2 = 0 to 4 step 1 limit 4 { set k = (8 - turn_2) if (k <= n) { break } } return x",
+        ),
+        (
+            "while (x < y) limit 4 { set x = y } return x",
+            "for turn_2 = 0 to 4 step 1 limit 4 { if (! (x < y)) { break } set x = y } return x",
+        ),
+        ("while true limit 4 { break } return x", "for turn_2 = 0 to 4 step 1 limit 4 { break } return x"),
+        (
+            "for k = 0 to n step 1 limit 4 unroll { } return x",
+            "for k = 0 to 4 step 1 limit 4 unroll { if (k >= n) { break } } return x",
+        ),
+    ],
+)
+def test_loops__trip_count_of_run_time__becomes_a_static_one(before: str, after: str) -> None:
+    used = " set turn = turn return x"
+    check(bound_loops, before.replace(" return x", used), after.replace(" return x", used))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return (v * new float3(x))", "return (v * x)"),
+        ("return (new float3(x) / v)", "return (x::float / v)::float3"),
+        ("return (new float3(x) / new float3(2.0))", "return (new float3(x) / 2.0)"),
+        ("if b { return v } return (v * new float3(x))", "if b { return v } return (v * new float3(x))"),
+        ("if b { return v } return (v * new float3(2.0))", "if b { return v } return (v * 2.0)"),
+        ("return (b ? v : (v + new float3(x)))", "return (b ? v : (v + new float3(x)))"),
+        ("return new float3(x)", "return new float3(x)"),
+        ("return (v * new float3(v.xy, x))", "return (v * new float3(v.xy, x))"),
+    ],
+)
+def test_splat__spread_scalar__stays_where_slang_needs_it(before: str, after: str) -> None:
+    check(unspread_scalars, before, after, "float3")
+
+
+def test_splat__matrix__keeps_all_but_literals() -> None:
+    check(unspread_scalars, "return (m * new float2x2(x))", "return (m * new float2x2(x))", "float2x2")
+    check(unspread_scalars, "return (m * new float2x2(2.0))", "return (m * 2.0)", "float2x2")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return (- m)", "return (m * new float2x2(-1.0))"),
+        ("return (m - m)", "return (m + (m * new float2x2(-1.0)))"),
+        ("return (m / m)", "return divide(m, m)"),
+        ("return (m / new float2x2(2.0))", "return (m / new float2x2(2.0))"),
+        ("return (m * m)", "return (m * m)"),
+    ],
+)
+def test_matrices__arithmetic__is_what_targets_compile(before: str, after: str) -> None:
+    check(spell_matrices, before, after, "float2x2")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return (a[i] * a[j])", "return (at(a, i)::float * at(a, j)::float)"),
+        ("return (a[i] * a[1])", "return (at(a, i)::float * a[1])"),
+        ("return (a[i] * a[i])", "return (a[i] * a[i])"),
+        ("return (v[i] * v.x)", "return (at(v, i)::float * v.x)"),
+        ("return (a[0] * a[1])", "return (a[0] * a[1])"),
+        ("return (m[i][j] + m[0][1])", "return (at(at(m, i)::float2, j)::float + m[0][1])"),
+        ("set a[i] = (a[i] + x) return x", "set a[i] = (a[i] + x) return x"),
+        ("set a[i] = (a[i] + a[j]) return x", "set a[i] = (at(a, i)::float + at(a, j)::float) return x"),
+        ("if (a[i] > a[j]) { return a[i] } return x", "if (a[i] > a[j]) { return a[i] } return x"),
+        ("set k = i set x = a[k] set k = j return (x * a[k])", "set k = i set x = at(a, k)::float set k = j return (x * at(a, k)::float)"),
+        ("return (no_diff(a[i]) * a[j])", "return (no_diff(a[i]) * a[j])"),
+        (
+            "for k = 0 to 4 step 1 limit 4 unroll { set x = (x * a[k]) } return x",
+            "for k = 0 to 4 step 1 limit 4 unroll { set x = (x * a[k]) } return x",
+        ),
+        (
+            "for k = 0 to 4 step 1 limit 4 unroll { set x = a[(i + k)] } return x",
+            "for k = 0 to 4 step 1 limit 4 unroll { set x = at(a, (i + k))::float } return x",
+        ),
+    ],
+)  # fmt: skip
+def test_dynamic_index__reads_that_may_meet__go_through_the_library(before: str, after: str) -> None:
+    check(separate_reads, before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("return call table(q)", "return no_diff(call table(q))"),
+        ("return call table(2.0)", "return call table(2.0)"),
+        ("return no_diff((x * call table(x)))", "return no_diff((x * no_diff(call table(x))))"),
+        ("return no_diff(call table(x))", "return no_diff(call table(x))"),
+        ("return no_diff(x)", "return no_diff(x)"),
+    ],
+)
+def test_activity__call_that_ends_a_gradient__is_marked(before: str, after: str) -> None:
+    check(mark_no_diff, before, after)
+
+
+def test_activity__no_diff_where_nothing_is_differentiated__goes_away() -> None:
+    module = parse('module m from "m.py" function f f(x: float) -> float not_differentiable { return no_diff(x) }')
+    assert shown(mark_no_diff(module)) == "{\n    return x\n}\n"
+
+
+def test_tuples__equal_tuples__become_one_struct() -> None:
+    module = parse("""module m from "m.py"
+function f f(x: float) -> tuple[float, Array[int, 2]] { return new tuple[float, Array[int, 2]](x, new Array[int, 2]()) }
+function g g(x: float) -> float locals t: tuple[float, Array[int, 2]] { set t = call f(x) return t.item0 }""")
+    made = lower_tuples(module)
+    assert [d.struct.name for d in made.structs] == ["FloatAndArray2OfInt"]
+    assert [f.name for f in made.structs[0].struct.fields] == ["item0", "item1"]
+    assert "tuple[" not in show(made)
+    assert verify(made) == []
+
+
+def test_tuples__backward_function__keeps_its_list_of_gradients() -> None:
+    module = parse("""module m from "m.py"
+function f f(x: float, y: float) -> float derivative custom("b", none) { return x }
+function b b(x: float, y: float, d: float) -> tuple[float, float] role backward "f"
+{ if (x > y) { return new tuple[float, float](d, d) } return bwd_diff f(x, y, d)::tuple[float, float] }""")
+    made = lower_tuples(module)
+    text = shown(made)
+    assert "set gradients = bwd_diff f(x, y, d)" in text
+    assert "return new tuple[float, float](gradients.item0, gradients.item1)" in text
+    assert verify(made) == []
