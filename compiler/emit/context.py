@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.types import Struct, Type
+from slangad.compiler.ir.types import Array, Struct, Type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,8 @@ class ModuleNames:
     """The emitted names of a module's declarations, by key, and the functions themselves.
 
     ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
-    ``converters`` does the same for the two conversions between a type and its differential.
+    ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the keys
+    of structs that stand in Slang files, ``taken`` the names those files declare.
     """
 
     functions: Mapping[str, Function]
@@ -33,6 +34,18 @@ class ModuleNames:
     to_differential: str
     from_differential: str
     spell: TypeSpeller
+    external: frozenset[str] = frozenset()
+    taken: tuple[str, ...] = ()
+
+    def has_external(self, type_: Type) -> bool:
+        """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""
+        match type_:
+            case Struct(key=key, fields=fields):
+                return key in self.external or any(self.has_external(f.type) for f in fields)
+            case Array(element=element):
+                return self.has_external(element)
+            case _:
+                return False
 
     def field(self, type_: Type, name: str) -> str:
         """The emitted name of a struct's field."""
@@ -47,7 +60,8 @@ class ModuleNames:
     def reference(self, function: Function) -> str:
         """What a function is referred to by where it is differentiated: a method is qualified by its struct."""
         name = self.function_names[function.key]
-        return f"{self.structs[function.owner]}.{name}" if function.owner else name
+        inside = function.owner and function.owner not in self.external
+        return f"{self.structs[function.owner]}.{name}" if inside else name
 
 
 @dataclass(frozen=True, slots=True)

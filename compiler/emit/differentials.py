@@ -58,12 +58,14 @@ def is_own_differential(type_: Type) -> bool:
 
 def spell_differential(names: ModuleNames, type_: Type) -> str:
     """The type of a gradient."""
-    return names.spell(type_) if is_own_differential(type_) else f"{names.spell.generic(type_)}.Differential"
+    own = is_own_differential(type_) and not names.has_external(type_)
+    return names.spell(type_) if own else f"{names.spell.generic(type_)}.Differential"
 
 
 def zero_differential(names: ModuleNames, type_: Type) -> str:
     """The initial value of a gradient that is filled in part by part."""
-    return "{}" if is_own_differential(type_) else f"{names.spell.generic(type_)}.dzero()"
+    own = is_own_differential(type_) and not names.has_external(type_)
+    return "{}" if own else f"{names.spell.generic(type_)}.dzero()"
 
 
 def differential_of(ctx: Context, type_: Type, value: Callable[[], None]) -> None:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from slangad.compiler.emit.differentials import is_own_differential, spell_differential, zero_differential
+from slangad.compiler.emit.directions import InOutArgument, OutArgument
 from slangad.compiler.emit.functions import differentiable, print_doc, thread_values
 from slangad.compiler.emit.model import EntryParameter, EntryPoint, Mode, ParameterRole
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
 from slangad.compiler.ir.nodes import Function, Kernel, Memory
-from slangad.compiler.ir.types import UINT, Struct, carries_gradient
+from slangad.compiler.ir.types import UINT, Array, Struct, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,10 +71,12 @@ class _Entry:
 
 def modes_of(kernel: Kernel, function: Function) -> tuple[Mode, ...]:
     """All three modes, or only the forward one where no gradient can flow."""
-    pairs = zip(kernel.params, function.params, strict=True)
+    pairs = zip(kernel.params, (p for p in function.params if p.direction != "out"), strict=True)
     into = any(PLACES[p.memory] is EachParam and differentiable(q) for p, q in pairs)
-    flows = into and carries_gradient(function.result)
-    return tuple(Mode) if function.differentiable and flows else (Mode.FORWARD,)
+    stored = any(differentiable(p) for p in function.params if p.direction != "in")
+    flows = into and (stored or carries_gradient(function.result))
+    possible = tuple(Mode) if function.differentiable and flows else (Mode.FORWARD,)
+    return tuple(mode for mode in possible if not kernel.modes or mode.value in kernel.modes)
 
 
 def print_kernel(
@@ -83,8 +86,9 @@ def print_kernel(
     function = names.functions[kernel.function]
     entries = []
     for mode, name in entry_names.items():
-        scope = KernelScope(names, Scope((*names.function_names.values(), *entry_names.values()), ()), accessors)
-        places = tuple(PLACES[p.memory](scope, p) for p in kernel.params)
+        taken = (*names.function_names.values(), *entry_names.values(), *names.taken)
+        scope = KernelScope(names, Scope(taken, ()), accessors)
+        places = tuple(_places(scope, kernel, function))
         entry = _Entry(kernel, function, mode, name, scope, places, _results(scope, kernel, function))
         writer.gap()
         with writer.origin(kernel.span):
@@ -92,11 +96,27 @@ def print_kernel(
     return tuple(entries)
 
 
+def _places(scope: KernelScope, kernel: Kernel, function: Function) -> Iterator[Place]:
+    """One for each parameter of the function."""
+    inputs = iter(kernel.params)
+    stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
+    for param in function.params:
+        if param.direction == "out":
+            yield OutArgument(scope, param, stored[param.name])
+            continue
+        given = next(inputs)
+        if param.direction == "inout":
+            yield InOutArgument(EachParam(scope, given), stored[param.name])
+        else:
+            yield PLACES[given.memory](scope, given)
+
+
 def _results(scope: KernelScope, kernel: Kernel, function: Function) -> tuple[ResultPart, ...]:
-    if len(kernel.results) == 1 and kernel.results[0].type == function.result:
-        return (ResultPart(scope, kernel.results[0], ""),)
-    steps = _steps(scope, function)
-    return tuple(ResultPart(scope, result, step) for result, step in zip(kernel.results, steps, strict=True))
+    results = [result for result in kernel.results if not result.param]
+    if len(results) == 1 and results[0].type == function.result:
+        return (ResultPart(scope, results[0], ""),)
+    steps = _steps(scope, function) if results else []
+    return tuple(ResultPart(scope, result, step) for result, step in zip(results, steps, strict=True))
 
 
 def _steps(scope: KernelScope, function: Function) -> list[str]:
@@ -175,7 +195,7 @@ def _print_guard(entry: _Entry, writer: Writer) -> None:
 
 
 def _print_call(entry: _Entry, writer: Writer) -> None:
-    arguments = [place.argument(writer, entry.mode) for place in entry.places]
+    arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
     arguments += _thread_arguments(entry)
     match entry.mode:
         case Mode.FORWARD:
@@ -203,24 +223,40 @@ def _function(entry: _Entry) -> str:
     return entry.scope.names.call(entry.function)
 
 
+def _call(entry: _Entry, arguments: list[str]) -> str:
+    """The call itself; a method is called on its object."""
+    function = entry.function
+    if function.owner and not function.static:
+        this, *rest = arguments
+        return f"{this}.{function.name}({', '.join(rest)})"
+    return f"{_function(entry)}({', '.join(arguments)})"
+
+
 def _print_forward(entry: _Entry, writer: Writer, arguments: list[str]) -> None:
-    call = f"{_function(entry)}({', '.join(arguments)})"
-    simple = len(entry.results) == 1 and not isinstance(entry.results[0].result.type, Struct)
+    call = _call(entry, arguments)
+    simple = len(entry.results) == 1 and not isinstance(entry.results[0].result.type, (Struct, Array))
     if simple and not entry.results[0].access:
         entry.results[0].store(writer, call)
         return
+    _print_plain(entry, writer, call)
+
+
+def _print_plain(entry: _Entry, writer: Writer, call: str) -> None:
+    """Prints a call whose result carries no derivative, and stores it."""
+    if not entry.results:
+        writer.line(f"{call};")
+        return
     value = entry.scope.local("value")
-    writer.line(f"{entry.scope.names.spell(entry.function.result)} {value} = {call};")
+    writer.line(f"{entry.scope.names.spell.declare(entry.function.result, value)} = {call};")
     for result in entry.results:
         result.store(writer, value)
 
 
 def _print_backward(entry: _Entry, writer: Writer, arguments: list[str]) -> None:
     seeds = [r.seed(writer) for r in entry.results if r.differentiable]
-    seed = seeds[0]
     if len(entry.results) > 1:
-        seed = _joined_seed(entry, writer, seeds)
-    writer.line(f"bwd_diff({_function(entry)})({', '.join([*arguments, seed])});")
+        seeds = [_joined_seed(entry, writer, seeds)]
+    writer.line(f"bwd_diff({_function(entry)})({', '.join([*arguments, *seeds])});")
 
 
 def _joined_seed(entry: _Entry, writer: Writer, seeds: list[str]) -> str:
@@ -236,9 +272,12 @@ def _joined_seed(entry: _Entry, writer: Writer, seeds: list[str]) -> str:
 
 
 def _print_jvp(entry: _Entry, writer: Writer, arguments: list[str]) -> None:
+    call = f"fwd_diff({_function(entry)})({', '.join(arguments)})"
+    if not any(result.differentiable for result in entry.results):
+        _print_plain(entry, writer, call)
+        return
     pair = entry.scope.local("pair")
     type_ = entry.scope.names.spell.generic(entry.function.result)
-    call = f"fwd_diff({_function(entry)})({', '.join(arguments)})"
     writer.line(f"DifferentialPair<{type_}> {pair} = {call};")
     for result in entry.results:
         result.store(writer, f"{pair}.p")

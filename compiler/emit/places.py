@@ -118,7 +118,10 @@ def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role
     start = zero_differential(scope.names, type_) if differential else "{}"
     suffix = {ParameterRole.INPUT: "value", ParameterRole.TANGENT: "direction"}.get(role, "seed")
     local = scope.local(f"{value}_{suffix}")
-    writer.line(f"{spelled} {local} = {start};")
+    if not differential and scope.names.has_external(type_):
+        writer.line(f"{scope.names.spell.declare(type_, local)};")
+    else:
+        writer.line(f"{spelled} {local} = {start};")
     for leaf, buffer in zip(leaves, read, strict=True):
         load = scope.accessors.load(buffer, scope.entry_index(leaf), leaf.type)
         target = f"{local}{field_path(scope, type_, leaf, scope.counters(leaf))}"

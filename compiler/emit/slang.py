@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def emit_module(module: Module) -> EmittedModule:
     """The module as Slang; it must have been through the passes."""
-    scope = Scope()
+    scope = Scope(module.taken)
     names = name_module(module, scope)
     writer = Writer()
     libraries = libraries_of(module)
@@ -38,7 +38,7 @@ def emit_module(module: Module) -> EmittedModule:
     _print_functions(names, writer, module)
     entries = _print_kernels(names, writer, module, scope)
     return EmittedModule(
-        file_name=f"{module.name}.slang",
+        file_name=module.file_name or f"{module.name}.slang",
         text=writer.text,
         libraries=libraries,
         entry_points=entries,
@@ -49,10 +49,12 @@ def emit_module(module: Module) -> EmittedModule:
 
 def name_module(module: Module, scope: Scope) -> ModuleNames:
     """Names every declaration, the user's first and in module order."""
-    structs = {d.struct.key: scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
+    structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     members = {d.struct.key: Scope((), ()) for d in module.structs}
     fields = {
-        d.struct.key: {f.name: members[d.struct.key].give(f.name, f.name) for f in d.struct.fields}
+        d.struct.key: {
+            f.name: f.name if d.external else members[d.struct.key].give(f.name, f.name) for f in d.struct.fields
+        }
         for d in module.structs
     }
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
@@ -70,6 +72,8 @@ def name_module(module: Module, scope: Scope) -> ModuleNames:
         to_differential=scope.fresh("to_differential"),
         from_differential=scope.fresh("from_differential"),
         spell=TypeSpeller(structs),
+        external=frozenset(d.struct.key for d in module.structs if d.external),
+        taken=module.taken,
     )
 
 
@@ -98,6 +102,8 @@ def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> N
     for line in module.doc:
         writer.line(f"// {line}".rstrip())
     writer.gap()
+    for path in module.slang_includes:
+        writer.line(f'#include "{path}"')
     for library in libraries:
         writer.line(f"import {library.removesuffix('.slang')};")
     for path in module.slang_imports:
@@ -106,6 +112,8 @@ def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> N
 
 def _print_structs(names: ModuleNames, writer: Writer, module: Module) -> None:
     for definition in module.structs:
+        if definition.external:
+            continue
         writer.gap()
         print_doc(writer, definition.doc)
         with writer.origin(definition.span):
