@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -88,6 +89,8 @@ class Tokens:
             return token.text == "true"
         if token.kind != "number":
             raise ReadError(f"expected a number, found {token.text!r}")
+        if token.text == "nan":
+            return math.nan
         return int(token.text) if re.fullmatch(r"-?\d+", token.text) else float(token.text)
 
     def integer(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.lowering.conversions import as_float
 from slangad.compiler.frontends.lowering.entities import TypedValue
 from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.lowering.entities import ValueEntity
+    from slangad.compiler.frontends.problems import Rejected
     from slangad.compiler.spans import Span
 
 MAX_TABLE: Final = 4096
@@ -32,19 +34,14 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     if isinstance(value, int):
         return Const(value, WEAK_INT, span)
     if isinstance(value, float):
+        value = as_float(ctx, value, span)
         if not entity.name:
             return Const(value, WEAK_FLOAT, span)
         ctx.constants.used[entity.key] = (entity.name, FLOAT, (value,))
         return ConstantRef(entity.key, WEAK_FLOAT, span)
     table = table_of(value)
     if table is None:
-        kind = type(value).__name__
-        raise ctx.error(
-            "SA027",
-            span,
-            f"a {kind} can't be used in a described function",
-            help="constants are int, float, bool, vectors, tuples of them and numpy arrays of up to 4096 entries",
-        )
+        raise _no_constant(ctx, value, span)
     type_, scalars = table
     if isinstance(type_, Scalar):
         return Const(scalars[0], type_, span)
@@ -60,6 +57,21 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     key = entity.key or f"{entity.name or 'TABLE'}@{hash_of(type_, scalars)}"
     ctx.constants.used[key] = (entity.name or "TABLE", type_, scalars)
     return ConstantRef(key, type_, span)
+
+
+def _no_constant(ctx: Context, value: object, span: Span) -> Rejected:
+    kind = "None" if value is None else type(value).__name__
+    article = "" if value is None else "an " if kind[0] in "aeiou" or kind == "ndarray" else "a "
+    message, help_ = f"{article}{kind} can't be used in a described function", _KINDS
+    if isinstance(value, list):
+        help_ = "make it a tuple"
+    elif isinstance(value, tuple):
+        message = "this tuple can't be used in a described function"
+        help_ = "the entries of a tuple must be numbers, vectors or tuples of one type"
+    return ctx.error("SA027", span, message, help=help_)
+
+
+_KINDS: Final = "constants are int, float, bool, vectors, tuples of them and numpy arrays of up to 4096 entries"
 
 
 def hash_of(type_: Type, scalars: Sequence[Number]) -> str:

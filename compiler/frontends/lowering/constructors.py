@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.conversions import coerce, retype
+from slangad.compiler.frontends.lowering.conversions import as_float, coerce, does_not_fit, literal_value, retype
 from slangad.compiler.frontends.lowering.entities import MISSING, ArrayEntity, Parameter, TypeEntity
 from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Role
 from slangad.compiler.ir.types import (
@@ -79,16 +80,23 @@ def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr
             help=f"write {show(with_element(value.type, type_))}(…)" if element_of(value.type) else "",
         )
     if isinstance(value, Const) and isinstance(value.type, Weak):
-        return Const(_literal_as(value.value, type_), type_, value.span)
+        return Const(_literal_as(ctx, value, type_), type_, value.span)
     if isinstance(value.type, Weak):
         value = retype(ctx, value, strengthen(value.type))
     return convert_element(value, type_)
 
 
-def _literal_as(value: float, type_: Scalar) -> int | float | bool:
-    if type_.name == "bool":
+def _literal_as(ctx: Context, literal: Const, type_: Scalar) -> int | float | bool:
+    value = literal.value
+    if type_ == BOOL:
         return bool(value)
-    return float(value) if type_.name in FLOATING else int(value)
+    if type_.name in FLOATING:
+        return as_float(ctx, value, literal.span)
+    if not math.isfinite(value):
+        raise does_not_fit(ctx, value, type_, literal.span)
+    if type_.name == "uint" and isinstance(value, int):
+        return value % 2**32
+    return literal_value(ctx, Const(int(value), literal.type, literal.span), type_)
 
 
 def convert_element(value: Expr, type_: Type) -> Expr:

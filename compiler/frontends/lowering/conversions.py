@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.nodes import Binary, Cast, Const, ConstantRef, Construct, Expr, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
+    FLOAT,
     FLOATING,
     Matrix,
     Scalar,
@@ -24,6 +26,7 @@ from slangad.compiler.ir.types import (
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.context import Context
+    from slangad.compiler.frontends.problems import Rejected
     from slangad.compiler.spans import Span
 
 
@@ -31,10 +34,9 @@ def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
     """Gives an expression made of literals the scalar type its context wants."""
     if not isinstance(expr.type, Weak):
         return convert(expr, type_)
-    floating = isinstance(type_, (Scalar, Weak)) and (type_.name in FLOATING)
     match expr:
-        case Const(value=value):
-            return replace(expr, value=float(value) if floating else value, type=type_)
+        case Const():
+            return replace(expr, value=literal_value(ctx, expr, type_), type=type_)
         case ConstantRef(key=key):
             return _retype_constant(ctx, expr, key, type_)
         case Unary(operand=x):
@@ -47,6 +49,44 @@ def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
             return replace(expr, type=type_)
         case _:
             return Cast(expr, type_, expr.span)
+
+
+_RANGES: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
+
+
+def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bool:
+    """A literal's value in the type its context wants."""
+    value = literal.value
+    if not isinstance(type_, (Scalar, Weak)):
+        return value
+    if type_.name in FLOATING:
+        return as_float(ctx, value, literal.span)
+    low, high = _RANGES.get(type_.name, (value, value))
+    if isinstance(type_, Scalar) and not low <= value <= high:
+        raise does_not_fit(ctx, value, type_, literal.span)
+    return value
+
+
+def as_float(ctx: Context, value: float, span: Span) -> float:
+    """A literal as a floating one.
+
+    Raises:
+        Rejected: when it is an integer beyond what any float can be.
+    """
+    try:
+        return math.nan if value != value else float(value)  # noqa: PLR0124  (true for nan; there is one nan here)
+    except OverflowError:
+        raise does_not_fit(ctx, value, FLOAT, span) from None
+
+
+def does_not_fit(ctx: Context, value: float, type_: Scalar, span: Span) -> Rejected:
+    """Reports a literal outside the range of its type."""
+    text = str(value) if abs(value) < 10**24 else "this number"
+    low, high = _RANGES.get(type_.name, (0, 0))
+    return ctx.error(
+        "SA013", span, f"{text} does not fit {show(type_)}",
+        help=f"{show(type_)} holds {low} to {high}" if high else "",
+    )  # fmt: skip
 
 
 def _retype_constant(ctx: Context, expr: ConstantRef, key: str, type_: Type) -> Expr:

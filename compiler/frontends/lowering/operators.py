@@ -81,15 +81,15 @@ def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr
         and isinstance(right.type, Weak)
     ):
         return _fold(ctx, node, symbol, left, right)
-    left, right, type_ = meet(ctx, left, right, ctx.span(node), f"'{symbol}'")
-    return _arithmetic(ctx, node, symbol, left, right, type_)
+    met_left, met_right, type_ = meet(ctx, left, right, ctx.span(node), f"'{symbol}'")
+    if symbol == "/" and (is_integral(type_) or type_ == WEAK_INT):
+        type_ = WEAK_FLOAT if isinstance(type_, Weak) else with_element(type_, FLOAT)
+        met_left, met_right = spread(ctx, left, type_), spread(ctx, right, type_)
+    return _arithmetic(ctx, node, symbol, met_left, met_right, type_)
 
 
 def _arithmetic(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr, type_: Type) -> Expr:
     span = ctx.span(node)
-    if symbol == "/" and (is_integral(type_) or type_ == WEAK_INT):
-        type_ = WEAK_FLOAT if isinstance(type_, Weak) else with_element(type_, FLOAT)
-        left, right = spread(ctx, left, type_), spread(ctx, right, type_)
     if symbol in ("//", "%"):
         if is_integral(type_) and isinstance(right, Const) and right.value == 0:
             raise _division_by_zero(ctx, node)
@@ -132,6 +132,8 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
         value = math.inf
     if isinstance(value, complex):
         raise ctx.error("SA012", ctx.span(node), "a negative number to a fractional power is not real")
+    if value != value:  # noqa: PLR0124  (true for nan; there is one nan here)
+        value = math.nan
     return Const(value, WEAK_FLOAT if isinstance(value, float) else WEAK_INT, ctx.span(node))
 
 
@@ -160,6 +162,8 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> 
             raise ctx.error("SA013", span, "negative shift count")
         return Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), WEAK_INT, span)
     left, right, type_ = meet(ctx, left, right, span, f"'{symbol}'")
+    if symbol in ("<<", ">>") and isinstance(right, Const) and not 0 <= right.value < 32:
+        raise ctx.error("SA013", right.span, f"a shift by {right.value} is outside 0 to 31")
     return Binary(symbol, left, right, type_, span)
 
 

@@ -86,11 +86,34 @@ def refusal(value: object) -> Refused | None:
     if isinstance(value, ModuleType):
         return None
     if module.partition(".")[0] == "numpy" and callable(value):
-        near = f"sa.{name}" if name in INTRINSICS else "an intrinsic of sa"
+        near = f"sa.{name}" if name in INTRINSICS else _NUMPY.get(name, "an intrinsic")
         return Refused(f"numpy's {name} can't be used in a described function", f"write {near}")
-    if getattr(builtins, name, None) is value or getattr(math, name, None) is value:
+    if any(getattr(module, name, module) is value for module in (builtins, math)):
         return Refused(f"'{name}' can't be used in a described function", _instead(name))
+    if isinstance(value, type):
+        if module.partition(".")[0] == "slangad":
+            return Refused(f"'{name}' is for annotations")
+        return Refused(f"class {name} is not described", "decorate it with @sa.struct, or use a module constant")
     return None
+
+
+_NUMPY: Final = {
+    "array": "float3(…) or Array[float, 4](…)",
+    "linalg.norm": "sa.length",
+    "norm": "sa.length",
+    "float32": "float(…)",
+    "float64": "sa.double(…)",
+    "float16": "sa.half(…)",
+    "int32": "int(…)",
+    "uint32": "sa.uint(…)",
+    "clip": "sa.clamp",
+    "maximum": "max",
+    "minimum": "min",
+    "where": "sa.select, or … if … else …",
+    "matmul": "sa.mul",
+    "arctan2": "sa.atan2",
+    "zeros": "sa.zeros(T)",
+}
 
 
 def _instead(name: str) -> str:
