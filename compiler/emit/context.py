@@ -21,8 +21,8 @@ class ModuleNames:
     """The emitted names of a module's declarations, by key, and the functions themselves.
 
     ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
-    ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the keys
-    of structs that stand in Slang files, ``taken`` the names those files declare.
+    ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
+    keys of structs that stand in Slang files, ``taken`` the names those files declare.
     """
 
     functions: Mapping[str, Function]

@@ -1,8 +1,8 @@
 """Arguments of kernels that the function writes: ``out`` and ``inout`` parameters of functions in Slang files.
 
 Each is a place beside those of ``places``: the result's buffers are its own, and in backward mode its cotangent goes in
-where the result comes out. Slang's derivative functions take an ``out`` parameter's cotangent in its stead, and leave one
-without derivative out altogether.
+where the result comes out. Slang's derivative functions take an ``out`` parameter's cotangent in its stead, and leave
+out one without derivative altogether.
 """
 
 from __future__ import annotations
