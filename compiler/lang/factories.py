@@ -10,7 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
@@ -44,13 +44,21 @@ PLAIN: Final = Instance()
 _MADE: Final[WeakValueDictionary[tuple[object, ...], object]] = WeakValueDictionary()
 
 
-def instance_of(place: Place, node: Definition) -> Instance:
-    """What a definition is among those its factory makes; ``PLAIN`` at module level and in classes."""
+def instance_of(place: Place, node: Definition, options: Mapping[str, object] | None = None) -> Instance:
+    """What a definition is among those its factory makes; ``PLAIN`` at module level and in classes.
+
+    Args:
+        place: Where it was decorated.
+        node: Its tree.
+        options: The decorator's keywords.
+    """
     if place.factory is None or place.in_class:
         return PLAIN
     try:
         factory = definition_of_code(place.factory).tree
     except DescriptionError:
+        return PLAIN
+    if not any(statement is node for statement in ast.walk(factory)):
         return PLAIN
     used = _used_names(factory, node)
     names = [n for n in _parameters(place.factory) if n in used and n in place.locals]
@@ -58,7 +66,7 @@ def instance_of(place: Place, node: Definition) -> Instance:
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
     values = tuple((n, _key(place.locals[n])) for n in sorted(used - helpers) if n in place.locals)
     suffix = "".join(f"_{_word(v)}" for _, v in arguments)
-    return Instance(suffix, (id(place.factory), node.lineno, node.name, values), arguments)
+    return Instance(suffix, (id(place.factory), place.line, node.name, values, _key(options or {})), arguments)
 
 
 def made(instance: Instance) -> object | None:
@@ -124,6 +132,8 @@ def _key(value: object) -> object:
         return (type(value).__name__, tuple(_key(v) for v in value))
     if isinstance(value, Mapping):
         return ("mapping", tuple((_key(k), _key(v)) for k, v in value.items()))
+    if is_dataclass(value) and not isinstance(value, type):
+        return (type(value).__name__, tuple(_key(getattr(value, f.name)) for f in fields(value)))
     if hasattr(value, "slangad_type") or hasattr(value, "tobytes"):
         return (type(value).__name__, _text(value)) if not isinstance(value, type) else id(value)
     return id(value)
@@ -160,7 +170,7 @@ def _definition_name(value: object) -> str:
         return str(record.name)
     if isinstance(value, (type, FunctionType, ModuleType)):
         return value.__name__.rpartition(".")[2]
-    name = getattr(value, "emitted_name", "")
+    name = getattr(value, "emitted_name", "") or getattr(value, "__name__", "")
     return name if isinstance(name, str) else ""
 
 

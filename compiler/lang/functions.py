@@ -189,7 +189,7 @@ def _make(
     inner = python.__func__ if isinstance(python, staticmethod) else python
     if not isinstance(inner, FunctionType):
         raise DescriptionError(f"{inner!r} is not a function", "decorate a def")
-    instance = factory_instance(inner, place)
+    instance = factory_instance(inner, place, options)
     before = made(instance)
     if isinstance(before, DescribedFunction):
         return before
@@ -200,12 +200,12 @@ def _make(
     return described
 
 
-def factory_instance(function: FunctionType, place: Place) -> Instance:
+def factory_instance(function: FunctionType, place: Place, options: Mapping[str, object]) -> Instance:
     """What a decorated function is among those its factory makes."""
     if place.factory is None:
         return PLAIN
     try:
-        return instance_of(place, definition_of(function).tree)
+        return instance_of(place, definition_of(function).tree, options)
     except DescriptionError:
         return PLAIN
 

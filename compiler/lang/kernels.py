@@ -135,7 +135,7 @@ def _make(python: object, place: Place, options: Mapping[str, object]) -> Kernel
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if place.in_class:
         raise DescriptionError(f"kernel {python.__name__} stands in a class", "define it at module level")
-    instance = factory_instance(python, place)
+    instance = factory_instance(python, place, options)
     before = made(instance)
     if isinstance(before, KernelObject):
         return before

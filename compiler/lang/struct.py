@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakValueDictionary
 
-from slangad.compiler.ir.types import Field, Struct, Type
+from slangad.compiler.ir.types import DiffPair, Field, Struct, Tuple, Type, Void, show
 from slangad.compiler.lang.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
@@ -149,7 +149,10 @@ class StructRecord:
         memory = memory_annotation(annotation)
         if memory.memory != "value":
             raise AnnotationError(f"field {name} of {self.name} says where it lives", "give it its type alone", name)
-        return FieldRecord(name, memory.value, ir_type(memory.value), memory.no_diff, self.defaults.get(name))
+        type_ = ir_type(memory.value)
+        if isinstance(type_, (Tuple, DiffPair, Void)):
+            raise AnnotationError(f"a field can't be {show(type_)}", "numbers, vectors, arrays and structs")
+        return FieldRecord(name, memory.value, type_, memory.no_diff, self.defaults.get(name))
 
 
 CLASSES: Final[WeakValueDictionary[Struct, type]] = WeakValueDictionary()
