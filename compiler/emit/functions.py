@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.context import Context, ModuleNames
@@ -26,6 +27,7 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import Struct, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.spans import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +104,10 @@ def print_block(ctx: Context, function: Function, returner: Returner, head: tupl
         for line in head:
             ctx.writer.line(line)
         if isinstance(function.body, SlangBody):
-            for line in function.body.text.splitlines():
-                ctx.writer.line(line)
+            spans = chain(function.body.spans, repeat(NOWHERE))
+            for line, span in zip(function.body.text.split("\n"), spans, strict=False):
+                with ctx.writer.origin(span):
+                    ctx.writer.line(line)
         else:
             print_body(ctx, statements(function), returner)
 

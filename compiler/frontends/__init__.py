@@ -20,7 +20,13 @@ def _python(path: Path) -> Module:
     return load_python(path)
 
 
-_LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python}
+def _yaml(path: Path) -> Module:
+    from slangad.compiler.frontends.yaml.module import load_yaml
+
+    return load_yaml(path)
+
+
+_LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python, ".yaml": _yaml, ".yml": _yaml}
 
 
 def load(path: Path) -> Module:

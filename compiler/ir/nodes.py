@@ -274,9 +274,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class SlangBody:
-    """A body written in Slang."""
+    """A body written in Slang; ``spans`` are the places of its lines."""
 
     text: str
+    spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +427,7 @@ class Module:
         taken: Names that those files declare, which nothing else may have.
         file_name: The emitted file's name where it is not ``<name>.slang``.
         left_out: What was found in the description but can't be compiled.
+        targets: What to compile for where the command line doesn't say.
     """
 
     name: str
@@ -442,6 +444,7 @@ class Module:
     taken: tuple[str, ...] = ()
     file_name: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 Node = Expr | Stmt

@@ -1,19 +1,22 @@
-"""Bodies of a description: a text of statements or an expression becomes syntax with places in the file; nothing is executed."""
+"""Bodies of a description: statements or an expression become syntax with places in the file; nothing is executed."""
 
 from __future__ import annotations
 
 import ast
 import re
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.emit.keywords import WORDS
 from slangad.compiler.frontends.fence import fence_body
 from slangad.compiler.frontends.lowering.body import BodySource
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
 from slangad.compiler.ir.nodes import SlangBody
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.entities import Parameter
     from slangad.compiler.frontends.yaml.places import TextPlaces
     from slangad.compiler.frontends.yaml.world import World
     from slangad.compiler.spans import Span
@@ -57,7 +60,7 @@ def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.st
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         world.problems.error("SA060", places.point(line, column), f"syntax error: {error.msg}")
     except (ValueError, RecursionError, MemoryError) as error:
-        world.problems.error("SA060", places.whole, f"this can't be read: {error or 'nested too deeply'}")
+        world.problems.error("SA060", places.whole, f"this can't be read: {str(error) or 'nested too deeply'}")
     return None
 
 
@@ -70,7 +73,10 @@ def _too_deep(world: World, places: TextPlaces, statements: Sequence[ast.stmt]) 
     if deep is None:
         return False
     world.problems.error(
-        "SA051", places.span(deep), f"nested more than {MAX_DEPTH} deep", help="compute parts of it in statements of their own"
+        "SA051",
+        places.span(deep),
+        f"nested more than {MAX_DEPTH} deep",
+        help="compute parts of it in statements of their own",
     )
     return True
 
@@ -95,14 +101,25 @@ _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
-def slang_body(world: World, text: ScalarNode) -> SlangBody | None:
+def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> SlangBody | None:
     """A raw Slang body; None after a report."""
     places = world.places(text)
+    for param in (p for p in params if p.name in WORDS):
+        world.problems.error(
+            "SA063",
+            param.span,
+            f"'{param.name}' is a word of Slang's own",
+            help=f"a raw Slang body needs another name: {param.name}_",
+        )
+        return None
     wrong = _unbalanced(text.text)
     if wrong is not None:
         character = text.text[wrong]
         world.problems.error(
-            "SA063", places.range(wrong, wrong + 1), f"this '{character}' has no partner", help="the text stands between the function's braces"
+            "SA063",
+            places.range(wrong, wrong + 1),
+            f"this '{character}' has no partner",
+            help="the text stands between the function's braces",
         )
         return None
     lines = text.text.rstrip().split("\n")

@@ -53,7 +53,9 @@ def _entity(scope: YamlScope, node: ast.expr) -> Entity | None:
 def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     if len(parts) != 2:
-        scope.world.problems.error("SA017", scope.places.span(node), "Array needs a type and a length", help="Array[float, 4]")
+        scope.world.problems.error(
+            "SA017", scope.places.span(node), "Array needs a type and a length", help="Array[float, 4]"
+        )
         return None
     element = body_type(scope, parts[0])
     size = _length(scope, parts[1])
@@ -69,13 +71,16 @@ def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
 
 
 def _length(scope: YamlScope, node: ast.expr) -> int | None:
-    value = node.value if isinstance(node, ast.Constant) else None
+    value: object = node.value if isinstance(node, ast.Constant) else None
     if isinstance(node, ast.Name):
         entity = scope.lookup(node.id)
         value = entity.value if isinstance(entity, ValueEntity) else None
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     scope.world.problems.error(
-        "SA017", scope.places.span(node), "the length of an Array is an integer", help="a number, or a constant that is one"
+        "SA017",
+        scope.places.span(node),
+        "the length of an Array is an integer",
+        help="a number, or a constant that is one",
     )
     return None

@@ -1,16 +1,16 @@
 """From a YAML text to nodes, under limits: the stage before anything knows what the document is about.
 
-PyYAML's scanner and parser give events; nothing of PyYAML that makes objects is used. Refused here, each with its place:
-what is no YAML, several documents, repeated keys, keys that are no text, tags other than YAML's own, aliases to what is
-not there or to themselves, and documents that are too long, nested too deeply, or grow too much by their aliases.
+PyYAML's scanner and parser give events; nothing of PyYAML that makes objects is used. Refused here, each with its
+place: what is no YAML, several documents, repeated keys, keys that are no text, tags other than YAML's own, aliases
+to what is not there or to themselves, and documents that are too long, nested too deeply, or grow too much by their
+aliases.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from yaml import YAMLError
 from yaml.error import MarkedYAMLError
@@ -43,11 +43,21 @@ from slangad.compiler.frontends.yaml.nodes import (
 from slangad.compiler.frontends.yaml.scalars import resolve, resolve_as
 from slangad.compiler.spans import Span
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MAX_CHARACTERS: Final = 1 << 20
 MAX_DEPTH: Final = 48
 MAX_NODES: Final = 200_000
 
-_STYLES: Final[dict[str | None, Style]] = {None: "plain", "": "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
+_STYLES: Final[dict[str | None, Style]] = {
+    None: "plain",
+    "": "plain",
+    "'": "single",
+    '"': "double",
+    "|": "literal",
+    ">": "folded",
+}
 _TAG: Final = "tag:yaml.org,2002:"
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*|\s+|(?<=\s)#[^\r\n]*)*")
 _SCALAR_TAGS: Final = frozenset({"str", "int", "float", "bool", "null"})
@@ -63,7 +73,13 @@ class _Events(Reader, Scanner, Parser):
 
     def __iter__(self) -> Iterator[Event]:
         while self.check_event():
-            yield self.get_event()
+            yield self.get_event()  # type: ignore[no-untyped-call]  # not in the stubs of PyYAML
+
+
+def _range(event: Event) -> tuple[int, int]:
+    """Where an event begins and ends in the text; the parser marks all that are asked for."""
+    start, end = event.start_mark, event.end_mark
+    return (start.index if start is not None else 0), (end.index if end is not None else 0)
 
 
 class _Refused(Exception):  # noqa: N818  (control flow)
@@ -110,7 +126,7 @@ def _report_syntax(source: Source, problems: Problems, error: Exception) -> None
     index, message, help_ = 0, str(error), ""
     if isinstance(error, ReaderError):
         index = error.position
-        message = f"the character U+{source.text[index : index + 1].encode('utf-32-be').hex()[2:].upper()} can't stand in YAML"
+        message = f"the character U+{ord(source.text[index]):04X} can't stand in it"
     elif isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         index = mark.index if mark is not None else 0
@@ -163,7 +179,7 @@ class _Composer:
         return _Refused(message)
 
     def _refuse_event(self, code: str, event: Event, message: str, help_: str = "") -> _Refused:
-        start, end = event.start_mark.index, event.end_mark.index
+        start, end = _range(event)
         return self._refuse(code, start, max(end, start + 1), message, help_)
 
     def _take(self, event: Event) -> Node | None:
@@ -190,14 +206,16 @@ class _Composer:
         self.open[-1].items.append(node)
         self.open[-1].size += size
         if self.open[-1].size > MAX_NODES:
-            raise self._refuse_event("SA051", event, f"the document has more than {MAX_NODES} values", "aliases count as what they stand for")
+            raise self._refuse_event(
+                "SA051", event, f"the document has more than {MAX_NODES} values", "aliases count as what they stand for"
+            )
 
     def _begin(self, event: SequenceStartEvent | MappingStartEvent) -> None:
         if len(self.open) >= MAX_DEPTH:
             raise self._refuse_event("SA051", event, f"nested more than {MAX_DEPTH} deep", "no description needs that")
         mapping = isinstance(event, MappingStartEvent)
         self._check_tag(event, "map" if mapping else "seq")
-        self.open.append(_Open(event.start_mark.index, mapping, event.anchor))
+        self.open.append(_Open(_range(event)[0], mapping, event.anchor))
 
     def _check_tag(self, event: NodeEvent, *allowed: str) -> str:
         """The tag of a node, shortened; empty when it has none."""
@@ -209,7 +227,9 @@ class _Composer:
             return short
         what = "a Python object" if "python" in str(tag) else f"the tag {str(tag).replace(_TAG, '!!')}"
         raise self._refuse_event(
-            "SA056", event, f"{what} can't stand here" if what.startswith("the") else f"YAML can't name {what}",
+            "SA056",
+            event,
+            f"{what} can't stand here" if what.startswith("the") else f"YAML can't name {what}",
             "values are text, numbers, true, false, lists and mappings",
         )
 
@@ -224,7 +244,7 @@ class _Composer:
             value, fits = resolve_as(tag, text)
             if not fits:
                 raise self._refuse_event("SA056", event, f"'{text[:40]}' is no {tag}", "remove the tag")
-        start, end = event.start_mark.index, event.end_mark.index
+        start, end = _range(event)
         if tag or event.anchor is not None:
             start = self._skip_properties(start)
         span = self.source.span(start, end)
@@ -243,7 +263,9 @@ class _Composer:
             return self.anchors[name]
         inside = any(o.anchor == name for o in self.open)
         raise self._refuse_event(
-            "SA059", event, f"*{name} stands inside &{name}" if inside else f"there is no &{name} before *{name}",
+            "SA059",
+            event,
+            f"*{name} stands inside &{name}" if inside else f"there is no &{name} before *{name}",
             "" if inside else f"write &{name} at the value it stands for",
         )
 
@@ -253,7 +275,7 @@ class _Composer:
 
     def _close(self, event: Event) -> tuple[Node, int]:
         done = self.open.pop()
-        span = self.source.first_line(done.start, event.end_mark.index)
+        span = self.source.first_line(done.start, _range(event)[1])
         node: Node
         if done.mapping:
             node = MappingNode(self._merged(self._pairs(done.items)), span)
@@ -272,7 +294,10 @@ class _Composer:
                 continue
             if key.text in seen:
                 self.problems.error(
-                    "SA052", key.span, f"'{_short(key.text)}' stands here twice", label="the second",
+                    "SA052",
+                    key.span,
+                    f"'{_short(key.text)}' stands here twice",
+                    label="the second",
                     help=f"the first is in line {seen[key.text].line}: keep one",
                 )
                 continue

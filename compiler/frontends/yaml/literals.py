@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Plain
 
 Number = int | float | bool
-_PLAIN = {"float": float, "int": int, "bool": bool}
+_PLAIN = ("float", "int", "bool")
 
 
 def constant_value(node: Node, problems: Problems) -> object | None:
@@ -23,7 +23,10 @@ def constant_value(node: Node, problems: Problems) -> object | None:
     value = _python_value(node)
     if table_of(value) is None:
         problems.error(
-            "SA061", node.span, "the entries of this list have no common type", help="numbers or bools, in lists of one length"
+            "SA061",
+            node.span,
+            "the entries of this list have no common type",
+            help="numbers or bools, in lists of one length",
         )
         return None
     return value
@@ -46,7 +49,7 @@ def typed_value(node: Node, type_: Type, problems: Problems) -> object | None:
     except Rejected:
         return None
     if isinstance(type_, Scalar) and type_.name in _PLAIN:
-        return _PLAIN[type_.name](scalars[0])
+        return scalars[0]
     return TypedValue(type_, scalars)
 
 

@@ -30,7 +30,10 @@ def good_name(key: ScalarNode, problems: Problems) -> str | None:
         return None
     if not name.isidentifier() or len(name) > _MAX_LENGTH:
         problems.error(
-            "SA057", key.span, f"'{key.text[:40]}' is not a name", help="letters, digits and _, not beginning with a digit"
+            "SA057",
+            key.span,
+            f"'{key.text[:40]}' is not a name",
+            help="letters, digits and _, not beginning with a digit",
         )
         return None
     return name

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.frontends.yaml.text import line_starts
 from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 Plain = str | int | float | bool | None
 """What a scalar of YAML's core schema is."""

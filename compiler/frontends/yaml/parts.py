@@ -28,7 +28,12 @@ def part_type(problems: Problems, span: Span, path: str, types: dict[str, Type])
     found = types.get(name)
     if found is None:
         near = did_you_mean(name[:64], types)
-        problems.error("SA064", span, f"there is no parameter '{name[:64]}'", help=near or f"there are {', '.join(types) or 'none'}")
+        problems.error(
+            "SA064",
+            span,
+            f"there is no parameter '{name[:64]}'",
+            help=near or f"there are {', '.join(types) or 'none'}",
+        )
         return None
     for step in steps:
         inner = _step(found, step)
@@ -46,7 +51,11 @@ def _step(type_: Type, step: str) -> Type | None:
             return next((f.type for f in fields if f.name == step), None)
         case Vector(element, size):
             letters = [s[:size] for s in _COMPONENTS]
-            return element if (index is not None and index < size) or any(len(step) == 1 and step in s for s in letters) else None
+            return (
+                element
+                if (index is not None and index < size) or any(len(step) == 1 and step in s for s in letters)
+                else None
+            )
         case Matrix(element, rows, columns):
             return Vector(element, columns) if index is not None and index < rows else None
         case Array(element, size):

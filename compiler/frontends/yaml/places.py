@@ -1,14 +1,17 @@
-"""Spans inside the text of a scalar: a body, an expression or a type is parsed by itself, its errors belong to the file."""
+"""Spans inside the text of a scalar: bodies and types are parsed by themselves, their errors belong to the file."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
 from slangad.compiler.frontends.yaml.text import character_ranges, line_starts
 from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,9 @@ class TextPlaces(Places):
         text = self.text.rstrip()
         cut = len(text) - len(text.lstrip())
         if "#" in text:
-            return replace(self, text=text[cut:], starts=self.starts[cut:], ends=self.ends[cut:], lines=line_starts(text[cut:]))
+            return replace(
+                self, text=text[cut:], starts=self.starts[cut:], ends=self.ends[cut:], lines=line_starts(text[cut:])
+            )
         flat = re.sub(r"[\r\n]", " ", text[cut:])
         return replace(self, text=flat, starts=self.starts[cut:], ends=self.ends[cut:], lines=(0,))
 

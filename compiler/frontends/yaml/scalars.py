@@ -26,9 +26,8 @@ def resolve(text: str) -> Plain:
         return None
     if text in _BOOL:
         return _BOOL[text]
-    number = resolve_int(text)
-    if number is None:
-        number = resolve_float(text)
+    whole = resolve_int(text)
+    number = resolve_float(text) if whole is None else whole
     return text if number is None else number
 
 
@@ -39,8 +38,8 @@ def resolve_int(text: str) -> int | None:
     if _INT.fullmatch(text):
         return int(text)
     if _OCTAL.fullmatch(text):
-        return int(text[2:], 8)
-    return int(text[2:], 16) if _HEX.fullmatch(text) else None
+        return int(text, 0)
+    return int(text, 0) if _HEX.fullmatch(text) else None
 
 
 def resolve_float(text: str) -> float | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.frontends.yaml.sections import TABLE
@@ -22,6 +21,9 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 Json = dict[str, object]
 
 _HEAD: Final[Json] = {
@@ -38,6 +40,20 @@ def json_schema(table: Table = TABLE) -> Json:
 
 def _shape(shape: Shape) -> Json:
     match shape:
+        case Record():
+            return _record(shape)
+        case Either(shapes):
+            return {"anyOf": [_shape(s) for s in shapes]}
+        case Named(name):
+            return {"$ref": f"#/$defs/{name}"}
+        case ListOf() | MapOf():
+            return _collection(shape)
+        case _:
+            return _scalar(shape)
+
+
+def _scalar(shape: Text | Choice | Integer | Number | Flag) -> Json:
+    match shape:
         case Text(pattern=pattern, or_number=or_number):
             found: Json = {"type": ["string", "number"] if or_number else "string"}
             return {**found, "pattern": pattern} if pattern else found
@@ -49,18 +65,16 @@ def _shape(shape: Shape) -> Json:
             return {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
         case Flag(only):
             return {"type": "boolean"} if only is None else {"const": only}
-        case ListOf(item, low, high):
-            return {"type": "array", "items": _shape(item), **_bounds("minItems", low or None), **_bounds("maxItems", high)}
-        case MapOf(value, keys):
-            return {"type": ["object", "null"], "propertyNames": {"pattern": keys}, "additionalProperties": _shape(value)}
-        case Record():
-            return _record(shape)
-        case Either(shapes):
-            return {"anyOf": [_shape(s) for s in shapes]}
-        case Named(name):
-            return {"$ref": f"#/$defs/{name}"}
         case _:
             assert_never(shape)
+
+
+def _collection(shape: ListOf | MapOf) -> Json:
+    if isinstance(shape, ListOf):
+        bounds = {**_bounds("minItems", shape.low or None), **_bounds("maxItems", shape.high)}
+        return {"type": "array", "items": _shape(shape.item), **bounds}
+    names = {"pattern": shape.keys}
+    return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": _shape(shape.value)}
 
 
 def _bounds(word: str, value: int | None) -> Json:
@@ -86,9 +100,7 @@ def _choice(shape: Record) -> Iterator[tuple[str, object]]:
 
 def _exclusions(shape: Record) -> Iterator[tuple[str, object]]:
     if shape.alone:
-        yield "dependentSchemas", {
-            name: {"properties": dict.fromkeys(others, False)} for name, others in shape.alone
-        }
+        yield "dependentSchemas", {name: {"properties": dict.fromkeys(others, False)} for name, others in shape.alone}
 
 
 __all__ = ["json_schema"]

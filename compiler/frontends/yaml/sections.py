@@ -1,6 +1,7 @@
 """The structure of a YAML description, once: every section, key and kind of value, with what it is for.
 
-``validate`` refuses what is not in this table, ``schema`` prints it as a JSON Schema, docs/yaml.md is checked against it.
+``validate`` refuses what is not in this table, ``schema`` prints it as a JSON Schema, docs/yaml.md is checked against
+it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ _STATEMENTS: Final = Text("statements: body: |")
 _BODY: Final = (
     Key("body", _STATEMENTS, "The statements, as in Python: `body: |` and the lines below."),
     Key("expr", Text("an expression", or_number=True), "Instead of a body: the one expression that is returned."),
-    Key("slang", Text("Slang code: slang: |"), "Instead of a body: the inside of the function in Slang; parameters have their names."),
+    Key(
+        "slang",
+        Text("Slang code: slang: |"),
+        "Instead of a body: the inside of the function in Slang; parameters have their names.",
+    ),
 )
 _PARAMS: Final = Key("params", MapOf(Named("param")), "Parameters in order: names and types.")
 _RETURNS: Final = Key("returns", Named("result"), "The type of the result; a list for several results.", required=True)
@@ -51,7 +56,11 @@ _CALLABLE: Final = (
     *_BODY,
     Key("differentiable", Flag(), "Whether it is differentiated: true unless said, false unless said for extern."),
     Key("derivative", Named("policy"), "A gradient policy instead of the automatic derivative."),
-    Key("backward", _OWN, "The backward derivative: from the parameters and d_out to one gradient per differentiable parameter."),
+    Key(
+        "backward",
+        _OWN,
+        "The backward derivative: from the parameters and d_out to one gradient per differentiable parameter.",
+    ),
     Key("forward", _OWN, "The forward derivative: parameters are pairs .p and .d; gives value and tangent."),
     Key("prefer", Choice(("recompute", "checkpoint")), "What reverse mode does with intermediate values."),
     Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
@@ -70,19 +79,25 @@ _EXTERN: Final = Key(
 )  # fmt: skip
 _DERIVED: Final = ("derivative", "backward", "forward", "prefer")
 
-FUNCTION: Final = Record(
-    "a function", (*_CALLABLE, _EXTERN), one_of=(*BODIES, "extern"), alone=(("extern", _DERIVED),)
-)
+FUNCTION: Final = Record("a function", (*_CALLABLE, _EXTERN), one_of=(*BODIES, "extern"), alone=(("extern", _DERIVED),))
 METHOD: Final = Record(
     "a method",
-    (*_CALLABLE, Key("static", Flag(), "Whether it belongs to the struct rather than to a value: it then has no self.")),
+    (
+        *_CALLABLE,
+        Key("static", Flag(), "Whether it belongs to the struct rather than to a value: it then has no self."),
+    ),
     one_of=BODIES,
 )
 STRUCT: Final = Record(
     "a struct",
     (
         _DESCRIPTION,
-        Key("fields", MapOf(Named("param")), "Fields in order: names and types, `no_diff` for those without gradient.", required=True),
+        Key(
+            "fields",
+            MapOf(Named("param")),
+            "Fields in order: names and types, `no_diff` for those without gradient.",
+            required=True,
+        ),
         Key("methods", MapOf(Named("method")), "Functions of a value of the struct, which is `self` in their bodies."),
     ),
 )
@@ -94,7 +109,11 @@ KERNEL: Final = Record(
         Key("returns", Named("result"), "Where results live and their types: each float; a list for several."),
         *_BODY,
         Key("dims", Integer(1, 3), "The number of axes of the domain; 1 unless said."),
-        Key("group_size", Either((Integer(1, 1024), ListOf(Integer(1, 1024), 1, 3))), "Threads per group along each axis."),
+        Key(
+            "group_size",
+            Either((Integer(1, 1024), ListOf(Integer(1, 1024), 1, 3))),
+            "Threads per group along each axis.",
+        ),
         Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
     ),
     one_of=BODIES,
@@ -121,7 +140,11 @@ OPTIMIZER: Final = Record(
     (
         Key("sgd", Record("sgd", (_LR, Key("momentum", Number(), "0 unless said."))), "Gradient descent."),
         Key("adam", Record("adam", _ADAM), "Adam."),
-        Key("adamw", Record("adamw", (*_ADAM, Key("weight_decay", Number(), "0.01 unless said."))), "Adam with weight decay."),
+        Key(
+            "adamw",
+            Record("adamw", (*_ADAM, Key("weight_decay", Number(), "0.01 unless said."))),
+            "Adam with weight decay.",
+        ),
     ),
     one_of=("sgd", "adam", "adamw"),
 )
@@ -190,7 +213,7 @@ ROOT: Final = Record(
     "a description",
     (
         Key("slangad", Integer(VERSION, VERSION), "The version of this format: 1.", required=True),
-        Key("name", Text("a file name without ending", FILE_STEM), "What the emitted file is called; this file's stem unless said."),
+        Key("name", Text("a file name without ending", FILE_STEM), "The emitted file's stem; this file's unless said."),
         _DESCRIPTION,
         Key("constants", MapOf(Named("constant")), "Numbers, bools and tables by name."),
         Key("imports", ListOf(Text("a Slang file", SLANG_FILE)), "Slang files, relative to this one."),
@@ -200,9 +223,7 @@ ROOT: Final = Record(
         Key("pipelines", MapOf(Named("pipeline")), "Chains of kernels by name."),
         Key(
             "check",
-            Record("check", (
-                Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to draw samples: function.parameter to [low, high]."),
-            )),
+            Record("check", (Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to sample."),)),
             "What `slangad check` should know.",
         ),
         Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for, when the command line doesn't say."),

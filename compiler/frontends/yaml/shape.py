@@ -1,7 +1,7 @@
-"""The words a document's structure is described in; ``sections`` uses them once, the loader and the JSON Schema read them.
+"""The words a document's structure is described in: ``sections`` uses them, loader and JSON Schema read them.
 
-A shape says which nodes may stand at a place. Alternatives (``Either``) differ in the kind of node, so that the loader
-and a schema's ``anyOf`` agree and errors can be told from the one alternative that was meant.
+A shape says which nodes may stand at a place. Alternatives (``Either``) differ in the kind of node, so that the
+loader and a schema's ``anyOf`` agree and errors can be told from the one alternative that was meant.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Kind = Literal["text", "integer", "number", "bool", "nothing", "list", "mapping"
 _LETTER: Final = r"[^\x00-\x40\x5B-\x5E\x60\x7B-\x7F]"
 _LETTER_OR_DIGIT: Final = r"[^\x00-\x2F\x3A-\x40\x5B-\x5E\x60\x7B-\x7F]"
 NAME: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*$"
-"""A name: letters, digits and ``_``; everything outside ASCII counts as a letter here. Means the same to Python and JavaScript."""
+"""A name: letters, digits and ``_``; all outside ASCII are letters. Means the same to Python and JavaScript."""
 PATH: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])+$"
 """A path into a parameter: ``shade.m.roughness``, ``f.m[0][1]``."""
 PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])*$"

@@ -9,6 +9,7 @@ from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Sig
 from slangad.compiler.frontends.yaml.literals import bounds, typed_value
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode, entries_of
+from slangad.compiler.frontends.yaml.parts import part_type
 from slangad.compiler.frontends.yaml.type_words import TypeWords, read_type
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import Range
@@ -16,7 +17,6 @@ from slangad.compiler.ir.types import Struct, Tuple, Type
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.world import World
-    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,15 @@ class Declared:
     range: tuple[float, float] | None
 
 
-def declare_function(world: World, key: ScalarNode, node: MappingNode, owner: Struct | None = None) -> Routine | None:
+def declare_function(
+    world: World, name: str, key: ScalarNode, node: MappingNode, owner: Struct | None = None
+) -> Routine | None:
     """A function or method with its signature; None after everything wrong with it was reported."""
     before = len(world.problems)
     static = owner is None or flag(node, "static", default=False)
     declared = read_params(world, node, taken=() if static else ("self",))
     params = [_parameter(world, p) for p in declared]
     result = _result(world, node)
-    name = key.text
     differentiable = flag(node, "differentiable", default="extern" not in node)
     if result is None or len(world.problems) != before:
         return None
@@ -97,7 +98,7 @@ def _parameter(world: World, declared: Declared) -> Parameter | None:
             help="take the value itself, for example float3",
         )  # fmt: skip
         return None
-    return Parameter(declared.name, words.type, words.no_diff, declared.default, declared.key.span)
+    return Parameter(declared.name, words.type, words.no_diff, declared.default, span=declared.key.span)
 
 
 def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
@@ -107,7 +108,9 @@ def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNod
     known = tuple((text, words) for text, words in parts if words is not None)
     for text, words in known:
         if words.no_diff:
-            world.problems.error("SA058", text.span, "a result can't be no_diff", help="write no_diff at the parameters")
+            world.problems.error(
+                "SA058", text.span, "a result can't be no_diff", help="write no_diff at the parameters"
+            )
             return None
     return (known, isinstance(node, SequenceNode)) if len(known) == len(texts) else None
 
@@ -120,7 +123,10 @@ def _result(world: World, node: MappingNode) -> Type | None:
     for text, words in parts:
         if words.memory is not None:
             world.problems.error(
-                "SA031", text.span, "only a kernel's results say where they live", help="return the value itself, for example float"
+                "SA031",
+                text.span,
+                "only a kernel's results say where they live",
+                help="return the value itself, for example float",
             )
             return None
     return Tuple(tuple(words.type for _, words in parts)) if several else parts[0][1].type
@@ -132,13 +138,6 @@ def ranges_of(world: World, node: MappingNode, declared: list[Declared]) -> tupl
     types = {p.name: p.words.type for p in declared}
     for key, value in entries_of(node.get("ranges")):
         interval = bounds(value, world.problems)
-        if interval is not None and is_part(world, key.span, key.text, types):
+        if interval is not None and part_type(world.problems, key.span, key.text, types) is not None:
             found[key.text] = interval
     return tuple(Range(path, low, high) for path, (low, high) in found.items())
-
-
-def is_part(world: World, span: Span, path: str, types: dict[str, Type]) -> bool:
-    """Whether a path names a parameter or a part of one; reported otherwise."""
-    from slangad.compiler.frontends.yaml.parts import part_type
-
-    return part_type(world.problems, span, path, types) is not None

@@ -23,7 +23,7 @@ def struct_type(world: World, entry: StructEntry) -> Type:
         UnusableType: when it was refused, or is asked for inside itself.
     """
     if entry.state == "open":
-        raise UnusableType(f"'{entry.key.text}' contains itself")
+        raise UnusableType(f"'{entry.name}' contains itself")
     if entry.state == "new":
         entry.state = "open"
         entry.type = _make(world, entry)
@@ -44,7 +44,7 @@ def _make(world: World, entry: StructEntry) -> Struct | None:
             fields.append(made)
     if len(world.problems) != before:
         return None
-    name = entry.key.text
+    name = entry.name
     if not fields:
         world.problems.error("SA055", entry.key.span, f"struct '{name}' has no fields", help="fields: {x: float}")
         return None

@@ -1,15 +1,17 @@
 """From characters of a scalar's text back to characters of the file it stands in, however the scalar is written.
 
-A body may stand in a block (``|``, ``>``), in quotes with escapes, or bare; errors inside it point at the character of
-the file. The text of a scalar is its source without indentation, folding, quotes and escapes; all that YAML adds or takes
-away is white space, so that aligning the other characters in order is exact.
+A body may stand in a block (``|``, ``>``), in quotes with escapes, or bare; errors inside it point at the character
+of the file. The text of a scalar is its source without indentation, folding, quotes and escapes; all that YAML adds
+or takes away is white space, so that aligning the other characters in order is exact.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _WHITE: Final = frozenset(" \t\n\r\x85\u2028\u2029")

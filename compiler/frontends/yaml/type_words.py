@@ -1,7 +1,7 @@
-"""Types as a description spells them: ``float3``, ``no_diff each float``, ``array<float, 4>``, ``texture2d<float3, repeat>``.
+"""Types as a description spells them: ``float3``, ``no_diff each float``, ``array<float, 4>``.
 
-A text goes in with its places; out comes where the value lives, its type and whether it carries a gradient. Errors point
-at the word at fault.
+A text goes in with its places; out comes where the value lives, its type and whether it carries a gradient. Errors
+point at the word at fault.
 """
 
 from __future__ import annotations
@@ -176,11 +176,15 @@ class _Reader:
         self._expect("<", "write array<float, 4>")
         element = self._type(depth + 1)
         if not isinstance(element, (Scalar, Vector, Matrix, Array, Struct)):
-            raise self._error(self.tokens[start + 2], "an array can't hold this", "numbers, vectors, arrays and structs")
+            raise self._error(
+                self.tokens[start + 2], "an array can't hold this", "numbers, vectors, arrays and structs"
+            )
         self._expect(",", "an array needs its length: array<float, 4>")
         size = self._number("a length")
         if size < 1 or size * entries_of_type(element) > MAX_ENTRIES:
-            raise self._error(self.tokens[self.at - 1], f"an array can't have {size} such entries", f"1 to {MAX_ENTRIES} in all")
+            raise self._error(
+                self.tokens[self.at - 1], f"an array can't have {size} such entries", f"1 to {MAX_ENTRIES} in all"
+            )
         self._expect(">", "")
         return Array(element, size)
 
@@ -225,7 +229,9 @@ class _Reader:
     def _end(self, what: str, help_: str = "") -> Rejected:
         end = len(self.places.text.rstrip())
         span = self.places.range(max(end - 1, 0), max(end, 1)) if end else self.places.whole
-        return self.problems.error("SA058", span, f"expected {what} after this" if end else f"expected {what}", help=help_)
+        return self.problems.error(
+            "SA058", span, f"expected {what} after this" if end else f"expected {what}", help=help_
+        )
 
     def _error(self, token: _Token, message: str, help_: str, label: str = "") -> Rejected:
         span = self.places.range(token.start, token.end)

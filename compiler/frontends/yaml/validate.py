@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.frontends.problems import Problems, did_you_mean
@@ -24,7 +24,9 @@ from slangad.compiler.frontends.yaml.shape import (
     kinds,
     matches,
 )
-from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.spans import Span
 
 _KIND_WORDS: Final[dict[Kind, str]] = {
     "text": "text",
@@ -91,6 +93,8 @@ class _Validator:
                 self._list(node, shape)
             case _, ScalarNode():
                 self._scalar(node, shape)
+            case _:
+                raise AssertionError(f"{kind_of(node)} was taken for {shape}")
 
     def _wrong_kind(self, node: Node, kind: Kind, options: tuple[Shape, ...], owner: Span) -> None:
         wanted = " or ".join(dict.fromkeys(_expected(o) for o in options))
@@ -118,7 +122,10 @@ class _Validator:
     def _unknown(self, entry: Entry, shape: Record, known: tuple[str, ...]) -> None:
         near = did_you_mean(entry.key.text[:_MAX_WORD], known)
         self.problems.error(
-            "SA053", entry.key.span, f"{shape.what} has no key '{_cut(entry.key.text)}'", label="unknown key",
+            "SA053",
+            entry.key.span,
+            f"{shape.what} has no key '{_cut(entry.key.text)}'",
+            label="unknown key",
             help=near or f"it may have {', '.join(known)}",
         )
 
@@ -140,7 +147,10 @@ class _Validator:
         for entry in node.entries:
             if not matches(shape.keys, entry.key.text):
                 self.problems.error(
-                    "SA057", entry.key.span, f"'{_cut(entry.key.text)}' is not {shape.what}", help=_name_help(entry.key.text)
+                    "SA057",
+                    entry.key.span,
+                    f"'{_cut(entry.key.text)}' is not {shape.what}",
+                    help=_name_help(entry.key.text),
                 )
             else:
                 self.check(entry.value, shape.value, entry.key.span)
@@ -160,7 +170,9 @@ class _Validator:
             case Choice(words), _ if node.text not in words:
                 near = did_you_mean(node.text[:_MAX_WORD], words)
                 self.problems.error(
-                    "SA055", node.span, f"'{_cut(node.text)}' is none of the words known here",
+                    "SA055",
+                    node.span,
+                    f"'{_cut(node.text)}' is none of the words known here",
                     help=near or f"one of {', '.join(words)}",
                 )
             case Flag(only=bool() as only), value if value is not only:
@@ -211,7 +223,7 @@ def _shown(node: Node) -> str:
 
 
 def _cut(text: str) -> str:
-    line = text.split("\n")[0]
+    line = text.split("\n", maxsplit=1)[0]
     return text if len(text) <= _MAX_WORD and line == text else line[: _MAX_WORD - 1] + "…"
 
 

@@ -1,7 +1,7 @@
-"""What names of the language mean in a body that imports nothing: words of ``sa`` with or without ``sa.``, Python's own, ``math``.
+"""What names of the language mean in a body that imports nothing: words of ``sa``, Python's own, ``math``.
 
-Where both have a word, bare names mean what Python means by them (``round`` gives an int, ``sa.round`` a float), except
-that ``range`` takes the options of ``sa.range`` too.
+Where both have a word, bare names mean what Python means by them (``round`` gives an int, ``sa.round`` a float),
+except that ``range`` takes the options of ``sa.range`` too.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import builtins
 import math
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, NamespaceEntity, TypeEntity, ValueEntity
 from slangad.compiler.frontends.python.vocabulary import builtin_names, meaning_of, public_words, refusal
-from slangad.compiler.ir.types import Type
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.types import Type
 
 _NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity(math, "math")}
 

@@ -7,7 +7,6 @@ before any body is lowered.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -24,16 +23,18 @@ from slangad.compiler.frontends.lowering.entities import (
 )
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.body_types import body_type
-from slangad.compiler.frontends.yaml.nodes import Document, MappingNode, Node, ScalarNode
 from slangad.compiler.frontends.yaml.places import TextPlaces, text_places
 from slangad.compiler.frontends.yaml.structs import struct_type
 from slangad.compiler.frontends.yaml.type_words import UnusableType
-from slangad.compiler.ir.types import Struct, Type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from slangad.compiler.frontends.places import Places
     from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.yaml.nodes import Document, MappingNode, ScalarNode
     from slangad.compiler.ir.nodes import Range
+    from slangad.compiler.ir.types import Struct, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Routine:
 class StructEntry:
     """A struct: its type once that is ``done``, None when it was refused; ``open`` while its fields are read."""
 
+    name: str
     key: ScalarNode
     node: MappingNode
     type: Type | None = None
@@ -86,7 +88,7 @@ class World:
     structs: dict[str, StructEntry] = field(default_factory=dict)
     functions: dict[str, Routine | None] = field(default_factory=dict)
     methods: dict[tuple[str, str], Routine | None] = field(default_factory=dict)
-    kernels: dict[str, Node] = field(default_factory=dict)
+    kernels: dict[str, ScalarNode] = field(default_factory=dict)
     used: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
 

@@ -1,0 +1,162 @@
+"""Derivatives of a description's functions: policies become nodes, own derivatives functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.body import BodyRole, BodySource
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.lowering.forms import gradient_types
+from slangad.compiler.frontends.policy_rules import check_own_derivative, check_policy, check_surrogate
+from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.yaml.bodies import read_body, read_text
+from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    ClipGradient,
+    Custom,
+    Derivative,
+    FiniteDifference,
+    Role,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+)
+from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.nodes import Node
+    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDerivative:
+    """A ``backward:`` or ``forward:`` body, ready to be lowered."""
+
+    key: ScalarNode
+    node: Node
+    signature: Signature
+    role: BodyRole
+    source: BodySource
+
+
+def all_params(signature: Signature) -> tuple[Parameter, ...]:
+    """A function's parameters, the object of a method first."""
+    if signature.owner is None or signature.static:
+        return signature.params
+    return (Parameter("self", signature.owner), *signature.params)
+
+
+def derivative_of(world: World, routine: Routine) -> Derivative:
+    """What a function says about its derivative; own derivatives are named by key."""
+    node, signature = routine.node, routine.signature
+    policy = node.get("derivative")
+    own = [part for part in OWN_DERIVATIVES if part in node]
+    span = node.key(own[0]).span if own else node.key("derivative").span if policy is not None else routine.key.span
+    check_own_derivative(
+        signature.name, span, world.problems,
+        policy=policy is not None, own=bool(own), differentiable=signature.differentiable,
+    )  # fmt: skip
+    if own:
+        backward, forward = (f"{signature.key}.{part}" if part in node else None for part in OWN_DERIVATIVES)
+        return Custom(backward, forward)
+    return _policy(world, routine, policy) if isinstance(policy, MappingNode) else Automatic()
+
+
+def _policy(world: World, routine: Routine, node: MappingNode) -> Derivative:
+    entry = node.entries[0]
+    found = _read_policy(world, routine, entry.key, entry.value)
+    signature = routine.signature
+    check_policy(found, signature.name, all_params(signature), signature.result, entry.key.span, world.problems)
+    return found
+
+
+def _read_policy(world: World, routine: Routine, key: ScalarNode, value: Node) -> Derivative:
+    match key.text:
+        case "finite_difference":
+            return FiniteDifference(_number(value, "step") or 0.0, _is_true(value, "relative"))
+        case "surrogate" if isinstance(value, ScalarNode):
+            return _surrogate(world, routine, value)
+        case "straight_through":
+            return StraightThrough()
+        case "subgradient":
+            return Subgradient(_number(value, "at") or 0.0, _number(value, "value") or 0.0)
+        case _:
+            return _clip(world, routine, value)
+
+
+def _clip(world: World, routine: Routine, value: Node) -> Derivative:
+    if isinstance(value, ScalarNode):
+        return ClipGradient(_scalar(value), None, Automatic())
+    of = value.get("of") if isinstance(value, MappingNode) else None
+    inner = _policy(world, routine, of) if isinstance(of, MappingNode) else Automatic()
+    if isinstance(inner, (Custom, ClipGradient)):
+        return inner
+    return ClipGradient(_number(value, "limit"), _number(value, "norm"), inner)
+
+
+def _scalar(node: Node | None) -> float | None:
+    value = node.value if isinstance(node, ScalarNode) else None
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _number(node: Node, name: str) -> float | None:
+    return _scalar(node.get(name)) if isinstance(node, MappingNode) else None
+
+
+def _is_true(node: Node, name: str) -> bool:
+    value = node.get(name) if isinstance(node, MappingNode) else None
+    return isinstance(value, ScalarNode) and value.value is True
+
+
+def _surrogate(world: World, routine: Routine, value: ScalarNode) -> Derivative:
+    other = world.functions.get(value.text)
+    if value.text not in world.functions:
+        near = did_you_mean(value.text[:64], world.functions)
+        world.problems.error("SA029", value.span, f"there is no function '{value.text[:64]}'", help=near)
+    if other is None:
+        return Automatic()
+    check_surrogate(routine.signature, other.signature, value.span, world.problems)
+    return Surrogate(other.signature.key)
+
+
+def own_derivatives(world: World, routine: Routine) -> list[OwnDerivative]:
+    """The own backward and forward derivatives of a function."""
+    found = (_own(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
+    return [own for own in found if own is not None]
+
+
+def _own(world: World, routine: Routine, role: Role) -> OwnDerivative | None:
+    of, key, node = routine.signature, routine.node.key(role.value), routine.node.get(role.value)
+    source = _source(world, node, key.span)
+    params = all_params(of)
+    gradients = gradient_types(params)
+    if not gradients:
+        world.problems.error("SA028", key.span, f"'{of.name}' has no differentiable parameter")
+    if any(p.name == "d_out" for p in params) and role is Role.BACKWARD:
+        world.problems.error(
+            "SA057", key.span, "'d_out' is the gradient of the result here", help="rename the parameter"
+        )
+    if source is None or node is None or not gradients:
+        return None
+    result: Type
+    if role is Role.BACKWARD:
+        result = gradients[0] if len(gradients) == 1 else Tuple(gradients)
+        seen: dict[str, Type] = {**{p.name: p.type for p in params}, "d_out": of.result}
+    else:
+        result = DiffPair(of.result)
+        seen = {p.name: p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type) for p in params}
+    signature = Signature(
+        f"{of.key}.{role.value}", f"{of.name}_{OWN_DERIVATIVES[role.value]}",
+        tuple(Parameter(n, t) for n, t in seen.items()), result, owner=of.owner, static=True,
+    )  # fmt: skip
+    return OwnDerivative(key, node, signature, BodyRole(seen, role=role), source)
+
+
+def _source(world: World, node: Node | None, name: Span) -> BodySource | None:
+    if isinstance(node, MappingNode):
+        return read_body(world, node, name)
+    return read_text(world, node, name) if isinstance(node, ScalarNode) else None

@@ -1,0 +1,76 @@
+"""Functions of a description that exist in Slang: in which file, and under which name there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.nodes import Node
+    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.spans import Span
+
+_SUFFIX = ".slang"
+
+
+def imported_files(world: World) -> tuple[str, ...]:
+    """The files under ``imports:`` in order, as written; missing ones are reported."""
+    node = world.document.root.get("imports")
+    texts = [item for item in node.items if isinstance(item, ScalarNode)] if isinstance(node, SequenceNode) else []
+    return tuple(dict.fromkeys(t.text for t in texts if _is_there(world, t.text, t.span)))
+
+
+def path_of(world: World, file: str) -> Path:
+    """Where a Slang file named by the description lies."""
+    return Path(world.file).parent / file
+
+
+def _is_there(world: World, file: str, span: Span) -> bool:
+    if path_of(world, file).is_file():
+        return True
+    world.problems.error(
+        "SA062", span, f"there is no Slang file {file} beside {world.file}", help="the path is relative to this file"
+    )
+    return False
+
+
+def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tuple[str, str] | None:
+    """Name and file of the Slang function an ``extern:`` names; None after a report."""
+    node = routine.node.get("extern")
+    symbol, file = _named(routine, node)
+    span = node.span if node is not None else routine.key.span
+    if file is not None:
+        return (symbol, file) if _is_there(world, file, span) else None
+    defining = [f for f in imports if _defines(path_of(world, f), symbol)]
+    if not defining:
+        where = f"none of {', '.join(imports)} defines" if imports else "no file is imported that could define"
+        world.problems.error("SA062", span, f"{where} '{symbol}'", help="extern: {file: bsdf.slang, name: …}")
+        return None
+    return symbol, defining[0]
+
+
+def _named(routine: Routine, node: Node | None) -> tuple[str, str | None]:
+    """The function's name in Slang, and its file where that is said."""
+    own = routine.signature.name
+    match node:
+        case ScalarNode(value=str() as text):
+            return (own, text) if text.endswith(_SUFFIX) else (text, None)
+        case MappingNode():
+            name, file = node.get("name"), node.get("file")
+            return (name.text if isinstance(name, ScalarNode) else own), (
+                file.text if isinstance(file, ScalarNode) else None
+            )
+        case _:
+            return own, None
+
+
+def _defines(path: Path, symbol: str) -> bool:
+    """Whether a Slang file seems to define a function: its name, then parameters."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return re.search(rf"\b{re.escape(symbol)}\s*(<[^;{{}}()]*>)?\s*\(", text) is not None

@@ -1,0 +1,110 @@
+"""Kernels of a description: where parameters and results live; what one thread does becomes a function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.memories import check_param_memory, check_result_memory
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
+from slangad.compiler.frontends.yaml.world import Routine
+from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
+from slangad.compiler.ir.types import VOID, Tuple, Type
+from slangad.compiler.lang.kernels import GROUP_SIZES, MAX_GROUP
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.nodes import Node
+    from slangad.compiler.frontends.yaml.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredKernel:
+    """A kernel ready to be lowered."""
+
+    routine: Routine
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    dims: int
+    group_size: tuple[int, ...]
+
+
+def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
+    """A kernel's signature; None after everything wrong with it was reported."""
+    before = len(world.problems)
+    declared = read_params(world, node)
+    params = [_param(world, p) for p in declared]
+    results = _results(world, key, node)
+    dims = _whole(node.get("dims"), 1)
+    group_size = _group_size(world, node.get("group_size"), dims)
+    ranges = ranges_of(world, node, declared)
+    if results is None or len(world.problems) != before:
+        return None
+    known = tuple(p for p in params if p is not None)
+    inner = tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known)
+    signature = Signature(world.key(name), name, inner, _result_type(results))
+    return DeclaredKernel(Routine(key, node, signature, ranges), known, results, dims, group_size)
+
+
+def _param(world: World, declared: Declared) -> KernelParam | None:
+    words, where = declared.words, declared.text.span
+    if words.memory is None:
+        text = declared.text.text.strip()
+        world.problems.error(
+            "SA030", where, f"where does '{declared.name}' live?",
+            help=f"write each {text} for one per thread, uniform {text} for one for all",
+        )  # fmt: skip
+        return None
+    if not check_param_memory(words.memory, words.memory.value, where, world.problems):
+        return None
+    passive = words.no_diff or words.memory is Memory.UNIFORM
+    return KernelParam(declared.name, words.memory, words.type, passive, declared.key.span)
+
+
+def _results(world: World, key: ScalarNode, node: MappingNode) -> tuple[KernelResult, ...] | None:
+    returns = node.get("returns")
+    if returns is None:
+        world.problems.error("SA030", key.span, f"kernel '{key.text}' returns nothing", help="returns: each float")
+        return None
+    found = result_words(world, returns)
+    if found is None:
+        return None
+    parts, several = found
+    results: list[KernelResult] = []
+    for index, (text, words) in enumerate(parts):
+        if words.memory is None:
+            world.problems.error(
+                "SA030", text.span, "where does the result live?", help=f"write each {text.text.strip()}"
+            )
+            return None
+        if not check_result_memory(words.memory, words.memory.value, text.span, world.problems):
+            return None
+        results.append(KernelResult(f"result.{index}" if several else "result", words.memory, words.type))
+    return tuple(results)
+
+
+def _result_type(results: tuple[KernelResult, ...]) -> Type:
+    if not results:
+        return VOID
+    return results[0].type if results[0].name == "result" else Tuple(tuple(r.type for r in results))
+
+
+def _whole(node: Node | None, default: int) -> int:
+    value = node.value if isinstance(node, ScalarNode) else None
+    return int(value) if isinstance(value, (int, float)) else default
+
+
+def _group_size(world: World, node: Node | None, dims: int) -> tuple[int, ...]:
+    if node is None:
+        return GROUP_SIZES[dims]
+    items = node.items if isinstance(node, SequenceNode) else (node,)
+    sizes = tuple(_whole(item, 1) for item in items)
+    if len(sizes) != dims:
+        world.problems.error(
+            "SA061", node.span, f"{len(sizes)} numbers for {dims} dims", help="group_size has one number per axis"
+        )
+    if math.prod(sizes) > MAX_GROUP:
+        world.problems.error("SA061", node.span, f"groups of {math.prod(sizes)} threads", help=f"at most {MAX_GROUP}")
+    return sizes

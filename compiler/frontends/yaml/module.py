@@ -1,0 +1,105 @@
+"""The YAML front end in one place: file -> nodes -> structure -> definitions -> lowered bodies -> ``Module``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.frontends import assembly
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.python.load import shown_path
+from slangad.compiler.frontends.yaml.compose import compose
+from slangad.compiler.frontends.yaml.definitions import Definitions, define
+from slangad.compiler.frontends.yaml.externals import path_of
+from slangad.compiler.frontends.yaml.functions import doc_of, lower_all
+from slangad.compiler.frontends.yaml.nodes import Document, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.sections import TABLE
+from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.frontends.yaml.world import World
+from slangad.compiler.ir.nodes import ConstantDef, Function, Kernel, Module, StructDef
+from slangad.compiler.ir.types import Struct
+from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def load_yaml(path: Path) -> Module:
+    """Loads a description written in YAML; nothing in it is executed.
+
+    Raises:
+        CompileError: with everything that is wrong with it.
+    """
+    document = compose(str(path), read_text(path))
+    problems = Problems()
+    validate(document.root, TABLE, problems)
+    problems.raise_if_any()
+    world = World(document, problems)
+    definitions = define(world)
+    problems.raise_if_any()
+    functions, kernels = lower_all(world, definitions)
+    problems.raise_if_any()
+    if not functions:
+        raise _failure("SA005", path, "nothing is described in this file", "add functions: or kernels:")
+    ordered = assembly.order_functions(functions, problems)
+    assembly.refuse_nested_backward(functions, problems)
+    problems.raise_if_any()
+    return _module(world, definitions, ordered, kernels)
+
+
+def read_text(path: Path) -> str:
+    """The text of a YAML file, which is UTF-8.
+
+    Raises:
+        CompileError: when it can't be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise _failure("SA002", path, f"can't read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise _failure("SA002", path, f"can't read {path}: it is not UTF-8", "save it as UTF-8") from None
+
+
+def _failure(code: str, path: Path, message: str, help_: str = "") -> CompileError:
+    return CompileError([Diagnostic(code, message, Span(str(path), 1, 1, 1, 1), help=help_)])
+
+
+def _module(
+    world: World, definitions: Definitions, functions: tuple[Function, ...], kernels: tuple[Kernel, ...]
+) -> Module:
+    document = world.document
+    constants = tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in world.used.used.items())
+    known = _struct_defs(world)
+    structs = assembly.used_structs(functions, kernels, constants, (d.struct for d in known.values()))
+    imports = tuple(shown_path(path_of(world, file)) for file in definitions.imports)
+    return Module(
+        _name_of(document),
+        world.file,
+        assembly.struct_defs(structs, known),
+        constants,
+        functions,
+        kernels,
+        imports,
+        tuple(sorted(imports)),
+        tuple(sorted(world.bound.items())),
+        doc_of(document.root),
+        targets=_targets_of(document),
+    )
+
+
+def _struct_defs(world: World) -> Mapping[str, StructDef]:
+    made = ((entry.type, entry) for entry in world.structs.values())
+    return {t.key: StructDef(t, doc_of(e.node), e.key.span) for t, e in made if isinstance(t, Struct)}
+
+
+def _name_of(document: Document) -> str:
+    node = document.root.get("name")
+    return node.text if isinstance(node, ScalarNode) else Path(document.source.file).stem
+
+
+def _targets_of(document: Document) -> tuple[str, ...]:
+    node = document.root.get("targets")
+    items = node.items if isinstance(node, SequenceNode) else ()
+    return tuple(dict.fromkeys(item.text for item in items if isinstance(item, ScalarNode)))

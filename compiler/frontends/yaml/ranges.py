@@ -1,0 +1,57 @@
+"""``check: ranges:``: sampling ranges by ``function.parameter``, added to what functions and kernels say themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.yaml.literals import bounds
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
+from slangad.compiler.frontends.yaml.parts import part_type, steps_of
+from slangad.compiler.ir.nodes import Range
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
+    from slangad.compiler.frontends.yaml.world import Routine, World
+
+
+def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
+    """Adds the ranges of the section ``check`` to the functions, methods and kernels they name."""
+    check = world.document.root.get("check")
+    for key, value in entries_of(check.get("ranges") if isinstance(check, MappingNode) else None):
+        interval = bounds(value, world.problems)
+        if interval is not None:
+            _add(world, kernels, key, interval)
+
+
+def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval: tuple[float, float]) -> None:
+    first, *rest = steps_of(key.text)
+    by_name = {k.routine.signature.name: i for i, k in enumerate(kernels)}
+    if first in by_name:
+        kernel = kernels[by_name[first]]
+        kernels[by_name[first]] = replace(kernel, routine=_with_range(world, kernel.routine, key, rest, interval))
+    elif world.functions.get(first) is not None:
+        routine = world.functions[first]
+        assert routine is not None  # noqa: S101  (asked in the line before)
+        world.functions[first] = _with_range(world, routine, key, rest, interval)
+    elif first in world.structs and rest and world.methods.get((first, rest[0])) is not None:
+        routine = world.methods[first, rest[0]]
+        assert routine is not None  # noqa: S101  (as above)
+        world.methods[first, rest[0]] = _with_range(world, routine, key, rest[1:], interval)
+    elif first not in world.functions and first not in world.kernels:
+        near = did_you_mean(first[:64], [*world.functions, *world.kernels])
+        world.problems.error("SA064", key.span, f"there is no function '{first[:64]}'", label="unknown", help=near)
+    elif first in world.structs:
+        world.problems.error("SA064", key.span, f"'{first}' has no such method", help="struct.method.parameter")
+
+
+def _with_range(
+    world: World, routine: Routine, key: ScalarNode, steps: list[str], interval: tuple[float, float]
+) -> Routine:
+    types = {p.name: p.type for p in routine.signature.params}
+    path = "".join(s if s.startswith("[") else f".{s}" for s in steps).lstrip(".")
+    if part_type(world.problems, key.span, path, types) is None:
+        return routine
+    kept = [r for r in routine.ranges if r.path != path]
+    return replace(routine, ranges=(*kept, Range(path, *interval)))
