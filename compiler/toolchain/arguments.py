@@ -45,6 +45,11 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
     return (*arguments, *job.extra_arguments)
 
 
+def module_arguments(source: str, output: str) -> tuple[str, ...]:
+    """Build the argument list that makes a binary module of a Slang text."""
+    return (source, *COMMON, "-o", output)
+
+
 def _tool_arguments(target: Target) -> tuple[str, ...]:
     if target.tool is None or not target.tool.argument:
         return ()

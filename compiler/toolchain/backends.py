@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.toolchain.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.processes import Child, ProcessDiedError, cause, deadline, kill
@@ -51,17 +50,19 @@ class LibraryBackend:
 
     def run(self, work: Work, limit: float) -> Iterator[Event]:
         """Send the call to the worker and pass on what it reports."""
+        ended = False
         try:
             with closing(self._started().talk(work, limit)) as events:
                 for event in events:
                     if isinstance(event, End):
+                        ended = True
                         return
                     if isinstance(event, Broken):
                         raise failed("SA244", f"the Slang library can't be used: {event.reason}", help=_REINSTALL)
                     yield cast("Event", event)
-        except (ProcessDiedError, ToolchainError):
-            self.close()
-            raise
+        finally:
+            if not ended:  # dead, or with answers left that nobody will read
+                self.close()
 
     def close(self) -> None:
         """Kill the worker."""

@@ -30,7 +30,7 @@ class Collector:
         self._code: dict[tuple[str, str], bytes] = {}
         self._reflection: dict[tuple[str, str], str] = {}
         self._messages: dict[SlangMessage, set[str]] = {}
-        self._silent = ""
+        self._printed = ""
         self._dependencies: set[str] = set()
         self._deaths: dict[tuple[str, str, bool], tuple[ProcessDiedError, list[str]]] = {}
 
@@ -39,16 +39,13 @@ class Collector:
         if isinstance(event, Front):
             self._say(event.output, "")
             self._dependencies.update(event.dependencies)
-            if not event.ok:
-                self._silent = event.output or "it printed nothing"
+            self._printed = event.output or self._printed
         elif isinstance(event, Reflection):
             self._reflection[event.target, event.entry] = corrected(event.target, event.text)
         elif isinstance(event, Code):
             failed = self._say(event.output, event.target)
             if event.data is not None and not failed:
                 self._code[event.target, event.entry] = finished(event.target, event.data)
-            elif not failed:
-                self._silent = self._silent or "it printed nothing"
 
     def blame(self, death: ProcessDiedError, units: Iterable[tuple[str, str]], *, while_checking: bool) -> None:
         """Remember what the compiler's process died of, and over which units."""
@@ -64,7 +61,7 @@ class Collector:
             reflection=tuple((*unit, self._reflection[unit]) for unit in units if unit in self._code),
             messages=tuple(replace(m, targets=self._in_order(targets)) for m, targets in self._messages.items()),
             diagnostics=(*(self._death_notice(*key) for key in sorted(self._deaths)), *self._unexplained()),
-            dependencies=real_dependencies(self._dependencies, self.staged),
+            dependencies=real_dependencies(self._dependencies),
         )
 
     def _say(self, output: str, target: str) -> bool:
@@ -79,8 +76,9 @@ class Collector:
 
     def _unexplained(self) -> Iterator[Diagnostic]:
         """Slang gave no code, and no error that says why: it is broken, or not Slang at all."""
-        if self._silent and not self._deaths and not any(message.is_error for message in self._messages):
-            notes = tuple(self._silent.splitlines()[-3:])
+        silent = [unit for unit in self.job.units() if unit not in self._code]
+        if silent and not self._deaths and not any(message.is_error for message in self._messages):
+            notes = tuple(self._printed.splitlines()[-3:])
             yield Diagnostic(
                 "SA247", "the Slang compiler gave neither code nor an error", notes=notes, help=_SILENT_HELP
             )

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Locate = Callable[[str, int, int], Span | None]
 
 _FIELDS = 8
+_CEASED = 40003
+"""Slang's 'compilation ceased', which says nothing beside the errors before it."""
+
 _NOISE = "For assistance, file an issue"
 _UNIT_CODES = range(36100, 36120)
 """Checks of an entry point against one target's abilities."""
@@ -84,7 +87,8 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
         messages: In positions of the Slang text.
         locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
     """
-    return [_diagnostic(message, locate) for message in messages]
+    kept = [message for message in messages if message.code != _CEASED] or messages
+    return [_diagnostic(message, locate) for message in kept]
 
 
 def _diagnostic(message: SlangMessage, locate: Locate) -> Diagnostic:

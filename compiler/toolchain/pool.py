@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.toolchain.backends import Backend
     from slangad.compiler.toolchain.collect import Collector
+    from slangad.compiler.toolchain.events import Work
     from slangad.compiler.toolchain.request import CompileJob
     from slangad.compiler.toolchain.tasks import Task, Unit
 
@@ -79,6 +80,17 @@ class Pool:
         except BaseException:
             self.close()
             raise
+
+    def call(self, work: Work, limit: float) -> bool:
+        """Run one call for its effect; whether Slang accepted it."""
+        backend = self._borrow()
+        try:
+            events = list(backend.run(work, limit))
+            return all(event.ok for event in events if isinstance(event, Front))
+        except ProcessDiedError:
+            return False
+        finally:
+            self._idle.put(backend)
 
     def close(self) -> None:
         """End all back ends; tasks in progress are abandoned."""

@@ -5,26 +5,30 @@ When the cache has everything, neither the Slang library is loaded nor a process
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import Diagnostic
+from slangad.compiler.toolchain.arguments import module_arguments
 from slangad.compiler.toolchain.backends import LibraryBackend, SlangcBackend
 from slangad.compiler.toolchain.collect import Collector
+from slangad.compiler.toolchain.events import Work
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.library import SlangSession
 from slangad.compiler.toolchain.locate import find_library, find_slangc
 from slangad.compiler.toolchain.pool import Pool
+from slangad.compiler.toolchain.prebuilt import ModuleStore
 from slangad.compiler.toolchain.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.results import ResultCache
-from slangad.compiler.toolchain.staging import Staging
+from slangad.compiler.toolchain.staging import BINARY, Staging
 from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.tasks import Task, cut, worker_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from slangad.compiler.toolchain.cache import Cache
 
@@ -61,6 +65,7 @@ class Toolchain:
         self._compiler = find_slangc(slangc) if slangc else find_library()
         self._workers = max(1, workers)
         self._results = ResultCache(cache, self._compiler) if cache else None
+        self._modules = None if self._external else ModuleStore(self._compiler, cache)
         self._pool: Pool | None = None
 
     def __enter__(self) -> Toolchain:
@@ -111,11 +116,11 @@ class Toolchain:
     def _run(self, jobs: list[CompileJob], progress: Callable[[int], None]) -> list[CompileResult]:
         pool = self._started_pool(worker_count(jobs, self._workers))
         with Staging() as staging:
-            staged = [(job, staging.write(index, job)) for index, job in enumerate(jobs)]
-            collectors = {job: Collector(job, path) for job, path in staged}
-            tasks = cut(staged, self._workers, singly=self._external)
             try:
-                pool.run(tasks, collectors, progress)
+                binaries = self._modules.ready(jobs, partial(_build_module, pool, staging)) if self._modules else {}
+                staged = [(job, staging.write(job, binaries)) for job in jobs]
+                collectors = {job: Collector(job, path) for job, path in staged}
+                pool.run(cut(staged, self._workers, singly=self._external), collectors, progress)
             except BaseException:
                 self.close()
                 raise
@@ -137,13 +142,22 @@ def compile_here(jobs: Sequence[CompileJob]) -> list[CompileResult]:
         raise failed("SA244", f"the Slang library can't be used: {error}") from None
     results = []
     with Staging() as staging:
-        for index, job in enumerate(jobs):
-            staged = staging.write(index, job)
+        for job in jobs:
+            staged = staging.write(job)
             collector = Collector(job, staged)
             for event in session.compile(Task(job, staged, job.units()).work()):
                 collector.add(event)
             results.append(collector.result())
     return results
+
+
+def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
+    """A module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
+    folder = staging.folder()
+    source, binary = folder / name, folder / f"{Path(name).stem}{BINARY}"
+    source.write_text(text, encoding="utf-8")
+    done = pool.call(Work(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
+    return binary.read_bytes() if done and binary.is_file() else None
 
 
 class _Count:

@@ -1,7 +1,8 @@
 """Sources that exist only in memory are written where Slang can read them, and its file names are mapped back.
 
 Goes in: a job. Comes out: a private folder with the job's text and modules, removed at the end. Nothing of the folder's
-name may reach users: messages get the job's own file names, dependencies inside the folder are dropped.
+name may reach users: messages get the job's own file names, dependencies inside such folders are dropped. Binary
+modules remember the folder they were made in, so every folder of this kind counts, not just the job's own.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from slangad.compiler.toolchain.messages import SlangMessage
     from slangad.compiler.toolchain.request import CompileJob
+
+BINARY = ".slang-module"
+"""How Slang's binary modules end; an import takes them in stead of text."""
+
+_STAGED = "slangad-staged"
 
 
 class Staging:
@@ -25,6 +31,8 @@ class Staging:
 
     def __init__(self) -> None:
         self._root = Path(tempfile.mkdtemp(prefix="slangad-"))
+        self._count = 0
+        self._shared: dict[bytes, Path] = {}
 
     def __enter__(self) -> Staging:
         return self
@@ -32,25 +40,49 @@ class Staging:
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._root, ignore_errors=True)
 
-    def write(self, index: int, job: CompileJob) -> Path:
-        """Write a job's text and modules; return where the text lies."""
-        folder = self._root / str(index)
-        folder.mkdir()
-        for name, text in ((Path(job.name).name, job.source), *job.modules):
-            (folder / name).write_text(text, encoding="utf-8")
-        return folder / Path(job.name).name
+    def write(self, job: CompileJob, binaries: Mapping[tuple[str, str], bytes] | None = None) -> Path:
+        """Write a job's text and modules, in binary form where there is one; return where the text lies."""
+        folder = self.folder()
+        for module in job.modules:
+            name, text = module
+            binary = (binaries or {}).get(module)
+            if binary is None:
+                (folder / name).write_text(text, encoding="utf-8")
+            else:
+                self._share(folder / f"{Path(name).stem}{BINARY}", binary)
+        source = folder / Path(job.name).name
+        source.write_text(job.source, encoding="utf-8")
+        return source
+
+    def folder(self) -> Path:
+        """One more folder, empty."""
+        self._count += 1
+        folder = self._root / str(self._count) / _STAGED
+        folder.mkdir(parents=True)
+        return folder
+
+    def _share(self, path: Path, binary: bytes) -> None:
+        """Write a file that other folders have too: large, so linked where links work."""
+        first = self._shared.setdefault(binary, path)
+        try:
+            path.hardlink_to(first)
+        except OSError:
+            path.write_bytes(binary)
 
 
-def real_dependencies(paths: Iterable[str], staged: Path) -> tuple[str, ...]:
+def real_dependencies(paths: Iterable[str]) -> tuple[str, ...]:
     """The files that lie on the user's disk, absolute and sorted."""
-    folder = os.path.realpath(staged.parent)
-    full = {os.path.realpath(path) for path in paths}
-    return tuple(sorted(path for path in full if os.path.dirname(path) != folder and os.path.isfile(path)))  # noqa: PTH113, PTH120 (plain strings, many)
+    full = {os.path.realpath(path) for path in paths if not _is_staged(Path(path))}
+    return tuple(sorted(path for path in full if Path(path).is_file()))
 
 
 def unstage(message: SlangMessage, staged: Path, job: CompileJob) -> SlangMessage:
     """Give a message, and its notes, the names the user knows for staged files."""
     file = message.file
-    if file and Path(file).parent == staged.parent:
+    if _is_staged(Path(file)):
         file = job.name if Path(file).name == staged.name else Path(file).name
     return replace(message, file=file, notes=tuple(unstage(note, staged, job) for note in message.notes))
+
+
+def _is_staged(path: Path) -> bool:
+    return path.parent.name == _STAGED
