@@ -87,7 +87,8 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
         messages: In positions of the Slang text.
         locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
     """
-    kept = [message for message in messages if message.code != _CEASED] or messages
+    said = list(messages)
+    kept = [message for message in said if message.code != _CEASED] or said
     return [_diagnostic(message, locate) for message in kept]
 
 
