@@ -77,6 +77,42 @@ def _signature(node: ast.FunctionDef, places: Places, problems: Problems) -> Non
             )
 
 
+def fence_struct(node: ast.ClassDef, places: Places, problems: Problems) -> None:
+    """Reports everything in a struct's class that has no translation."""
+    for base in node.bases:
+        problems.error("SA005", places.span(base), f"struct {node.name} inherits", help="make the other struct a field")
+    for stmt in node.body:
+        match stmt:
+            case ast.FunctionDef(name=name):
+                for decorator in stmt.decorator_list:
+                    _method_decorator(decorator, places, problems)
+                if name.startswith("__") and name.endswith("__"):
+                    message = f"struct {node.name} defines {name}"
+                    help_ = "structs have no operators or constructors of their own"
+                    problems.error("SA005", places.name_span(stmt), message, help=help_)
+                else:
+                    fence_function(stmt, places, problems)
+            case ast.AsyncFunctionDef():
+                span = places.keyword_span(stmt)
+                problems.error("SA004", span, "an async function can't be described", help="write a plain def")
+            case _:
+                continue
+
+
+_METHODS: Final = {
+    "property": ("a property", "make it a method: def name(self) -> float"),
+    "cached_property": ("a property", "make it a method: def name(self) -> float"),
+    "classmethod": ("a class method", "make it a @staticmethod"),
+}
+
+
+def _method_decorator(node: ast.expr, places: Places, problems: Problems) -> None:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    if name in _METHODS:
+        what, help_ = _METHODS[name]
+        problems.error("SA005", places.span(node), f"{what} is not supported in a struct", help=help_)
+
+
 def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
     """Reports every statement and expression of a body that has no translation."""
     for index, stmt in enumerate(body):

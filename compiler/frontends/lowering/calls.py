@@ -101,7 +101,8 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
 
     func = node.func
     if not isinstance(func, ast.Attribute):
-        raise ctx.error("SA026", ctx.span(func), "this can't be called")
+        kind = show(strengthen(ctx.expr(func).type))
+        raise ctx.error("SA026", ctx.span(func), f"'{ast.unparse(func)}' is a value and can't be called", label=kind)
     owner = entity_of(ctx, func.value)
     span = callee_span(ctx, node)
     if isinstance(owner, TypeEntity) and isinstance(owner.type, Struct):
@@ -181,14 +182,15 @@ def match_arguments(
     """Which argument goes to which parameter; parameters without one are left out when they have a default."""
     if any(isinstance(a, ast.Starred) for a in positional) or any(k.arg is None for k in keywords):
         raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
-    if len(positional) > len(params):
+    by_position = [p for p in params if p.passed != "keyword"]
+    if len(positional) > len(by_position):
         raise ctx.error(
             "SA015",
             callee_span(ctx, node),
-            f"{name} takes {_count(len(params))}, not {len(positional)}",
+            f"{name} takes {_count(len(by_position))}, not {len(positional)}",
             help=usage(name, params),
         )
-    given = {p.name: a for p, a in zip(params, positional, strict=False)}
+    given = {p.name: a for p, a in zip(by_position, positional, strict=False)}
     for keyword in keywords:
         _keyword(ctx, name, params, given, keyword)
     missing = [p.name for p in params if p.name not in given and p.default is MISSING]
@@ -208,7 +210,7 @@ def _keyword(
 ) -> None:
     arg = keyword.arg or ""
     span = ctx.places.point(keyword.lineno, ctx.span(keyword).column - ctx.places.column_offset, len(arg))
-    if arg not in {p.name for p in params}:
+    if arg not in {p.name for p in params if p.passed != "positional"}:
         raise ctx.error(
             "SA015",
             span,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.conversions import as_float
+from slangad.compiler.frontends.lowering.conversions import as_float, fits
 from slangad.compiler.frontends.lowering.entities import TypedValue
 from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
@@ -37,8 +37,7 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
         value = as_float(ctx, value, span)
         if not entity.name:
             return Const(value, WEAK_FLOAT, span)
-        ctx.constants.used[entity.key] = (entity.name, FLOAT, (value,))
-        return ConstantRef(entity.key, WEAK_FLOAT, span)
+        return ConstantRef(_shared(ctx, entity.key, (entity.name, FLOAT, (value,))), WEAK_FLOAT, span)
     table = table_of(value)
     if table is None:
         raise _no_constant(ctx, value, span)
@@ -55,8 +54,16 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
     if isinstance(type_, Vector) and not entity.name:
         return Construct(tuple(Const(v, type_.element, span) for v in scalars), type_, span)
     key = entity.key or f"{entity.name or 'TABLE'}@{hash_of(type_, scalars)}"
-    ctx.constants.used[key] = (entity.name or "TABLE", type_, scalars)
-    return ConstantRef(key, type_, span)
+    return ConstantRef(_shared(ctx, key, (entity.name or "TABLE", type_, scalars)), type_, span)
+
+
+def _shared(ctx: Context, key: str, constant: tuple[str, Type, tuple[Number, ...]]) -> str:
+    """The key of a constant: that of an equal one of the same name, where a module imported it from another."""
+    for known, other in ctx.constants.used.items():
+        if other == constant and repr(other) == repr(constant):
+            return known
+    ctx.constants.used[key] = constant
+    return key
 
 
 def _no_constant(ctx: Context, value: object, span: Span) -> Rejected:
@@ -72,6 +79,14 @@ def _no_constant(ctx: Context, value: object, span: Span) -> Rejected:
 
 
 _KINDS: Final = "constants are int, float, bool, vectors, tuples of them and numpy arrays of up to 4096 entries"
+
+
+def is_default_for(value: object, type_: Type) -> bool:
+    """Whether a default value converts to its parameter's or field's type by itself."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return fits(WEAK_FLOAT if isinstance(value, float) else WEAK_INT, type_)
+    table = table_of(value)
+    return table is not None and fits(table[0], type_)
 
 
 def hash_of(type_: Type, scalars: Sequence[Number]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from slangad.compiler.spans import NOWHERE, Span
 
@@ -24,12 +24,18 @@ MISSING = Missing()
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a signature. ``default`` is a Python constant or ``MISSING``."""
+    """A parameter of a signature.
+
+    Attributes:
+        default: A Python constant or ``MISSING``.
+        passed: How it may be given: ``keyword`` or ``positional`` only, or either way.
+    """
 
     name: str
     type: Type
     no_diff: bool = False
     default: object = MISSING
+    passed: Literal["", "keyword", "positional"] = ""
     span: Span = field(default=NOWHERE, compare=False)
 
 

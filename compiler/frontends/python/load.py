@@ -21,7 +21,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.frontends.fence import fence_function
+from slangad.compiler.frontends.fence import fence_function, fence_struct
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, did_you_mean
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
@@ -115,27 +115,25 @@ def fence(tree: ast.Module, places: Places) -> None:
     """
     problems = Problems()
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(_names_decorator(d, _DECORATORS) for d in node.decorator_list):
-            fence_function(node, places, problems)
-        elif isinstance(node, ast.AsyncFunctionDef) and any(
-            _names_decorator(d, _DECORATORS) for d in node.decorator_list
-        ):
-            span = places.keyword_span(node)
-            problems.error("SA004", span, "an async function can't be described", help="write a plain def")
-        elif isinstance(node, ast.ClassDef) and any(
-            _names_decorator(d, frozenset({"struct"})) for d in node.decorator_list
-        ):
-            for method in node.body:
-                if isinstance(method, ast.FunctionDef):
-                    fence_function(method, places, problems)
+        match node:
+            case ast.FunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
+                fence_function(node, places, problems)
+            case ast.AsyncFunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
+                span = places.keyword_span(node)
+                problems.error("SA004", span, "an async function can't be described", help="write a plain def")
+            case ast.ClassDef(decorator_list=decorators) if _is_decorated(decorators, frozenset({"struct"})):
+                fence_struct(node, places, problems)
+            case _:
+                continue
     problems.raise_if_any()
 
 
-def _names_decorator(node: ast.expr, names: frozenset[str]) -> bool:
-    target = node.func if isinstance(node, ast.Call) else node
-    if isinstance(target, ast.Attribute):
-        return target.attr in names
-    return isinstance(target, ast.Name) and target.id in names
+def _is_decorated(decorators: list[ast.expr], names: frozenset[str]) -> bool:
+    targets = [d.func if isinstance(d, ast.Call) else d for d in decorators]
+    return any(
+        (isinstance(t, ast.Attribute) and t.attr in names) or (isinstance(t, ast.Name) and t.id in names)
+        for t in targets
+    )
 
 
 @contextlib.contextmanager

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal
 
 from slangad.compiler.frontends.fence import fence_function
-from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Signature
+from slangad.compiler.frontends.lowering.constants import is_default_for
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.world import Described, World
+from slangad.compiler.ir.types import show
 from slangad.compiler.lang.resolve import scope_of
 from slangad.compiler.lang.struct import record_of
 from slangad.compiler.spans import Span
@@ -69,21 +72,57 @@ def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:
 def _parameters(
     world: World, value: DescribedFunction[..., object], tree: ast.FunctionDef, annotations: Annotations
 ) -> Iterator[Parameter | None]:
-    defaults = inspect.signature(value.python).parameters
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     if value.owner is not None and not value.static:
-        if not arguments:
-            span = annotations.places.name_span(tree)
-            world.problems.error(
-                "SA016", span, f"method '{value.name}' has no 'self'", help="add self, or @staticmethod"
-            )
+        yield from _without_self(world, value, tree, annotations.places)
         arguments = arguments[1:]
+    nodes = default_nodes(tree.args)
     for argument in arguments:
-        yield _parameter(world, value, argument, annotations, defaults[argument.arg].default)
+        found = _parameter(world, value, argument, annotations)
+        if found is None or argument.arg not in nodes:
+            yield found
+        else:
+            default = inspect.signature(value.python).parameters[argument.arg].default
+            span = annotations.places.span(nodes[argument.arg])
+            fitting = check_default(world.problems, argument.arg, default, found.type, span)
+            yield replace(found, default=default) if fitting else None
+
+
+def _without_self(
+    world: World, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
+) -> Iterator[None]:
+    """Reports a method whose first parameter is not the object."""
+    arguments = [*tree.args.posonlyargs, *tree.args.args]
+    if not arguments or arguments[0].arg != "self":
+        span = argument_span(places, arguments[0]) if arguments else places.name_span(tree)
+        world.problems.error(
+            "SA016",
+            span,
+            f"the first parameter of method '{value.name}' is not 'self'",
+            help="add self, or @staticmethod",
+        )
+        yield None
+
+
+def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """The parameters that have a default, and where it stands."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    last = positional[len(positional) - len(arguments.defaults) :]
+    found = {a.arg: d for a, d in zip(last, arguments.defaults, strict=True)}
+    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {**found, **{a.arg: d for a, d in pairs if d is not None}}
+
+
+def check_default(problems: Problems, name: str, value: object, type_: Type, span: Span) -> bool:
+    """Whether a default fits its parameter or field; reported if it doesn't."""
+    if is_default_for(value, type_):
+        return True
+    problems.error("SA013", span, f"the default of '{name}' must be {show(type_)}", label=type(value).__name__)
+    return False
 
 
 def _parameter(
-    world: World, value: DescribedFunction[..., object], argument: ast.arg, annotations: Annotations, default: object
+    world: World, value: DescribedFunction[..., object], argument: ast.arg, annotations: Annotations
 ) -> Parameter | None:
     span = argument_span(annotations.places, argument)
     if argument.annotation is None:
@@ -107,8 +146,14 @@ def _parameter(
             help="take the value itself, for example float3",
         )
         return None
-    given = MISSING if default is inspect.Parameter.empty else default
-    return Parameter(argument.arg, type_, memory.no_diff, given, span)
+    kind = inspect.signature(value.python).parameters[argument.arg].kind
+    return Parameter(argument.arg, type_, memory.no_diff, passed=_PASSED.get(kind, ""), span=span)
+
+
+_PASSED: Final[dict[object, Literal["keyword", "positional"]]] = {
+    inspect.Parameter.KEYWORD_ONLY: "keyword",
+    inspect.Parameter.POSITIONAL_ONLY: "positional",
+}
 
 
 def argument_span(places: Places, argument: ast.arg) -> Span:

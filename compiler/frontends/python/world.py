@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from slangad.compiler.lang.functions import DescribedFunction, describe
 from slangad.compiler.lang.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.resolve import closure_of
 from slangad.compiler.lang.source import Definition, definition_of
-from slangad.compiler.lang.struct import StructRecord, record_of
+from slangad.compiler.lang.struct import FieldRecord, StructRecord, record_of
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ class World:
             report_fields(record, self.problems)
             return Refused(f"'{record.name}' has a field that was refused", reported=True)
         if record.key not in self.structs:
+            fitting = [self._fitting_default(record, f) for f in record.fields]
+            if not all(fitting):
+                return Refused(f"'{record.name}' has a default that was refused", reported=True)
             self.structs[record.key] = record
             self.sources.add(record.file)
             self._refuse_changes_of_self(record)
@@ -131,6 +135,29 @@ class World:
         """Methods are lowered with the struct: calls of one may come from anywhere."""
         for method in record.methods.values():
             self.function(method)
+
+    def _fitting_default(self, record: StructRecord, field: FieldRecord) -> bool:
+        from slangad.compiler.frontends.python.signatures import check_default
+
+        if field.default is None:
+            return True
+        span = self.struct_span(record)
+        with contextlib.suppress(DescriptionError):
+            definition = record.definition
+            places = Places(definition.path, definition.text)
+            for stmt in definition.tree.body:
+                if (
+                    isinstance(stmt, ast.AnnAssign)
+                    and ast.unparse(stmt.target) == field.name
+                    and stmt.value is not None
+                ):
+                    span = places.span(stmt.value)
+        try:
+            value = field.default.make()
+        except Exception as error:  # whatever the user's factory raises
+            self.problems.error("SA003", span, f"the default of '{field.name}' raised {type(error).__name__}: {error}")
+            return False
+        return check_default(self.problems, field.name, value, field.type, span)
 
     def record(self, struct: Struct) -> StructRecord | None:
         """The record of a struct type."""

@@ -1,0 +1,4 @@
+import nested
+
+GAIN = 4.0
+OFFSETS = (1.0, 2.0)

@@ -1,0 +1,6 @@
+import slangad as sa
+
+
+@sa.differentiable
+def broken(x: float) -> float:
+    return [x] + y

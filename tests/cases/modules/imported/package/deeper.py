@@ -1,0 +1,6 @@
+from slangad import differentiable
+
+
+@differentiable
+def deep(x: float) -> float:
+    return x * x

@@ -1,0 +1,4 @@
+from .deeper import deep
+
+COUNT = 3
+__all__ = ["COUNT", "deep"]

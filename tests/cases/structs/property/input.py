@@ -1,0 +1,10 @@
+import slangad as sa
+
+
+@sa.struct
+class A:
+    x: float
+
+    @property
+    def twice(self) -> float:
+        return self.x * 2.0
