@@ -126,4 +126,9 @@ slangc, or SLANGAD_SLANG_LIBRARY a library that does not fit. The notes hold wha
 does not check, and GPUs would read zeros or garbage), a while loop does not end, or a loop ran beyond its [MaxIters] in
 reverse mode.""",
     ),
+    "SA249": Explanation(
+        "a GPU device can't be used",
+        """slangpy found no such device here, its driver failed, or the driver did not take the emitted Slang. The notes
+hold what it said. slangad doctor tries every device and says what to install.""",
+    ),
 }
