@@ -1,5 +1,7 @@
 """Statements in Python execution: locals of one type, loops and their bounds, names from outside, plain functions."""
 
+# ruff: noqa: PLW2901, B905, B007, PLW0120, RET505, F841, PIE790, RUF021  (the bodies are the test)
+
 from __future__ import annotations
 
 import math
@@ -7,10 +9,11 @@ import types
 
 import numpy as np
 import pytest
+
 import slangad as sa
 from slangad import Array, float3
 
-# --- one type per local ------------------------------------------------------------------------------------------------
+# --- one type per local ----------------------------------------------------------------------------------------------
 
 
 @sa.function

@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
-from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
+
 import slangad as sa
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 @sa.differentiable

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import slangad as sa
 from slangad import Array, float2, float3
-
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
 from slangad.compiler.lang.source import class_definition_of, definition_of, remember_source
@@ -147,7 +147,7 @@ def test_struct__field_types_that_cannot_be__are_refused() -> None:
         _ = record_of(WithEach).type
 
 
-# --- factories ---------------------------------------------------------------------------------------------------------
+# --- factories -------------------------------------------------------------------------------------------------------
 
 
 def layer(inputs: int, outputs: int, scale: float = 0.5, unused: str = "") -> type:
@@ -247,7 +247,7 @@ def test_factory__in_a_loop__tells_locals_apart() -> None:
 
         @sa.function
         def scaled(x: float) -> float:
-            return x * k
+            return x * k  # noqa: B023  (bound when decorated)
 
         made.append(scaled)
     assert made[0] is not made[1]
@@ -261,7 +261,7 @@ def test_factory__with_other_options__is_another_function() -> None:
     assert sa.differentiable(plain) is not sa.differentiable(prefer="recompute")(plain)
 
 
-# --- sources -----------------------------------------------------------------------------------------------------------
+# --- sources ---------------------------------------------------------------------------------------------------------
 
 
 def test_source__of_nested_functions_and_methods__keeps_positions() -> None:

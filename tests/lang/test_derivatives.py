@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 import slangad as sa
 from slangad import Array, float2, float3, float3x3
 
@@ -45,7 +46,9 @@ def test_fwd_diff__of_a_function__gives_value_and_tangent() -> None:
 
 
 @sa.differentiable
-def everything(lobe: Lobe, a: Array[float, 3], m: float3x3, v: float3, n: int, k: sa.NoDiff[float]) -> tuple[float, float3]:
+def everything(
+    lobe: Lobe, a: Array[float, 3], m: float3x3, v: float3, n: int, k: sa.NoDiff[float]
+) -> tuple[float, float3]:
     total = 0.0
     for i in range(3):
         total += a[i] * a[i] * lobe.weight(v[i])
@@ -120,7 +123,14 @@ def test_no_diff__of_a_value_and_a_call__cuts() -> None:
 
 @pytest.mark.parametrize(
     ("name", "x", "slope"),
-    [("abs", 0.0, 0.0), ("sign", 0.0, 0.0), ("frac", 2.0, 1.0), ("saturate", 0.0, 1.0), ("saturate", 1.0, 1.0), ("floor", 2.0, 0.0)],
+    [
+        ("abs", 0.0, 0.0),
+        ("sign", 0.0, 0.0),
+        ("frac", 2.0, 1.0),
+        ("saturate", 0.0, 1.0),
+        ("saturate", 1.0, 1.0),
+        ("floor", 2.0, 0.0),
+    ],
 )
 def test_kinks__slope__is_slang_s(name: str, x: float, slope: float) -> None:
     assert sa.bwd_diff(UNARY[name])(x, 1.0) == slope
@@ -161,7 +171,7 @@ def test_kinks__tie_and_ends__split_or_vanish() -> None:
     assert numbers(sa.bwd_diff(safe_length)(float3(0), 1.0)) == [0, 0, 0]
 
 
-# --- the user's own ----------------------------------------------------------------------------------------------------
+# --- the user's own --------------------------------------------------------------------------------------------------
 
 
 @sa.differentiable
@@ -256,7 +266,7 @@ def test_own_backward__too_few_gradients__names_it() -> None:
         sa.bwd_diff(wrong_backward)(1.0, 2.0, 1.0)
 
 
-# --- policies ----------------------------------------------------------------------------------------------------------
+# --- policies --------------------------------------------------------------------------------------------------------
 
 
 @sa.differentiable(derivative=sa.finite_difference(step=0.25))
@@ -358,7 +368,7 @@ def test_subgradient__at_the_point__has_the_chosen_value() -> None:
     assert sa.fwd_diff(ramp)(sa.diff_pair(0.0, 2.0)).d == 1.0
 
 
-# --- nested ------------------------------------------------------------------------------------------------------------
+# --- nested ----------------------------------------------------------------------------------------------------------
 
 
 @sa.differentiable
@@ -436,7 +446,7 @@ def test_bwd_diff__of_something_else__is_refused() -> None:
         sa.bwd_diff(not_differentiated)
 
 
-STAND_IN = sa.extern("cosine", "lib.slang", "(x: float) -> float", differentiable=True, python=lambda x: math.cos(x))
+STAND_IN = sa.extern("cosine", "lib.slang", "(x: float) -> float", differentiable=True, python=math.cos)
 
 
 def soft(x: float) -> float:

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 import pytest
+
 import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param, Sum, Tensor, Texture2D, Uniform, float3, float4x4
-
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.annotations import Memory, TextureOptions, ir_type, memory_annotation, result_annotation
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
@@ -46,7 +46,7 @@ def test_differentiable__bare_and_with_keywords__records() -> None:
         (lambda: sa.function(derivative=sa.straight_through())(f), "not differentiated"),
         (lambda: sa.finite_difference(0.0), "step= of sa.finite_difference is 0.0, not positive"),
         (lambda: sa.finite_difference("a"), "not a finite number"),
-        (lambda: sa.clip_gradient(), "takes a limit or a norm"),
+        (sa.clip_gradient, "takes a limit or a norm"),
         (lambda: sa.clip_gradient(1.0, norm=2.0), "takes a limit or a norm"),
         (lambda: sa.clip_gradient(-1.0), "not positive"),
         (lambda: sa.clip_gradient(1.0, of=sa.clip_gradient(2.0)), "another policy"),
@@ -115,7 +115,8 @@ class Inner:
 @pytest.mark.parametrize(
     ("annotation", "type_"),
     [
-        (float, ir.FLOAT), (int, ir.INT), (bool, ir.BOOL), (sa.uint, ir.UINT), (sa.half, ir.HALF), (sa.double, ir.DOUBLE),
+        (float, ir.FLOAT), (int, ir.INT), (bool, ir.BOOL), (sa.uint, ir.UINT), (sa.half, ir.HALF),
+        (sa.double, ir.DOUBLE),
         (None, ir.VOID), (float3, ir.Vector(ir.FLOAT, 3)), (sa.half2, ir.Vector(ir.HALF, 2)),
         (float4x4, ir.Matrix(ir.FLOAT, 4, 4)), (sa.double2x3, ir.Matrix(ir.DOUBLE, 2, 3)),
         (Array[int, 5], ir.Array(ir.INT, 5)), (Array[Array[float, 2], Literal[3]], ir.Array(ir.Array(ir.FLOAT, 2), 3)),
@@ -195,7 +196,7 @@ def star(*x: float) -> float:
         (star, "x", "takes \\*x"),
     ],
 )
-def test_signature__annotation_missing_or_wrong__names_the_parameter(function: object, parameter: str, message: str) -> None:
+def test_signature__annotation_missing_or_wrong__names_it(function: object, parameter: str, message: str) -> None:
     with pytest.raises(AnnotationError, match=message) as caught:
         signature_of(describe(function))
     assert caught.value.parameter == parameter
@@ -207,7 +208,8 @@ def test_misspelt__name__is_suggested() -> None:
 
 
 def test_extern__signature__is_read_in_its_file() -> None:
-    made = sa.extern("ggx", "bsdf.slang", "(m: Inner, k: no_diff Array[float, 3], v: float3) -> tuple[float, float3]")
+    signature = "(m: Inner, k: no_diff Array[float, 3], v: float3) -> tuple[float, float3]"
+    made = sa.extern("ggx", "bsdf.slang", signature)
     assert [(p.name, p.no_diff) for p in made.parameters()] == [("m", False), ("k", True), ("v", False)]
     assert made.parameters()[0].type == ir_type(Inner)
     assert made.result() == ir.Tuple((ir.FLOAT, ir.Vector(ir.FLOAT, 3)))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import slangad as sa
+from support.table import BOOL3, FLOAT2, FLOAT3, MATRIX, SQUARE, arguments, types_of
 
+import slangad as sa
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.calls import FUNCTIONS
 from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, TypeRuleError, python_equivalents
 from slangad.compiler.lang.operators import call_intrinsic
 from slangad.compiler.lang.tracing import Dual, Node, apply, new_level, pull
 from slangad.compiler.lang.values import try_type_of, wrapped
-from support.table import BOOL3, FLOAT2, FLOAT3, MATRIX, SQUARE, arguments, types_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 INT3 = ir.Vector(ir.INT, 3)
 ROWS = [pytest.param(row, id=row.name) for row in INTRINSICS.values()]
@@ -59,7 +62,8 @@ def test_meaning__at_float32__is_that_at_float64(row: Intrinsic) -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_meaning__called_by_users__gives_the_rule_s_type(row: Intrinsic) -> None:
-    values = [wrapped(v.astype(np.float32) if v.dtype == np.float64 else v, t) for v, t in zip(arguments(row, 0), types_of(row))]
+    narrow = [v.astype(np.float32) if v.dtype == np.float64 else v for v in arguments(row, 0)]
+    values = [wrapped(v, t) for v, t in zip(narrow, types_of(row), strict=True)]
     result = call_intrinsic(row.name, values)
     assert try_type_of(result) == row.rule(types_of(row)).result
     if not row.cast_of:
@@ -124,7 +128,8 @@ def test_kinks__where_the_table_says__a_one_sided_derivative_or_the_value_jumps(
             ends[0][which] = values[which] - h
             ends[2][which] = values[which] + h
             low, middle, high = (np.asarray(row.meaning(np, *e)) for e in ends)
-            jumps.append(np.max(np.abs(high - low)) > 0.5 if kink.kind == "jump" else np.max(np.abs(high - 2 * middle + low)) > h / 4)
+            jump, bend = np.max(np.abs(high - low)), np.max(np.abs(high - 2 * middle + low))
+            jumps.append(jump > 0.5 if kink.kind == "jump" else bend > h / 4)
         assert any(jumps), kink.text
 
 
@@ -178,7 +183,9 @@ def test_rules__literals_ints_and_halves__meet_as_the_language_says() -> None:
         ("max", (ir.FLOAT,), None, "at least 2"),
     ],
 )
-def test_rules__wrong_types__name_the_argument(name: str, types: tuple[ir.Type, ...], argument: int | None, message: str) -> None:
+def test_rules__wrong_types__name_the_argument(
+    name: str, types: tuple[ir.Type, ...], argument: int | None, message: str
+) -> None:
     with pytest.raises(TypeRuleError, match=message) as caught:
         INTRINSICS[name].rule(types)
     assert caught.value.argument == argument

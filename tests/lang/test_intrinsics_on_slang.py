@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from support.table import arguments, types_of
 
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic
 from slangad.compiler.lang.tracing import Node, apply, new_level, pull
 from slangad.compiler.runtime.cpu import CpuModule, build_module
-from support.table import arguments, types_of
 
 SEEDS = 16
 ROWS = [
@@ -26,7 +24,7 @@ TEMPLATE = """
 {result} apply_{name}({params}) {{ return {slang}({args}); }}
 
 [shader("compute")] [numthreads(1, 1, 1)]
-void {name}(uint3 id : SV_DispatchThreadID, uniform StructuredBuffer<float> x, uniform StructuredBuffer<float> seed,
+void run_{name}(uint3 id : SV_DispatchThreadID, uniform StructuredBuffer<float> x, uniform StructuredBuffer<float> seed,
             uniform RWStructuredBuffer<float> value, uniform RWStructuredBuffer<float> grad)
 {{
     uint at = id.x * {inputs};
@@ -68,15 +66,22 @@ def program(row: Intrinsic) -> str:
         loads.append(f"    {spelled(type_)} {name};")
         loads += [f"    {e} = x[at + {start + k}];" for k, e in enumerate(entries(type_, name))]
         grads += [f"    grad[at + {start + k}] = {e};" for k, e in enumerate(entries(type_, f"p_{name}.d"))]
+    stores = [f"    value[id.x * {len(outputs)} + {k}] = {e};" for k, e in enumerate(outputs)]
+    seeds = [f"    {e} = seed[id.x * {len(outputs)} + {k}];" for k, e in enumerate(entries(result, "d_out"))]
     return TEMPLATE.format(
-        name=row.name if row.name not in ("sum", "mul") else f"{row.name}_of", slang=row.slang, result=spelled(result),
-        params=", ".join(f"{spelled(t)} {n}" for t, n in zip(types, names, strict=True)), args=", ".join(names),
-        inputs=sum(sizes), loads="\n".join(loads),
-        stores="\n".join(f"    value[id.x * {len(outputs)} + {k}] = {e};" for k, e in enumerate(outputs)),
-        seeds="\n".join(f"    {e} = seed[id.x * {len(outputs)} + {k}];" for k, e in enumerate(entries(result, "d_out"))),
+        name=row.name,
+        slang=row.slang,
+        result=spelled(result),
+        params=", ".join(f"{spelled(t)} {n}" for t, n in zip(types, names, strict=True)),
+        args=", ".join(names),
+        inputs=sum(sizes),
+        loads="\n".join(loads),
+        stores="\n".join(stores),
+        seeds="\n".join(seeds),
         pairs="\n".join(f"    var p_{n} = diffPair({n});" for n in names),
-        pair_args=", ".join(f"p_{n}" for n in names), grads="\n".join(grads),
-    ).replace(f"void {row.name}(", f"void run_{row.name}(").replace(f"void {row.name}_of(", f"void run_{row.name}(")  # fmt: skip
+        pair_args=", ".join(f"p_{n}" for n in names),
+        grads="\n".join(grads),
+    )
 
 
 @pytest.fixture(scope="module")

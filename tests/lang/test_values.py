@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import slangad as sa
 from slangad import Array, double3, float2, float2x3, float3, float3x3, float4, int2, int3
 
@@ -253,7 +254,7 @@ def test_struct__constructor__positions_keywords_and_defaults() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Ball(), "misses a value for field center"),
+        (Ball, "misses a value for field center"),
         (lambda: Ball(float3(0), 1, 2, 3), "takes 3 values, not 4"),
         (lambda: Ball(float3(0), colour=1), "no field colour"),
         (lambda: Ball(float3(0), center=float3(0)), "twice"),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from slangad.compiler.ir import types as ir
-from slangad.compiler.lang.intrinsics import Interval, Intrinsic
+from slangad.compiler.lang.intrinsics import Interval
+
+if TYPE_CHECKING:
+    from slangad.compiler.lang.intrinsics import Intrinsic
 
 FLOAT2, FLOAT3 = ir.Vector(ir.FLOAT, 2), ir.Vector(ir.FLOAT, 3)
 BOOL3, MATRIX, SQUARE = ir.Vector(ir.BOOL, 3), ir.Matrix(ir.FLOAT, 2, 3), ir.Matrix(ir.FLOAT, 3, 3)
@@ -40,8 +44,10 @@ def arguments(row: Intrinsic, seed: int) -> list[np.ndarray]:
             shape = (type_.size,) if isinstance(type_, ir.Vector) else ()
             shape = (type_.rows, type_.columns) if isinstance(type_, ir.Matrix) else shape
             element = ir.element_of(type_)
-            draw = (lambda: random_.random() > 0.5) if element == ir.BOOL else lambda i=i: sample(row.interval(i), random_)
-            numbers = np.array([draw() for _ in range(math.prod(shape))]).reshape(shape)
+            interval = row.interval(i) if element != ir.BOOL else Interval(0.0, 1.0)
+            drawn = [sample(interval, random_) for _ in range(math.prod(shape))]
+            numbers = np.array(drawn).reshape(shape)
+            numbers = numbers > 0.5 if element == ir.BOOL else numbers
             values.append(numbers.astype({"bool": bool, "int": np.int32}.get(element.name, np.float64))[()])
         near = any(np.any(np.asarray(k.distance(np, *values)) < 0.05) for k in row.kinks)
         if not near and (row.valid is None or np.all(row.valid(np, *values))):
