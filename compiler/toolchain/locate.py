@@ -54,9 +54,15 @@ def find_slangc(named: Path) -> Path:
 
 
 def fingerprint(compiler: Path) -> str:
-    """Tell one compiler file from another, by path, size and modification time."""
-    status = compiler.stat()
-    return hashlib.sha256(f"{compiler.resolve()}|{status.st_size}|{status.st_mtime_ns}".encode()).hexdigest()
+    """Tell one compiler from another: path, size and modification time of its file and of Slang's libraries by it."""
+    real = compiler.resolve()
+    folders = (real.parent, real.parent.parent / "lib")
+    parts = sorted(part for folder in folders for part in folder.glob("*slang-*.*"))
+    digest = hashlib.sha256()
+    for file in (real, *parts):
+        status = file.stat()
+        digest.update(f"{file}|{status.st_size}|{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def toolchain_record(slangc: Path | None) -> dict[str, str]:

@@ -44,4 +44,7 @@ def test_fingerprint__file_replaced__differs(tmp_path: Path) -> None:
     first = fingerprint(file)
     assert fingerprint(file) == first
     os.utime(file, (1, 1))
-    assert fingerprint(file) != first
+    changed = fingerprint(file)
+    assert changed != first
+    (tmp_path / "libslang-glslang-1.so").write_bytes(b"")
+    assert fingerprint(file) != changed
