@@ -61,7 +61,7 @@ def test_device__every_entry_point__agrees_with_the_cpu(device: str, file: Path)
         buffers: dict[str, np.ndarray] = {}
         uniforms: dict[str, object] = {}
         for p in entry.parameters:
-            dtype = DTYPES[p.scalar.name] if p.scalar.name in DTYPES else np.uint32
+            dtype = DTYPES.get(p.scalar.name, np.uint32)
             if p.role is ParameterRole.DOMAIN:
                 uniforms[p.name] = shape[0] if len(shape) == 1 else list(shape)
             elif p.access == "value":
