@@ -57,7 +57,7 @@ def fingerprint(compiler: Path) -> str:
     """Tell one compiler from another: path, size and modification time of its file and of Slang's libraries by it."""
     real = compiler.resolve()
     folders = (real.parent, real.parent.parent / "lib")
-    parts = sorted(part for folder in folders for part in folder.glob("*slang-*.*"))
+    parts = sorted(part for folder in folders for part in folder.glob("*slang-*.*") if part.is_file())
     digest = hashlib.sha256()
     for file in (real, *parts):
         status = file.stat()
