@@ -1,5 +1,7 @@
 """The intrinsics as users call them, ``sa.sin(x)``: one callable per row of the table, typed for checkers below."""
 
+# ruff: noqa: A001, D103, ANN401  (declared for checkers; names are the language's, the rows of the table describe them)
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
         uint3,
         uint4,
     )
-
-# ruff: noqa: A001, ANN401  (names are the language's; Any where the type follows from the arguments; the rows say what they do)
 
 
 class IntrinsicFunction:
@@ -161,4 +161,63 @@ if TYPE_CHECKING:
 else:
     globals().update(FUNCTIONS)
 
-__all__ = [*FUNCTIONS]  # noqa: PLE0604  (names from the table)
+__all__ = [
+    "abs",
+    "acos",
+    "all",
+    "any",
+    "asfloat",
+    "asin",
+    "asint",
+    "asuint",
+    "atan",
+    "atan2",
+    "ceil",
+    "clamp",
+    "cos",
+    "cosh",
+    "cross",
+    "degrees",
+    "determinant",
+    "distance",
+    "dot",
+    "exp",
+    "exp2",
+    "floor",
+    "floor_div",
+    "fmod",
+    "frac",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "length",
+    "lerp",
+    "log",
+    "log2",
+    "log10",
+    "max",
+    "min",
+    "mod",
+    "mul",
+    "normalize",
+    "pow",
+    "radians",
+    "rcp",
+    "reflect",
+    "refract",
+    "round",
+    "rsqrt",
+    "saturate",
+    "select",
+    "sign",
+    "sin",
+    "sinh",
+    "smoothstep",
+    "sqrt",
+    "step",
+    "sum",
+    "tan",
+    "tanh",
+    "transpose",
+    "trunc",
+]

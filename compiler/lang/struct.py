@@ -179,6 +179,8 @@ def struct(cls: C) -> C:
         return before  # type: ignore[return-value]  # the same class, made by an equal call of the factory
     _check_class(cls)
     methods = {name: m for name, m in ((n, _method(n, v, place)) for n, v in vars(cls).items()) if m is not None}
+    derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
+    methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
     record = StructRecord(cls, place, instance, methods)
     for name, method in methods.items():
         method.owner = cls
