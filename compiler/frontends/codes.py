@@ -35,7 +35,8 @@ before the file is executed, all of it at once. The help says what to write inst
     ),
     "SA006": Explanation(
         "two definitions of one name",
-        """Kernels are looked up by name, so each name may stand for one kernel only. Rename one of them.""",
+        """Kernels are looked up by name, so each name may stand for one kernel only; and a second function or struct of
+one name would silently take the place of the first. Rename one of them.""",
     ),
     "SA010": Explanation(
         "unknown name",

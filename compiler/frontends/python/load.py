@@ -31,6 +31,7 @@ from slangad.compiler.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_DEFINING = frozenset({"differentiable", "function", "kernel", "struct"})
 _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "forward"})
 
 
@@ -125,7 +126,25 @@ def fence(tree: ast.Module, places: Places) -> None:
                 fence_struct(node, places, problems)
             case _:
                 continue
+    _refuse_repetition(tree, places, problems)
     problems.raise_if_any()
+
+
+def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> None:
+    """A second definition of a name would silently take the place of the first."""
+    first: dict[str, int] = {}
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _is_decorated(node.decorator_list, _DEFINING):
+            continue
+        line = first.setdefault(node.name, node.lineno)
+        if line != node.lineno:
+            problems.error(
+                "SA006",
+                places.name_span(node),
+                f"'{node.name}' is defined twice",
+                label="the second",
+                help=f"rename one; the other stands in line {line}",
+            )
 
 
 def _is_decorated(decorators: list[ast.expr], names: frozenset[str]) -> bool:
