@@ -191,6 +191,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     cache_dir = arguments["cache_dir"]
     return Options(
         targets=tuple(dict.fromkeys(arguments["targets"] or ("spirv",))) if compiles else (),
+        own_targets=not arguments["targets"],
         modes=arguments["modes"] or MODES,
         include_dirs=arguments["include_dirs"],
         optimization=arguments["optimization"],

@@ -77,14 +77,15 @@ def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delive
         manifest = to.folder / f"{one.unit.label}.manifest.json"
         own = {to.folder / product.name: product.data for product in products}
         texts.append(record_text(record))
-        own[manifest] = manifest_text(texts[-1:], options.targets, toolchain).encode()
+        own[manifest] = manifest_text(texts[-1:], one.targets, toolchain).encode()
         files |= own
         files[to.folder / f"{one.unit.label}.d"] = _depfile(to, list(own), one.sources)
         records.append(record)
     if to.depfile:
         sources = list(dict.fromkeys(path for one in built for path in one.sources))
         files[to.depfile] = _depfile(to, list(files), sources)
-    files[to.folder / FILE_NAME] = manifest_text(texts, options.targets, toolchain).encode()
+    targets = tuple(dict.fromkeys(target for one in built for target in one.targets))
+    files[to.folder / FILE_NAME] = manifest_text(texts, targets, toolchain).encode()
     write_files(files)
     return Delivery(tuple(files), tuple(records))
 

@@ -46,6 +46,7 @@ class Options:
         modes: Which entry points of a kernel: ``forward``, ``backward``, ``jvp``.
         dump: Called with the name of each pass and the module after it.
         keep_ir: Whether the IR is wanted too.
+        own_targets: Whether the targets a description names itself come before ``targets``.
     """
 
     targets: tuple[str, ...] = ("spirv",)
@@ -58,6 +59,7 @@ class Options:
     cache: Cache | None = None
     dump: Callable[[str, Module], None] | None = None
     keep_ir: bool = False
+    own_targets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Built:
     warnings: tuple[Diagnostic, ...] = ()
     failures: tuple[Diagnostic, ...] = ()
     cached: bool = False
+    targets: tuple[str, ...] = ()
 
 
 def build(
@@ -149,7 +152,13 @@ def run_front_end(path: Path, options: Options) -> tuple[Description, Module]:
     emitted = emit_module(module)
     kernels = tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels)
     sources = _each_once((module.source, *module.sources))
-    return Description(module.source, sources, module.bound, kernels, emitted), module
+    return Description(module.source, sources, module.bound, kernels, emitted, targets=module.targets), module
+
+
+def targets_of(unit: Unit, options: Options) -> tuple[str, ...]:
+    """What one input is compiled for."""
+    own = unit.description.targets if options.own_targets and options.targets else ()
+    return own or options.targets
 
 
 def job_of(unit: Unit, options: Options) -> CompileJob:
@@ -158,7 +167,7 @@ def job_of(unit: Unit, options: Options) -> CompileJob:
         name=unit.emitted.file_name,
         source=unit.emitted.text,
         entry_points=tuple(entry.name for entry in unit.entries),
-        targets=options.targets,
+        targets=targets_of(unit, options),
         modules=tuple(unit.emitted.libraries.items()),
         include_dirs=(str(unit.input.path.absolute().parent), *options.include_dirs),
         optimization=options.optimization,
@@ -179,6 +188,7 @@ def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
         warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
         failures=blame(unit, (*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL))),
         cached=result.cached,
+        targets=targets_of(unit, options),
     )
 
 

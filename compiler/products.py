@@ -55,6 +55,7 @@ class Description:
         kernels: Its kernels.
         emitted: Its Slang; without a span map when ``recalled``.
         recalled: Whether it was remembered from an earlier run.
+        targets: What to compile it for where the command line doesn't say.
     """
 
     source: str
@@ -63,6 +64,7 @@ class Description:
     kernels: tuple[KernelPlace, ...]
     emitted: EmittedModule
     recalled: bool = False
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

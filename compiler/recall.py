@@ -143,6 +143,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
         "absent": absent,
         "source": description.source,
         "bound": description.bound,
+        "targets": description.targets,
         "kernels": [(kernel.name, list(_numbers(kernel.span)), kernel.span.file) for kernel in description.kernels],
         "file_name": emitted.file_name,
         "text": emitted.text,
@@ -179,6 +180,7 @@ def _description(record: dict[str, Any]) -> Description:
         kernels=tuple(KernelPlace(name, Span(file, *numbers)) for name, numbers, file in record["kernels"]),
         emitted=emitted,
         recalled=True,
+        targets=tuple(record["targets"]),
     )
 
 

@@ -79,6 +79,7 @@ class _Reader:
         imports = tuple(self._many("import", tokens.string))
         includes = tuple(self._many("include", tokens.string))
         taken = tuple(self._many("taken", tokens.string))
+        targets = tuple(self._many("for_target", tokens.string))
         file_name = tokens.string() if tokens.accept("file") else ""
         left_out = tuple(self._many("left_out", self._left_out))
         doc = tuple(self._many("doc", tokens.string))
@@ -89,7 +90,9 @@ class _Reader:
         if tokens.kind() != "end":
             raise ReadError(f"unexpected {tokens.take().text!r}")
         declared = structs, constants, functions, kernels
-        return Module(name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out)
+        return Module(
+            name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
+        )
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):

@@ -86,6 +86,7 @@ def _module(module: Module) -> Iterator[str]:
     yield from (f"import {_quote(path)}" for path in module.slang_imports)
     yield from (f"include {_quote(path)}" for path in module.slang_includes)
     yield from (f"taken {_quote(name)}" for name in module.taken)
+    yield from (f"for_target {_quote(name)}" for name in module.targets)
     yield from (f"file {_quote(name)}" for name in ([module.file_name] if module.file_name else []))
     yield from (
         f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}" for left in module.left_out
