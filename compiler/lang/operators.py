@@ -85,6 +85,9 @@ def binary(symbol: str, a: object, b: object) -> object:
         OverflowError: when an ``int`` result does not fit.
         ZeroDivisionError: for ``//`` and ``%`` of integers by zero.
     """
+    quick = _QUICK.get(symbol)
+    if quick is not None and type(a) is np.float32 and (type(b) is np.float32 or type(b) is float):
+        return quick(a, np.float32(b))
     if _is_literal(a) and _is_literal(b):
         return _literals(symbol, a, b)
     if symbol == "@":
@@ -103,6 +106,17 @@ def binary(symbol: str, a: object, b: object) -> object:
             return _integers(symbol, a, b, met)
         met = with_element(met, FLOAT)
     return wrapped(apply(_ARITHMETIC[symbol], adapted(a, met), adapted(b, met)), met)
+
+
+_QUICK: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "<": lambda a, b: bool(a < b),
+    ">": lambda a, b: bool(a > b),
+}
+"""Operators on two floats, by far the most frequent; what follows gives the same. Warnings are off while code runs."""
 
 
 def _is_literal(value: object) -> bool:
@@ -127,7 +141,11 @@ def _literals(symbol: str, a: Any, b: Any) -> object:  # noqa: ANN401  (Python's
 
 def _meet(symbol: str, a: object, b: object) -> Type:
     """The type both operands convert to."""
-    first, second = type_of(a), type_of(b)
+    return _met(symbol, type_of(a), type_of(b))
+
+
+@lru_cache(maxsize=4096)
+def _met(symbol: str, first: Type, second: Type) -> Type:
     for type_ in (first, second):
         element = element_of(type_)
         if element is None or element == BOOL:

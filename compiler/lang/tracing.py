@@ -188,6 +188,8 @@ def copied(data: Data) -> Data:
 
 def top_level(args: Iterable[object]) -> Level | None:
     """The deepest level that any of the arguments is traced at."""
+    if not tracing():
+        return None
     levels = [a.level for a in args if isinstance(a, Traced)]
     return max(levels, key=lambda level: level.depth) if levels else None
 

@@ -57,6 +57,12 @@ DTYPES: Final[dict[str, np.dtype[Any]]] = {
 _TYPES: Final[dict[np.dtype[Any], Scalar]] = {
     DTYPES[t.name]: t for t in (HALF, FLOAT, DOUBLE, INT, UINT, BOOL)
 } | {np.dtype(np.int64): INT}  # fmt: skip
+_OF_CLASS: Final[dict[type, Type]] = {
+    int: WEAK_INT,
+    float: WEAK_FLOAT,
+    bool: BOOL,
+    **{dtype.type: type_ for dtype, type_ in _TYPES.items()},
+}
 LIMITS: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
@@ -74,14 +80,9 @@ def type_of(value: object) -> Type:
 
 def try_type_of(value: object) -> Type | None:
     """The type of a value, None when it is no value of the language."""
-    if type(value) is int:
-        return WEAK_INT
-    if type(value) is float:
-        return WEAK_FLOAT
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, np.generic):
-        return _TYPES.get(value.dtype)
+    known = _OF_CLASS.get(type(value))
+    if known is not None:
+        return known
     if isinstance(value, Traced):
         return _TYPES[value.dtype]
     if isinstance(value, (VectorValue, MatrixValue)):
@@ -116,6 +117,8 @@ def scalar(data: Any, type_: Scalar) -> object:  # noqa: ANN401  (a Python or nu
     """A strong scalar of a type from data that fits it."""
     if type_.name == "bool":
         return bool(data)
+    if type(data) is DTYPES[type_.name].type:
+        return data
     if isinstance(data, Traced):
         return converted(data, DTYPES[type_.name]) if data.dtype != DTYPES[type_.name] else data
     if type_.name in LIMITS:

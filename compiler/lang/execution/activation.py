@@ -35,10 +35,11 @@ _CURRENT: Final[ContextVar[Activation | None]] = ContextVar("slangad_activation"
 
 @contextmanager
 def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = ()) -> Iterator[None]:
-    """A run of its own for what happens inside."""
+    """A run of its own for what happens inside; arithmetic follows IEEE without warnings."""
     token = _CURRENT.set(Activation(index, domain))
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     finally:
         _CURRENT.reset(token)
 
