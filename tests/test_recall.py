@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,3 +137,12 @@ def test_recall__slang_objects_later__points_at_the_users_line(folder: Path) -> 
         build([Input(Path("fit.py"))], options)
     assert raised.value.diagnostics[0].span.file == "fit.py"
     assert raised.value.diagnostics[0].span.line == 8
+
+
+def test_recall__edit_within_a_second_of_the_same_size__is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    for gain in ("3.0", "4.0"):
+        (folder / "lib.py").write_text(LIBRARY.replace("2.0", gain))
+        os.utime(folder / "lib.py", (1_700_000_000, 1_700_000_000))
+        assert f"GAIN = {gain}" in _describe(folder).emitted.text
+    assert not (folder / "__pycache__").exists()

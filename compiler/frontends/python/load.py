@@ -24,6 +24,7 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.fence import fence_function, fence_struct
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.frontends.python.imports import fresh_imports
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
 from slangad.compiler.lang.source import remember_source
 from slangad.compiler.spans import Span
@@ -56,7 +57,8 @@ def load_file(path: Path) -> LoadedFile:
     fence(tree, Places(str(path), text))
     remember_source(str(path), text)
     before = set(sys.modules)
-    with _search_path(path), contextlib.redirect_stdout(sys.stderr), _forgetting(path, before):
+    fresh = fresh_imports(is_library)
+    with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _forgetting(path, before):
         module = _execute(path, text, tree)
         imported = _imported_files(before, path)
     return LoadedFile(str(path), text, module, imported)
