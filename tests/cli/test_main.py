@@ -146,6 +146,7 @@ def test_session__colour__flag_wins_over_environment(
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     Session(color=color).show([Diagnostic("SA001", "rejected [1, 2]")])
