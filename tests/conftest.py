@@ -42,6 +42,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("SLANGAD_VERIFY", "1")
+        patch.setenv("SLANGAD_VERIFY", "1")
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.differentials import differential_of, value_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.emit.context import Context
+    from slangad.compiler.ir.types import Type
 
 _LEVELS: Final = (
     ("?:",), ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
@@ -69,6 +71,8 @@ def _precedence(expr: Expr) -> int:
         case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
             return UNARY
         case NoDiff(value=Call() | BackwardCall()):
+            return UNARY
+        case Construct() if _is_opaque_zero(expr):
             return UNARY
         case _:
             return POSTFIX
@@ -172,7 +176,34 @@ def _call(ctx: Context, expr: Call) -> None:
     print_args(ctx, args)
 
 
+def _is_opaque_zero(expr: Construct) -> bool:
+    """Whether it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
+    return not expr.args and isinstance(expr.type, Struct) and _holds_structs(expr.type)
+
+
+def _holds_structs(type_: Struct) -> bool:
+    return any(_struct_in(field.type) is not None for field in type_.fields)
+
+
+def _struct_in(type_: Type) -> Struct | None:
+    """The struct that a field holds, once or in arrays."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_ if isinstance(type_, Struct) else None
+
+
+def _listed(expr: Construct) -> Construct:
+    """Zeros of an array written out where Slang can't differentiate its own initialiser of the entries."""
+    inner = _struct_in(expr.type)
+    if expr.args or not isinstance(expr.type, Array) or inner is None or not _holds_structs(inner):
+        return expr
+    return replace(expr, args=(Construct((), expr.type.element, expr.span),) * expr.type.size)
+
+
 def _construct(ctx: Context, expr: Construct) -> None:
+    expr = _listed(expr)
+    if _is_opaque_zero(expr):
+        ctx.writer.write("no_diff ")
     ctx.writer.write(ctx.names.spell.generic(expr.type))
     zero = (Const(0, expr.type.element),) if isinstance(expr.type, (Vector, Matrix)) else ()
     print_args(ctx, expr.args or zero)
@@ -183,6 +214,7 @@ def print_initial(ctx: Context, expr: Expr) -> None:
     if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
         print_expr(ctx, expr)
         return
+    expr = _listed(expr)
     with ctx.writer.origin(expr.span):
         ctx.writer.write("{")
         for position, arg in enumerate(expr.args):

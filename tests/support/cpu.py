@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.emit import EmittedModule, EntryPoint, Mode, ParameterRole, emit_module
+from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.passes import run_passes
 from slangad.compiler.runtime.cpu import CpuModule, build_module
 from slangad.compiler.toolchain.request import CompileJob
@@ -53,7 +54,8 @@ class Program:
             elif p.access == "read":
                 buffers[p.name] = np.ascontiguousarray(given[p.name], dtype).reshape(-1)
             else:
-                buffers[p.name] = np.full(int(np.prod(shape)) * p.components, np.nan if dtype != np.int32 else -7, dtype)
+                unwritten = np.nan if np.issubdtype(dtype, np.floating) else 77
+                buffers[p.name] = np.full(int(np.prod(shape)) * p.components, unwritten, dtype)
                 written[p.name] = (*shape, *p.shape)
         threads = tuple(reversed(shape)) + (1,) * (3 - len(shape))
         self.device.launch(entry.name, threads, buffers, uniforms, workers=1)
@@ -67,9 +69,9 @@ def build(module: Module, *, wide: bool = False) -> Program:
 
 def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
     """Builds an emitted module."""
-    text = (TWIN if wide else "") + emitted.text
+    text = TWIN + emitted.text.replace("import slangad;", "import slangad_double;") if wide else emitted.text
     names = tuple(e.name for e in emitted.entry_points)
-    modules = tuple(emitted.libraries.items())
+    modules = (*emitted.libraries.items(), (DOUBLE, library_text(DOUBLE)))
     job = CompileJob(emitted.file_name, text, names, ("cpp",), modules=modules, whole=True)
     (result,) = compile_here([job])
     assert not result.messages, result.messages

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
 
+from slangad.compiler.emit.library import DOUBLE, ELEMENTS, FLOAT, HALF, INTEGERS, library_text
 from slangad.compiler.runtime.cpu import CpuModule, build_module
 from slangad.compiler.toolchain.request import CompileJob
 from slangad.compiler.toolchain.session import compile_here
 
-LIBRARY = (("slangad.slang", (files("slangad") / "templates" / "slangad.slang").read_text()),)
+LIBRARY = tuple((name, library_text(name)) for name in (FLOAT, HALF, DOUBLE, INTEGERS, ELEMENTS))
+IMPORTS = "".join(f"import {name.removesuffix('.slang')};\n" for name, _ in LIBRARY)
 BUFFER = {"half": "float", "float": "float", "double": "double"}
 DTYPE = {"half": np.float16, "float": np.float32, "double": np.float64}
 
@@ -78,7 +79,7 @@ class Found:
 
 def build(functions: list[Function], more: str = "") -> CpuModule:
     """One CPU module with an entry point for every function, which may call functions of ``more``."""
-    source = "import slangad;\n" + more + "\n".join(f.kernel() for f in functions)
+    source = IMPORTS + more + "\n".join(f.kernel() for f in functions)
     job = CompileJob("library.slang", source, tuple(f.name for f in functions), ("cpp",), modules=LIBRARY, whole=True)
     (result,) = compile_here([job])
     assert not result.messages, result.messages

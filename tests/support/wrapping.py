@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 def with_kernels(module: Module) -> Module:
     """The module with a kernel ``run_<name>`` per plain function whose values fit into buffers."""
     taken = {kernel.function for kernel in module.kernels}
-    added = tuple(_kernel(f) for f in module.functions if f.key not in taken and _fits(f))
+    names = Counter[str]()
+    added = []
+    for function in module.functions:
+        if function.key not in taken and _fits(function):
+            names[function.name] += 1
+            number = names[function.name]
+            added.append(_kernel(function, function.name if number == 1 else f"{function.name}_{number}"))
     return replace(module, kernels=(*module.kernels, *added))
 
 
@@ -33,9 +40,9 @@ def _results(function: Function) -> tuple[Type, ...]:
     return function.result.elements if isinstance(function.result, Tuple) else (function.result,)
 
 
-def _kernel(function: Function) -> Kernel:
+def _kernel(function: Function, name: str) -> Kernel:
     params = tuple(KernelParam(p.name, Memory.EACH, p.type, p.no_diff) for p in function.params)
-    return Kernel(f"run_{function.name}", function.key, params, tuple(_kernel_results(function)))
+    return Kernel(f"run_{name}", function.key, params, tuple(_kernel_results(function)))
 
 
 def _kernel_results(function: Function) -> Iterator[KernelResult]:

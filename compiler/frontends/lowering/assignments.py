@@ -296,6 +296,8 @@ def assign_name(ctx: Context, name: str, value: Expr, span: Span, target: Span |
     target = span if target is None else target
     ctx.assigned |= {name}
     declared = ctx.params.get(name)
+    if isinstance(value.type, Tuple):
+        value = strong(ctx, value)
     if name in ctx.declared:
         value = coerce(ctx, value, ctx.declared[name], span, what=f"'{name}'", code="SA020")
     if declared is not None:

@@ -12,6 +12,7 @@ from slangad.compiler.ir.types import (
     FLOATING,
     Matrix,
     Scalar,
+    Tuple,
     Type,
     Vector,
     Weak,
@@ -106,6 +107,9 @@ def convert(expr: Expr, type_: Type) -> Expr:
 
 def strong(ctx: Context, expr: Expr) -> Expr:
     """The expression with its default type when it is a literal."""
+    if isinstance(expr, Construct) and isinstance(expr.type, Tuple):
+        args = tuple(strong(ctx, a) for a in expr.args)
+        return replace(expr, args=args, type=Tuple(tuple(a.type for a in args)))
     return retype(ctx, expr, strengthen(expr.type)) if isinstance(expr.type, Weak) else expr
 
 
@@ -127,6 +131,10 @@ def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, cod
     """
     if expr.type == wanted:
         return expr
+    if isinstance(wanted, Tuple) and isinstance(expr, Construct) and len(expr.args) == len(wanted.elements):
+        pairs = zip(expr.args, wanted.elements, strict=True)
+        args = tuple(coerce(ctx, a, t, a.span, what=what, code=code) for a, t in pairs)
+        return replace(expr, args=args, type=wanted)
     if not fits(expr.type, wanted):
         raise ctx.error(
             code,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.conversions import coerce, strong
+from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
 from slangad.compiler.frontends.lowering.entities import (
     MISSING,
     Entity,
@@ -26,6 +26,7 @@ from slangad.compiler.ir.nodes import (
     ThreadId,
 )
 from slangad.compiler.ir.types import (
+    FLOAT,
     INT,
     WEAK_INT,
     Array,
@@ -34,6 +35,7 @@ from slangad.compiler.ir.types import (
     Tuple,
     Type,
     Vector,
+    Weak,
     carries_gradient,
     show,
     strengthen,
@@ -122,7 +124,12 @@ def _zeros(ctx: Context, node: ast.Call) -> Expr:
 def _diff_pair(ctx: Context, node: ast.Call) -> Expr:
     if len(node.args) != 2 or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), "diff_pair takes a primal and a tangent")
-    primal, tangent = (strong(ctx, e) for e in ctx.exprs(node.args))
+    primal, tangent = ctx.exprs(node.args)
+    primal = retype(ctx, primal, FLOAT) if isinstance(primal.type, Weak) else primal
+    if not carries_gradient(primal.type):
+        raise ctx.error(
+            "SA014", ctx.span(node.args[0]), f"{show(primal.type)} carries no gradient", label=show(primal.type)
+        )
     tangent = coerce(ctx, tangent, primal.type, ctx.span(node.args[1]), what="the tangent", code="SA014")
     return MakePair(primal, tangent, DiffPair(primal.type), ctx.span(node))
 
@@ -142,11 +149,12 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
         raise ctx.error("SA036", ctx.span(node.args[0]), "the axis must be a constant")
     if not 0 <= axis < ctx.in_kernel:
         plural = "" if ctx.in_kernel == 1 else "s"
+        more = {1: "dims=2) gives a kernel two dimensions", 2: "dims=3) gives a kernel three dimensions"}.get(axis, "")
         raise ctx.error(
             "SA036",
             ctx.span(node.args[0]),
             f"axis {axis} is outside the kernel's {ctx.in_kernel} dimension{plural}",
-            help="@sa.kernel(dims=2) gives a kernel two dimensions",
+            help=f"@sa.kernel({more}" if more else "",
         )
     return axis
 

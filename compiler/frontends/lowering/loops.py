@@ -74,6 +74,8 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
     if direct:
         ctx.assigned -= {counter.name}
+    if turns.exact == 0:
+        return _otherwise(ctx, node.orelse, flow, span)
     loop = For(
         counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span
     )

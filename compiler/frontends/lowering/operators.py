@@ -7,7 +7,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.conversions import meet, spread, strong
+from slangad.compiler.frontends.lowering.conversions import coerce, meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
 from slangad.compiler.frontends.problems import Rejected
@@ -17,7 +17,10 @@ from slangad.compiler.ir.types import (
     FLOAT,
     WEAK_FLOAT,
     WEAK_INT,
+    DiffPair,
     Matrix,
+    Struct,
+    Tuple,
     Type,
     Vector,
     Weak,
@@ -115,8 +118,18 @@ def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: Expr) -> 
                 ctx.span(node),
                 f"'{symbol}' does not take {show(operand.type)}",
                 label=show(operand.type),
-                help="write a method or a function that combines the fields",
+                help=_combining(operand.type),
             )
+
+
+def _combining(type_: Type) -> str:
+    match type_:
+        case DiffPair():
+            return "combine its .p and .d"
+        case Struct():
+            return "write a method or a function that combines the fields"
+        case _:
+            return "combine the entries"
 
 
 def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -> Const:
@@ -242,7 +255,10 @@ def unary(ctx: Context, node: ast.UnaryOp) -> Expr:
     operand = ctx.expr(node.operand)
     match node.op:
         case ast.Not():
-            return Unary("!", condition(ctx, operand, node.operand), BOOL, span)
+            operand = condition(ctx, operand, node.operand)
+            if isinstance(operand, Const):
+                return Const(not operand.value, BOOL, span)
+            return Unary("!", operand, BOOL, span)
         case ast.Invert():
             if not (is_integral(operand.type) or operand.type == WEAK_INT):
                 raise ctx.error("SA013", span, f"'~' takes ints and uints, not {show(operand.type)}")
@@ -304,6 +320,9 @@ def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
     """``a and b``, ``a or b``: short-circuit on bools."""
     symbol = "&&" if isinstance(node.op, ast.And) else "||"
     parts = conditions(ctx, node.values)
+    if all(isinstance(p, Const) for p in parts):
+        known = [bool(p.value) for p in parts if isinstance(p, Const)]
+        return Const(all(known) if symbol == "&&" else any(known), BOOL, ctx.span(node))
     result = parts[0]
     for part in parts[1:]:
         result = Binary(symbol, result, part, BOOL, ctx.span(node))
@@ -346,7 +365,12 @@ def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
     """``a if c else b``: only one side is evaluated."""
     span = ctx.span(node)
     test = condition(ctx, ctx.expr(node.test), node.test)
+    if isinstance(test, Const):
+        return ctx.expr(node.body if test.value else node.orelse, expected)
     then, other = ctx.expr(node.body, expected), ctx.expr(node.orelse, expected)
+    if isinstance(then.type, Tuple) and isinstance(other.type, Tuple) and expected is not None:
+        then = coerce(ctx, then, expected, ctx.span(node.body), what="this side")
+        other = coerce(ctx, other, expected, ctx.span(node.orelse), what="this side")
     if then.type == other.type:
         return Ternary(test, then, other, then.type, span)
     if is_scalar(then.type) and is_scalar(other.type):

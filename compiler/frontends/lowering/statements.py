@@ -20,6 +20,7 @@ from slangad.compiler.ir.nodes import (
     If,
     MakePair,
     Return,
+    Role,
     Stmt,
 )
 from slangad.compiler.ir.types import BOOL, VOID, DiffPair, Tuple, Type, Void, show, strengthen
@@ -103,11 +104,13 @@ def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
 
 def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
     failed: Rejected | None = None
-    test: Expr = Const(value=True, type=BOOL)
+    test: Expr | None = None
     try:
         test = condition(ctx, ctx.expr(node.test), node.test)
     except Rejected as rejected:
         failed = rejected
+    if isinstance(test, Const):
+        return _known_branch(ctx, node, bool(test.value))
     before, reachable = ctx.assigned, ctx.reachable
     ctx.aliases.open()
     then = block(ctx, node.body)
@@ -125,9 +128,20 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
         ctx.assigned = after_then
     else:
         ctx.assigned = after_other
-    if failed is not None:
-        raise failed
+    if failed is not None or test is None:
+        raise failed or Rejected("if")
     return [If(test, then, other, ctx.places.keyword_span(node))]
+
+
+def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  # noqa: FBT001  (which of the two)
+    """A branch on a constant: the other one never runs, and is not looked at, nor are its comments kept."""
+    if not taken:
+        ctx.comments_before((node.body[-1].end_lineno or node.lineno) + 1)
+        return block(ctx, node.orelse)
+    done = block(ctx, node.body)
+    if node.orelse:
+        ctx.comments_before((node.orelse[-1].end_lineno or node.lineno) + 1)
+    return done
 
 
 def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
@@ -146,10 +160,29 @@ def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
             f"'{ctx.signature.name}' returns nothing",
             help=f"annotate the result: -> {show(strengthen(value.type))}",
         )
+    _check_derivative_shape(ctx, value, wanted, node.value)
     result = returned(ctx, value, wanted, node.value)
     ctx.aliases.jump("return")
     ctx.reachable = False
     return [Return(result, span)]
+
+
+def _check_derivative_shape(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> None:
+    """An own derivative returns as many values as it must."""
+    if ctx.role is Role.FORWARD and not isinstance(value.type, DiffPair):
+        if not isinstance(value.type, Tuple) or len(value.type.elements) != 2:
+            message = "a forward derivative returns the value and its tangent"
+            raise ctx.error("SA028", ctx.span(node), message, help="return value, tangent")
+    elif ctx.role is Role.BACKWARD:
+        count = len(wanted.elements) if isinstance(wanted, Tuple) else 1
+        found = len(value.type.elements) if isinstance(value.type, Tuple) else 1
+        if found != count:
+            raise ctx.error(
+                "SA028",
+                ctx.span(node),
+                f"'{ctx.signature.name}' returns {found} gradient{'' if found == 1 else 's'}, not {count}",
+                help="one per differentiable parameter, in order",
+            )
 
 
 def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
@@ -158,8 +191,6 @@ def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
     if isinstance(wanted, Tuple) and isinstance(value, Construct) and isinstance(value.type, Tuple):
         return _returned_tuple(ctx, value, wanted, node)
     if isinstance(wanted, DiffPair) and isinstance(value, Construct) and isinstance(value.type, Tuple):
-        if len(value.args) != 2:
-            raise ctx.error("SA039", span, "a forward derivative returns the value and its tangent")
         nodes = node.elts if isinstance(node, ast.Tuple) else [node, node]
         parts = [returned(ctx, a, wanted.primal, n) for a, n in zip(value.args, nodes, strict=True)]
         return MakePair(parts[0], parts[1], wanted, span)

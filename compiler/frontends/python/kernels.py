@@ -14,7 +14,7 @@ from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
-from slangad.compiler.ir.types import VOID, Tuple, Type
+from slangad.compiler.ir.types import VOID, DiffPair, Tuple, Type, Void, show
 from slangad.compiler.lang.annotations import result_annotation
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.resolve import scope_of
@@ -23,6 +23,8 @@ from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.lang.annotations import Memory as MemoryAnnotation
+    from slangad.compiler.lang.annotations import ResultAnnotation
     from slangad.compiler.lang.kernels import KernelObject
 
 
@@ -92,6 +94,11 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
             help=f"write Each[{ast.unparse(argument.annotation)}] for one per thread, Uniform[…] for one for all",
         )
         return None
+    if isinstance(type_, (Tuple, DiffPair, Void)):
+        world.problems.error(
+            "SA017", where, f"a kernel can't take {show(type_)}", help="numbers, vectors, arrays, structs"
+        )
+        return None
     memory = Memory(record.memory)
     if not check_param_memory(memory, python_spelling(memory), where, world.problems):
         return None
@@ -121,21 +128,43 @@ def _results(
         )
         return None
     results: list[KernelResult] = []
-    for index, part in enumerate(annotation.parts):
-        type_ = annotations.value_type(part.value, tree.returns)
-        if type_ is None:
-            return None
-        if part.memory == "value":
-            world.problems.error(
-                "SA030", places.span(tree.returns), "where does the result live?", help="write -> Each[float]"
-            )
-            return None
-        memory = Memory(part.memory)
-        if not check_result_memory(memory, python_spelling(memory), places.span(tree.returns), world.problems):
-            return None
+    before = len(world.problems)
+    for index, (part, node) in enumerate(zip(annotation.parts, _result_nodes(tree.returns, annotation), strict=True)):
         name = f"result.{index}" if annotation.is_tuple else "result"
-        results.append(KernelResult(name, memory, type_))
-    return tuple(results)
+        result = _result(world, annotations, part, node, name)
+        results.extend([result] if result is not None else [])
+    return tuple(results) if len(world.problems) == before else None
+
+
+def _result_nodes(node: ast.expr, annotation: ResultAnnotation) -> list[ast.expr]:
+    """Where each part of a result annotation stands."""
+    count = len(annotation.parts)
+    if annotation.is_tuple and isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(parts) == count:
+            return parts
+    return [node] * count
+
+
+def _result(
+    world: World, annotations: Annotations, part: MemoryAnnotation, node: ast.expr, name: str
+) -> KernelResult | None:
+    where = annotations.places.span(node)
+    type_ = annotations.value_type(part.value, node)
+    if type_ is None:
+        return None
+    if part.memory == "value":
+        world.problems.error("SA030", where, "where does the result live?", help="write -> Each[float]")
+        return None
+    if isinstance(type_, (Tuple, DiffPair, Void)):
+        world.problems.error(
+            "SA017", where, f"a kernel can't return Each[{show(type_)}]", help="write a tuple of Each[…]"
+        )
+        return None
+    memory = Memory(part.memory)
+    if not check_result_memory(memory, python_spelling(memory), where, world.problems):
+        return None
+    return KernelResult(name, memory, type_)
 
 
 def try_declare(world: World, value: KernelObject) -> DescribedKernel | None:

@@ -11,6 +11,8 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
+from slangad.compiler.frontends.memories import refuse_pipeline
+from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
@@ -24,14 +26,13 @@ from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import DescribedFunction
-from slangad.compiler.lang.kernels import KernelObject
+from slangad.compiler.lang.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.source import definition_of
 from slangad.compiler.lang.struct import StructRecord, record_of
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from slangad.compiler.frontends.places import Places
 
 
 def load_python(path: Path) -> Module:
@@ -79,6 +80,10 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
                 world.external(value)
             case StructRecord():
                 world.struct(value)
+            case PipelineObject():
+                definition = definition_of(value.python)
+                places = Places(definition.path, definition.text)
+                refuse_pipeline(value.name, places.name_span(definition.tree), world.problems)
             case _:
                 continue
     return kernels
@@ -105,7 +110,7 @@ def _own_objects(loaded: LoadedFile) -> Iterator[object]:
 
 def _place_of(item: object) -> tuple[str, int]:
     match item:
-        case KernelObject() | DescribedFunction():
+        case KernelObject() | DescribedFunction() | PipelineObject():
             return item.python.__code__.co_filename, item.python.__code__.co_firstlineno
         case ExternalFunction():
             return item.place.file, item.place.line
