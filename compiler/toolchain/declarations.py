@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import json
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Json = dict[str, object]
+    Json = dict[str, Any]
 
 _SIGNATURES: Final = {
     "spReflectionDecl_getChildrenCount": (c_uint, (c_void_p,)),
@@ -44,8 +44,11 @@ _SIGNATURES: Final = {
     "spReflectionType_GetRowCount": (c_uint, (c_void_p,)),
     "spReflectionType_GetColumnCount": (c_uint, (c_void_p,)),
     "spReflectionType_GetScalarType": (c_uint, (c_void_p,)),
+    "spReflection_getTypeFromDecl": (c_void_p, (c_void_p,)),
     "spReflection_FindFunctionByName": (c_void_p, (c_void_p, c_char_p)),
     "spReflection_FindTypeByName": (c_void_p, (c_void_p, c_char_p)),
+    "spReflection_GetTypeLayout": (c_void_p, (c_void_p, c_void_p, c_uint)),
+    "spReflectionTypeLayout_GetFieldCount": (c_uint, (c_void_p,)),
     "spReflection_isSubType": (c_bool, (c_void_p, c_void_p, c_void_p)),
 }
 
@@ -90,7 +93,7 @@ class DeclarationReader:
         walk = _Walk(self._library, self._take, layout)
         return json.dumps(
             {
-                "functions": list(walk.functions(module, (), generic=False)),
+                "functions": list(walk.functions(module, (), "")),
                 "names": list(dict.fromkeys(walk.names(module))),
                 "asked": [{"text": text, "functions": walk.find(text)} for text in asked],
                 "structs": walk.structs,
@@ -115,26 +118,31 @@ class _Walk:
             if name and not name.startswith("$"):
                 yield name
 
-    def functions(self, parent: int, path: tuple[str, ...], *, generic: bool) -> Iterator[Json]:
-        """The differentiable functions below a declaration: those of namespaces and structs too."""
+    def functions(self, parent: int, path: tuple[str, ...], owner: str) -> Iterator[Json]:
+        """The differentiable functions below a declaration: those of namespaces and structs too.
+
+        ``path`` leads to it, with ``<>`` behind what is generic; ``owner`` is the full name of the struct that it is,
+        if it is one and nothing on the path is generic.
+        """
         for child in self._children(parent):
-            kind, inside = self._kind(child), generic
+            kind, mark = self._kind(child), ""
             if kind == _GENERIC:
                 generic_ = self._library.spReflectionDecl_castToGeneric(child)
                 child = self._library.spReflectionGeneric_GetInnerDecl(generic_)  # noqa: PLW2901  (looked through)
-                kind, inside = self._kind(child) if child else 0, True
+                kind, mark = self._kind(child) if child else 0, "<>"
             name = self._name(child) if kind in (_STRUCT, _NAMESPACE, _FUNCTION) else ""
             if not name or name.startswith("$"):
                 continue
+            here = (*path, name + mark)
+            generic = any(part.endswith("<>") for part in here)
             if kind == _FUNCTION:
-                yield from self._function_of(child, path, generic=inside)
+                function = self._library.spReflectionDecl_castToFunction(child)
+                if self._has(function, _DIFFERENTIABLE):
+                    described = self._head(function) if generic else self._function(function)
+                    yield {"path": here[:-1], "owner": owner, "pattern": ".".join(here), **described}
             else:
-                yield from self.functions(child, (*path, name), generic=inside)
-
-    def _function_of(self, decl: int, path: tuple[str, ...], *, generic: bool) -> Iterator[Json]:
-        function = self._library.spReflectionDecl_castToFunction(decl)
-        if self._has(function, _DIFFERENTIABLE):
-            yield {"path": path, "generic": generic, **(self._head(function) if generic else self._function(function))}
+                struct = self._library.spReflection_getTypeFromDecl(child) if kind == _STRUCT and not generic else 0
+                yield from self.functions(child, here, self._struct(struct) if struct else "")
 
     def find(self, text: str) -> list[Json]:
         """The functions a name stands for: none, one, or several overloads."""
@@ -147,7 +155,10 @@ class _Walk:
             found_all = [library.spReflectionFunction_getOverload(found, i) for i in range(count)]
         else:
             found_all = [found]
-        return [self._function(function) for function in found_all]
+        owner = library.spReflection_FindTypeByName(self._layout, text.rpartition(".")[0].encode())
+        is_struct = owner and library.spReflectionType_GetKind(owner) == _IS_STRUCT
+        name = self._struct(owner) if is_struct else ""
+        return [{"owner": name, **self._function(function)} for function in found_all]
 
     def _head(self, function: int) -> Json:
         return {
@@ -211,8 +222,27 @@ class _Walk:
         if name not in self.structs:
             record = self.structs[name] = {}
             record["fields"] = [self._variable(field) for field in self._fields(type_)]
+            record["inherits"] = self._is_plain(name) and self._inherits(type_)
             record["differential"] = self._differential(type_, name)
         return name
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether only numbers are in a struct; the layout of others is better not asked for."""
+        waiting: list[Any] = [field["type"] for field in self.structs[name]["fields"]]
+        while waiting:
+            type_ = waiting.pop()
+            if type_["kind"] == "other":
+                return False
+            if type_["kind"] == "struct":
+                waiting += [field["type"] for field in self.structs[type_["name"]]["fields"]]
+            waiting += [type_["element"]] if "element" in type_ else []
+        return True
+
+    def _inherits(self, type_: int) -> bool:
+        """Whether a struct has a base struct: a field of its layout that is not among its fields."""
+        layout = self._library.spReflection_GetTypeLayout(self._layout, type_, 0)
+        fields = self._library.spReflectionTypeLayout_GetFieldCount(layout) if layout else 0
+        return bool(fields > self._library.spReflectionType_GetFieldCount(type_))
 
     def _differential(self, type_: int, name: str) -> list[str] | None:
         """The fields of a struct's Differential; none if it is not differentiable."""
@@ -221,7 +251,7 @@ class _Walk:
             return None
         found = library.spReflection_FindTypeByName(self._layout, f"{name}.Differential".encode())
         if not found or library.spReflectionType_GetKind(found) != _IS_STRUCT:
-            return []
+            return [""]
         return [_text(library.spReflectionVariable_GetName(field)) for field in self._fields(found)]
 
     def _fields(self, type_: int) -> list[int]:

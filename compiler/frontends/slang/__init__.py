@@ -1,0 +1,1 @@
+"""Slang files as descriptions: their differentiable functions become kernels."""

@@ -1,0 +1,183 @@
+"""One function of a Slang file becomes a function and a kernel of the IR, or is left out with a reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.frontends.slang.layout import Unlaid, type_of
+from slangad.compiler.frontends.slang.ranges import read_ranges
+from slangad.compiler.ir.nodes import (
+    External,
+    Function,
+    Kernel,
+    KernelParam,
+    KernelResult,
+    LeftOut,
+    Memory,
+    Param,
+)
+from slangad.compiler.ir.types import VOID, Type, show
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.slang.declared import DeclaredFunction, DeclaredStruct
+    from slangad.compiler.frontends.slang.places import Place
+    from slangad.compiler.frontends.slang.scan import Header
+
+_ALL: Final = frozenset({"Differentiable", "BackwardDifferentiable"})
+_BACKWARD_ALONE: Final = (
+    "it has [BackwardDerivative] alone, so Slang knows no forward mode of it, and gets that of its callers wrong: "
+    "add [Differentiable], or [ForwardDerivative(...)]"
+)
+_FORWARD_ALONE: Final = (
+    "it has a forward derivative alone: add [Differentiable], or [BackwardDerivative(...)], for the other"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A function to compile: as declared, how Slang names it from outside, where it stands, its further attributes."""
+
+    declared: DeclaredFunction
+    symbol: str
+    place: Place
+    attributes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A function of the IR, what its kernel takes and gives, and the entry points it can't have."""
+
+    function: Function
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    modes: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def kernel(self, name: str) -> Kernel:
+        """Its kernel."""
+        return Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
+
+
+def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
+    """Convert a function.
+
+    Args:
+        found: The function.
+        file: The file it is declared in, as the emitted module names it.
+        structs: The structs that types mention.
+        problems: Where bad ranges are reported.
+
+    Raises:
+        Unlaid: It can't be a kernel.
+    """
+    declared, header = found.declared, found.place.header
+    params = tuple(_params(found, structs))
+    result = _laid_out("its result", declared.result, structs)
+    if result == VOID and all(param.direction == "in" for param in params):
+        raise Unlaid("it returns nothing and has no out parameter")
+    comments = header.comments if header else ()
+    types = {param.name: param.type for param in params if param.direction != "out"}
+    function = Function(
+        key=f"{found.symbol}({', '.join(show(param.type) for param in params)})",
+        name=declared.name,
+        params=params,
+        result=result,
+        body=External(found.symbol, file),
+        owner="" if declared.static else declared.owner,
+        ranges=read_ranges(comments, found.place.span.file, types, problems),
+        span=found.place.span,
+    )
+    modes, missing = _modes(header, found.attributes)
+    left_out = (LeftOut(found.symbol, *missing, found.place.span),) if missing else ()
+    return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
+
+
+def _params(found: Found, structs: Mapping[str, DeclaredStruct]) -> Iterator[Param]:
+    declared, span = found.declared, found.place.span
+    taken = [param.name for param in declared.params]
+    if declared.owner and not declared.static:
+        type_ = _laid_out("its object", {"kind": "struct", "name": declared.owner}, structs)
+        header = found.place.header
+        passive = structs[declared.owner].differential is None or bool(header and "NoDiffThis" in header.attributes)
+        direction = "inout" if declared.mutating else "in"
+        yield Param(_free("self", taken), type_, passive, span, direction)
+    for number, param in enumerate(declared.params):
+        named = param.name.isidentifier() and not param.name.startswith("SLANG_anonymous")
+        name = param.name if named else _free(f"arg_{number}", taken)
+        shown = f"parameter '{param.name}'" if named else f"parameter {number + 1}"
+        yield Param(name, _laid_out(shown, param.type, structs), param.no_diff, span, param.direction)
+
+
+def _laid_out(what: str, record: dict[str, object], structs: Mapping[str, DeclaredStruct]) -> Type:
+    try:
+        return type_of(record, structs)
+    except Unlaid as reason:
+        raise Unlaid(f"{what} {reason}") from None
+
+
+def _free(wanted: str, taken: Collection[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def _modes(
+    header: Header | None, further: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, tuple[str, ...]] | None]:
+    """The entry points a function can have as far as its attributes tell, and why not the others.
+
+    Only where they tell for certain; for the rest Slang decides.
+    """
+    if header is None or any(word.isupper() and len(word) > 1 for word in header.words):
+        return (), None
+    attributes = further.union(header.attributes)
+    backward = "BackwardDerivative" in attributes
+    forward = bool(attributes & {"ForwardDerivative", "ForwardDifferentiable"})
+    if attributes & _ALL or backward == forward:
+        return (), None
+    if backward:
+        return ("forward", "backward"), (_BACKWARD_ALONE, ("jvp",))
+    return ("forward", "jvp"), (_FORWARD_ALONE, ("backward",))
+
+
+def _kernel_params(function: Function) -> Iterator[KernelParam]:
+    for param in function.params:
+        if param.direction != "out":
+            yield KernelParam(param.name, Memory.EACH, param.type, param.no_diff, param.span)
+
+
+def _results(function: Function) -> Iterator[KernelResult]:
+    """What it returns, then what it stores; an ``inout`` parameter ``x`` comes out as ``x_out``."""
+    taken = {param.name for param in function.params}
+    if function.result != VOID:
+        yield KernelResult(_free("result", taken), Memory.EACH, function.result)
+    for param in function.params:
+        if param.direction == "out":
+            yield KernelResult(param.name, Memory.EACH, param.type, param.name)
+        elif param.direction == "inout":
+            yield KernelResult(_free(f"{param.name}_out", taken), Memory.EACH, param.type, param.name)
+
+
+def kernel_names(functions: tuple[Function, ...]) -> tuple[str, ...]:
+    """A name for each kernel: the function's with its path; overloads are told apart by their parameters' types."""
+    plain = [_word(_symbol(function)) for function in functions]
+    names: list[str] = []
+    for function, name in zip(functions, plain, strict=True):
+        if plain.count(name) > 1:
+            types = (_word(show(param.type)) for param in function.params)
+            name = "_".join((name, *types))  # noqa: PLW2901  (made longer)
+        names.append(_free(name, names))
+    return tuple(names)
+
+
+def _symbol(function: Function) -> str:
+    return function.body.symbol if isinstance(function.body, External) else function.name
+
+
+def _word(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_")

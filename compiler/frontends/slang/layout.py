@@ -1,0 +1,87 @@
+"""Types of Slang files as types of the IR, where their values can lie in buffers; else the reason why they can't."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.types import VOID, Array, Field, Matrix, Scalar, Struct, Type, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.frontends.slang.declared import DeclaredParam, DeclaredStruct, Json
+
+_NOISE: Final = re.compile(r", (?:DefaultDataLayout|Access\.\w+|AddressSpace\.\w+)\b")
+_MANY: Final = 4096
+"""Most scalars of one value; beyond it a kernel's text and compile time explode."""
+
+
+class Unlaid(Exception):  # noqa: N818  (control flow, not an error users see)
+    """A type's values can't lie in buffers; the text says why, to follow the name of what has the type."""
+
+
+def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
+    """The IR's type for a reflected one.
+
+    Raises:
+        Unlaid: There is none.
+    """
+    match record["kind"]:
+        case "scalar":
+            return VOID if record["scalar"] == "void" else Scalar(record["scalar"])
+        case "vector":
+            if not 2 <= record["count"] <= 4:
+                raise Unlaid(f"is a vector of {record['count']}")
+            return Vector(Scalar(record["scalar"]), record["count"])
+        case "matrix":
+            return _matrix(record)
+        case "array":
+            if not 0 < record["count"] <= _MANY:
+                raise Unlaid(f"is an array of {record['count'] or 'unknown'} entries")
+            return Array(type_of(record["element"], structs), record["count"])
+        case "struct":
+            return _struct(record["name"], structs)
+        case _:
+            raise Unlaid(f"is {_article(shown_name(record['name']))}, which can't lie in a buffer of elements")
+
+
+def shown_name(name: str) -> str:
+    """A type's name without the arguments nobody writes: ``StructuredBuffer<float>``."""
+    return _NOISE.sub("", name)
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[:1] in "AEIOaeio" else f"a {name}"
+
+
+def _matrix(record: Json) -> Matrix:
+    rows, columns = record["rows"], record["columns"]
+    if not (2 <= rows <= 4 and 2 <= columns <= 4):
+        raise Unlaid(f"is a matrix of {rows} by {columns}")
+    if record["scalar"] == "bool":
+        raise Unlaid("is a matrix of bools")
+    return Matrix(Scalar(record["scalar"]), rows, columns)
+
+
+def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> Struct:
+    """A struct; its fields carry gradient where its Differential has them too."""
+    struct = structs[name]
+    if not struct.fields:
+        raise Unlaid(f"is {_article(shown_name(name))}, whose fields are not known")
+    if struct.inherits:
+        raise Unlaid(f"is {_article(name)}, which inherits from another struct")
+    differential = struct.differential or ()
+    if not {*differential} <= {field.name for field in struct.fields}:
+        raise Unlaid(f"is {_article(name)}, whose Differential has other fields than itself")
+    return Struct(name, name, tuple(_field(name, field, differential, structs) for field in struct.fields))
+
+
+def _field(
+    owner: str, field: DeclaredParam, differential: tuple[str, ...], structs: Mapping[str, DeclaredStruct]
+) -> Field:
+    try:
+        type_ = type_of(field.type, structs)
+    except Unlaid as reason:
+        raise Unlaid(f"is {_article(owner)}, whose field '{field.name}' {reason}") from None
+    return Field(field.name, type_, field.no_diff or field.name not in differential)

@@ -1,0 +1,180 @@
+"""From a Slang file to a module: its differentiable functions, each with a kernel that runs it once per element.
+
+Goes in: the file, and someone who has Slang reflect what it declares. Comes out: functions that stand in the file
+(``External``), kernels, and what was left out. The file is imported as it is, or included where it hides names from
+importers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.frontends.assembly import used_structs
+from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.slang.declared import Declared, DeclaredFunction, read_declared
+from slangad.compiler.frontends.slang.functions import Converted, Found, convert, kernel_names
+from slangad.compiler.frontends.slang.layout import Unlaid
+from slangad.compiler.frontends.slang.places import SourceFiles
+from slangad.compiler.frontends.slang.scan import Scan, scan_text, whole_file
+from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.frontends.slang.model import SlangSetting
+
+_GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
+_ARGUMENTS: Final = re.compile(r"<[^<>]*>")
+_OWN_DIFFERENTIAL: Final = frozenset({"dzero", "dadd", "dmul"})
+
+
+def load_slang(path: Path, setting: SlangSetting) -> Module:
+    """Load a Slang file.
+
+    Raises:
+        CompileError: It can't be read, Slang rejects it, or there is nothing in it to compile.
+        ToolchainError: Slang crashed on it, or can't be run.
+    """
+    scan = scan_text(_read(path), str(path))
+    if scan.is_part:
+        raise _rejected("SA082", f"this file is a part of the module '{scan.begins[1]}'", scan, _PART_HELP)
+    problems = Problems()
+    asked = tuple(text.replace("::", ".") for text in setting.specialize if _is_generic_call(text))
+    extra = tuple(sorted(scan.derivatives_of))
+    reflection = setting.reflect(path, (*asked, *extra))
+    declared = read_declared(reflection.text)
+    files = SourceFiles(scan, reflection.dependencies)
+    _check_specializations(setting.specialize, declared, problems, scan)
+    left_out: list[LeftOut] = []
+    found = list(_found(declared, asked, files, left_out))
+    converted = tuple(_converted(found, path.name, declared, problems, left_out))
+    problems.raise_if_any()
+    if not converted:
+        raise _nothing(scan, left_out)
+    return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out)))
+
+
+_PART_HELP: Final = "compile the main file of the module, the one that says `module`: it includes this one"
+
+
+def _module(
+    path: Path,
+    files: SourceFiles,
+    declared: Declared,
+    converted: tuple[Converted, ...],
+    rest: tuple[tuple[str, ...], tuple[LeftOut, ...]],
+) -> Module:
+    dependencies, left_out = rest
+    functions = tuple(one.function for one in converted)
+    included = any(scan.controls_visibility for scan in files.own)
+    taken = {*declared.names, *(files.macros() if included else ())}
+    kernels = tuple(one.kernel(name) for one, name in zip(converted, kernel_names(functions), strict=True))
+    structs = used_structs(functions, kernels, (), ())
+    return Module(
+        name=path.stem,
+        source=str(path),
+        structs=tuple(StructDef(struct, external=struct.key) for struct in structs),
+        functions=functions,
+        kernels=kernels,
+        slang_imports=() if included else (path.name,),
+        sources=(str(path), *(file for file in dependencies if Path(file).resolve() != path.resolve())),
+        slang_includes=(path.name,) if included else (),
+        taken=tuple(sorted(taken)),
+        file_name=f"{path.stem}_kernels.slang",
+        left_out=(*left_out, *(left for one in converted for left in one.left_out)),
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise CompileError([Diagnostic("SA002", f"can't read {path}: {why}", whole_file(str(path)))]) from None
+
+
+def _rejected(code: str, message: str, scan: Scan, help_: str, notes: tuple[str, ...] = ()) -> CompileError:
+    return CompileError([Diagnostic(code, message, whole_file(scan.file), help=help_, notes=notes)])
+
+
+def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
+    if not left_out:
+        help_ = "mark the functions to compile with [Differentiable], or leave this file out"
+        return _rejected("SA080", "there is no differentiable function in this file", scan, help_)
+    notes = tuple(f"{left.function}: {left.reason}" for left in left_out)
+    return _rejected("SA081", "none of the differentiable functions in this file can be a kernel", scan, "", notes)
+
+
+def _is_generic_call(text: str) -> bool:
+    return _GENERIC_CALL.fullmatch(text.strip()) is not None and text.count("<") == text.count(">")
+
+
+def _check_specializations(texts: tuple[str, ...], declared: Declared, problems: Problems, scan: Scan) -> None:
+    """Reports what ``--specialize`` can't mean; functions of other files are none of this file's business."""
+    for text in texts:
+        root = re.split(r"\W", text.strip(), maxsplit=1)[0]
+        if not _is_generic_call(text):
+            problems.error(
+                "SA083",
+                whole_file(scan.file),
+                f"'{text}' is not a generic function with its arguments",
+                help="write it as in --specialize 'f<float, 4>'",
+            )
+        elif root in declared.names and not declared.asked.get(text.replace("::", ".")):
+            problems.error(
+                "SA083",
+                scan.words.get(root, whole_file(scan.file)),
+                f"Slang can't make '{text}'",
+                help="check the number, order and kind of its arguments, and the constraints on them",
+            )
+
+
+def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]) -> Iterator[Found]:
+    """The functions to compile; what is elsewhere, or generic without arguments, is left out."""
+    elsewhere: list[str] = []
+    for function in _candidates(declared, files.main):
+        place = files.place(function)
+        specialized = [text for text in asked if _ARGUMENTS.sub("", _ARGUMENTS.sub("", text)) == function.qualified]
+        attributes = files.main.derivatives_of.get(function.name, frozenset())
+        if place is None:
+            elsewhere.append(function.qualified)
+        elif not function.name.isidentifier():
+            left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
+        elif not function.generic:
+            yield Found(function, function.qualified, place, attributes)
+        elif specialized:
+            yield from (Found(made, text, place, attributes) for text in specialized for made in declared.asked[text])
+        else:
+            example = function.pattern.replace("<>", "<float>")
+            reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
+            left_out.append(LeftOut(function.qualified, reason, span=place.span))
+    left_out += [
+        LeftOut(header.name, f"it is a method of an {header.path[-1]}", span=header.span)
+        for header in files.main.headers
+        if "".join(header.path[-1:]).startswith("extension ") and "Differentiable" in header.attributes
+    ]
+    if elsewhere:
+        left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _candidates(declared: Declared, scan: Scan) -> Iterator[DeclaredFunction]:
+    """Every differentiable function that a user would call one; not derivatives, nor what IDifferentiable asks for."""
+    known = {function.qualified for function in declared.functions}
+    derived = (f for name in scan.derivatives_of if name not in known for f in declared.asked.get(name, ()))
+    for function in (*declared.functions, *derived):
+        pairs = any(param.type.get("name", "").startswith("DifferentialPair<") for param in function.params)
+        if not pairs and not (function.owner and function.name in _OWN_DIFFERENTIAL):
+            yield function
+
+
+def _converted(
+    found: list[Found], file: str, declared: Declared, problems: Problems, left_out: list[LeftOut]
+) -> Iterator[Converted]:
+    for one in found:
+        try:
+            yield convert(one, file, declared.structs, problems)
+        except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
+            left_out.append(LeftOut(one.symbol, str(reason), span=one.place.span))

@@ -1,0 +1,81 @@
+"""Which file a function stands in, and where: its own file, a part of its module, or one that is merely included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.slang.scan import Header, Scan, scan_text, whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.frontends.slang.declared import DeclaredFunction
+    from slangad.compiler.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a function stands; without ``header`` a macro made it, or its head is written in an unforeseen way."""
+
+    span: Span
+    header: Header | None = None
+
+
+class SourceFiles:
+    """The text of a module: the file itself, its parts, and what else it depends on, scanned when needed.
+
+    Args:
+        main: The file itself.
+        dependencies: What it depends on, as paths; the file itself may be among them.
+    """
+
+    def __init__(self, main: Scan, dependencies: Iterable[str]) -> None:
+        own = Path(main.file).resolve()
+        self.main = main
+        self._others = [path for path in dependencies if Path(path).resolve() != own]
+        self._scanned: dict[str, Scan] = {}
+
+    @property
+    def own(self) -> Iterator[Scan]:
+        """The file, and the files that are parts of its module."""
+        yield self.main
+        if "__include" in self.main.words:
+            yield from (scan for scan in self._scans() if scan.is_part)
+
+    def macros(self) -> Iterator[str]:
+        """Every macro that one of the files defines."""
+        yield from self.main.macros
+        for scan in self._scans():
+            yield from scan.macros
+
+    def place(self, function: DeclaredFunction) -> Place | None:
+        """Where a function stands, or None if it is in a file that is merely included."""
+        names = tuple(param.name for param in function.params)
+        for scan in self.own:
+            header = scan.find(function.name, function.path, names)
+            if header is not None:
+                return Place(header.span, header)
+        if any(scan.find(function.name, function.path, names) for scan in self._scans()):
+            return None
+        return Place(self.main.words.get(function.name, whole_file(self.main.file)))
+
+    def _scans(self) -> Iterator[Scan]:
+        for path in self._others:
+            if path not in self._scanned:
+                self._scanned[path] = scan_text(_text_of(path), _shown(path))
+            yield self._scanned[path]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _shown(path: str) -> str:
+    """A path as people here would write it: relative if it lies below the working directory."""
+    full = Path(path)
+    return full.relative_to(Path.cwd()).as_posix() if full.is_relative_to(Path.cwd()) else path

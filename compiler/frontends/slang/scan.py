@@ -1,0 +1,256 @@
+"""Where things stand in a Slang file: its text goes in, the headers of functions with comments and attributes come out.
+
+Slang's reflection says what a file declares, but not where. The scan only serves places, comments, and hints; what it
+takes for a function need not be one, and preprocessor conditions are not evaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.frontends.slang.tokens import Comment, Text, Token, read_text
+from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NOT_NAMES: Final = frozenset(["if", "for", "while", "switch", "catch", "else", "return", "do", "sizeof"])
+_OPENED: Final = {"(": ")", "[": "]", "{": "}"}
+_SCOPES: Final = frozenset(["struct", "class", "interface", "extension", "namespace", "enum"])
+_VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "implementing"])
+_DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The head of a function.
+
+    Attributes:
+        name: Its name.
+        path: The namespaces and structs it stands in, as far as braces tell; ``extension Name`` for an extension.
+        params: The names of its parameters.
+        attributes: The words of the attributes before it, such as ``Differentiable``.
+        words: Every other word before its name: modifiers, its type, macros.
+        comments: The comment lines directly above it, and those inside its head.
+        span: Its name.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    params: tuple[str, ...]
+    attributes: tuple[str, ...]
+    words: tuple[str, ...]
+    comments: tuple[Comment, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All that is known of one file's text.
+
+    ``words`` has the first place of every word, ``begins`` the first two, ``derivatives_of`` the attributes that other
+    functions give a function by naming it (``BackwardDerivativeOf`` gives ``BackwardDerivative``).
+    """
+
+    file: str
+    headers: tuple[Header, ...]
+    words: dict[str, Span]
+    directives: tuple[str, ...]
+    derivatives_of: dict[str, frozenset[str]]
+    begins: tuple[str, ...]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a module whose main file is another."""
+        return self.begins[:1] == ("implementing",)
+
+    @property
+    def controls_visibility(self) -> bool:
+        """Whether some of what it declares may be hidden from those who import it."""
+        dialect = any(directive.startswith(("lang", "version")) for directive in self.directives)
+        return dialect or any(word in self.words for word in _VISIBILITY)
+
+    @property
+    def macros(self) -> Iterator[str]:
+        """The names of the macros it defines."""
+        for directive in self.directives:
+            word, _, rest = directive.partition(" ")
+            if word == "define" and rest:
+                yield rest.partition("(")[0].split()[0]
+
+    def find(self, name: str, path: tuple[str, ...], params: tuple[str, ...]) -> Header | None:
+        """The header of a function; of several, the one most like it."""
+        named = [header for header in self.headers if header.name == name]
+        return max(named, key=lambda h: (h.path == path, h.params == params), default=None)
+
+
+def scan_text(source: str, file: str) -> Scan:
+    """Scan a file's text; ``file`` is its name in spans."""
+    text = read_text(source)
+    words: dict[str, Span] = {}
+    for token in text.tokens:
+        if token.kind == "word":
+            words.setdefault(token.text, _span(token, file))
+    return Scan(
+        file=file,
+        headers=tuple(_headers(text, file)),
+        words=words,
+        directives=text.directives,
+        derivatives_of=_derivatives_of(text.tokens),
+        begins=tuple(token.text for token in text.tokens[:2]),
+    )
+
+
+def _span(token: Token, file: str) -> Span:
+    return Span(file, token.line, token.column, token.line, token.column + len(token.text))
+
+
+def _derivatives_of(tokens: Sequence[Token]) -> dict[str, frozenset[str]]:
+    """The last word in the parentheses of ``[BackwardDerivativeOf(f)]`` and its like, and what that makes of ``f``."""
+    found: dict[str, frozenset[str]] = {}
+    for index, token in enumerate(tokens):
+        if token.text in _DERIVATIVE_OF:
+            inside = tokens[index + 2 : _closing(tokens, index + 1)]
+            for name in [t.text for t in inside if t.kind == "word"][-1:]:
+                found[name] = found.get(name, frozenset()) | {token.text.removesuffix("Of")}
+    return found
+
+
+def _headers(text: Text, file: str) -> Iterator[Header]:
+    """Every ``word word(…) {`` and ``word word(…);``; bodies of functions are not looked into."""
+    tokens = text.tokens
+    scopes: list[tuple[str, ...]] = []
+    start = index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.text == "{":
+            scopes.append(_scope_name(tokens[start:index]))
+            start = index + 1
+        elif token.text in ("}", ";"):
+            if token.text == "}" and scopes:
+                scopes.pop()
+            start = index + 1
+        elif token.text == "[":
+            index = _closing(tokens, index)
+        elif token.text == "(" and (name := _name_before(tokens, start, index)) is not None:
+            end = _closing(tokens, index)
+            path = tuple(part for names in scopes for part in names)
+            yield _header(text, (start, name, index, end), path, file)
+            start = index = _after_body(tokens, end)
+            continue
+        index += 1
+
+
+def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """What a brace belongs to: ``('ns', 'inner')`` for ``namespace ns.inner``, nothing for other blocks."""
+    for index, token in enumerate(tokens):
+        if token.text in _SCOPES:
+            names = []
+            for following in tokens[index + 1 :]:
+                if following.kind == "word":
+                    names.append(following.text)
+                elif following.text not in (".", "::"):
+                    break
+            if token.text == "namespace":
+                return tuple(names)
+            return tuple(f"extension {name}" if token.text == "extension" else name for name in names[:1])
+    return ()
+
+
+def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
+    """The function's name before a parenthesis, if that is what it is: something must stand before the name."""
+    name = index - 1
+    if name > start and tokens[name].text == ">":
+        depth = 0
+        while name > start:
+            depth += {">": 1, "<": -1}.get(tokens[name].text, 0)
+            name -= 1
+            if not depth:
+                break
+    word = tokens[name] if name > start else None
+    if word is None or word.kind != "word" or word.text in _NOT_NAMES:
+        return None
+    before = tokens[name - 1]
+    return name if before.text in (">", "]", "*") or (before.kind == "word" and before.text not in _NOT_NAMES) else None
+
+
+def _closing(tokens: Sequence[Token], index: int) -> int:
+    """The index of the bracket that closes the one at ``index``; the last token when none does."""
+    waiting: list[str] = []
+    for position in range(index, len(tokens)):
+        text = tokens[position].text
+        if text in _OPENED:
+            waiting.append(_OPENED[text])
+        elif waiting and text == waiting[-1]:
+            waiting.pop()
+        if not waiting:
+            return position
+    return len(tokens) - 1
+
+
+def _after_body(tokens: Sequence[Token], end: int) -> int:
+    """Where to go on after a header: behind the body's closing brace, or behind the semicolon."""
+    for position in range(end + 1, len(tokens)):
+        if tokens[position].text == "{":
+            return _closing(tokens, position) + 1
+        if tokens[position].text == ";":
+            return position + 1
+    return len(tokens)
+
+
+def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], file: str) -> Header:
+    start, name, opening, end = at
+    tokens = text.tokens
+    attributes: list[str] = []
+    words: list[str] = []
+    index = start
+    while index < name:
+        if tokens[index].text == "[":
+            closing = _closing(tokens, index)
+            attributes += [t.text for t in tokens[index : min(closing, name)] if t.kind == "word"]
+            index = closing
+        elif tokens[index].kind == "word":
+            words.append(tokens[index].text)
+        index += 1
+    return Header(
+        name=tokens[name].text,
+        path=path,
+        params=tuple(_param_names(tokens[opening + 1 : end])),
+        attributes=tuple(attributes),
+        words=tuple(words),
+        comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
+        span=_span(tokens[name], file),
+    )
+
+
+def _param_names(tokens: Sequence[Token]) -> Iterator[str]:
+    """The last word of each parameter before its default value, its extents or its semantic."""
+    depth, done, name = 0, False, ""
+    for token in tokens:
+        depth += token.text in ("(", "[", "{", "<")
+        if not depth and token.text == ",":
+            yield name
+            done, name = False, ""
+        elif not depth and token.text in ("=", ":"):
+            done = True
+        elif not depth and not done and token.kind == "word":
+            name = token.text
+        depth -= token.text in (")", "]", "}", ">")
+    if name:
+        yield name
+
+
+def _comments(text: Text, first: int, last: int) -> Iterator[Comment]:
+    """The comment lines that end right above a header, then those inside it."""
+    above = first
+    while above - 1 in text.comments:
+        above -= 1
+    for line in range(above, last + 1):
+        if line in text.comments:
+            yield text.comments[line]
+
+
+def whole_file(file: str) -> Span:
+    """The span of something whose place in a file is not known."""
+    return Span(file, 0, 0, 0, 0) if file else NOWHERE
