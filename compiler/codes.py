@@ -7,28 +7,28 @@ from typing import Final
 from slangad.compiler.diagnostics import Explanation
 
 CODES: Final[dict[str, Explanation]] = {
-    "SA301": Explanation(
+    "SA401": Explanation(
         "two inputs of one name",
         """Every file written for an input starts with the input's stem: brdf.py gives brdf.slang, brdf.manifest.json
 and so on. Two inputs of one stem would overwrite each other's files (also where they differ only in case, since many
 file systems don't tell those apart). Rename one, or compile them in two runs with different output folders.""",
     ),
-    "SA302": Explanation(
+    "SA402": Explanation(
         "two kernels of one name",
         """Kernels are looked up by name by the program that launches them, so one run compiles every name once. Rename
 one of the two kernels, or compile the two inputs in two runs with different output folders.""",
     ),
-    "SA303": Explanation(
+    "SA403": Explanation(
         "no kernel of this name",
         """FILE:NAME compiles one kernel of the file, and the file has no @sa.kernel of that name. The message lists
 those it has. Kernels made by a factory carry the factory's arguments in their name.""",
     ),
-    "SA304": Explanation(
+    "SA404": Explanation(
         "two products of one file name",
         """Two of the files to be written have the same name, for example because an input is called like the library
 module that emitted Slang imports. Rename the input.""",
     ),
-    "SA305": Explanation(
+    "SA405": Explanation(
         "the outputs can't be written",
         """The output folder can't be created or written, or the disk is full. Files of one run are written beside their
 destination first and renamed at the end, so what was there before is unchanged.""",

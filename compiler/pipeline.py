@@ -128,7 +128,7 @@ def _describe_one(item: Input, options: Options) -> Unit:
         names = ", ".join(known) or "none"
         raise CompileError(
             [
-                Diagnostic("SA303", f"{item.path} has no kernel called {name}", help=f"it has: {names}")
+                Diagnostic("SA403", f"{item.path} has no kernel called {name}", help=f"it has: {names}")
                 for name in unknown
             ]
         )

@@ -141,7 +141,7 @@ def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
         first = seen.setdefault(unit.stem.casefold(), unit)
         if first is not unit:
             yield Diagnostic(
-                "SA301",
+                "SA401",
                 f"the files of this input would overwrite those of {first.source}",
                 _whole_file(unit),
                 help="rename one of the two, or compile them in two runs with different output folders",
@@ -155,7 +155,7 @@ def _same_kernels(units: Sequence[Unit]) -> Iterable[Diagnostic]:
         first = seen.setdefault(kernel.name, kernel)
         if first is not kernel:
             yield Diagnostic(
-                "SA302",
+                "SA402",
                 f"there are two kernels called {kernel.name}",
                 kernel.span,
                 help="rename one of the two, or compile them in two runs with different output folders",
@@ -170,7 +170,7 @@ def _same_files(units: Sequence[Unit]) -> Iterable[Diagnostic]:
         first, known = seen.setdefault(name.casefold(), (unit, content))
         if known != content:
             yield Diagnostic(
-                "SA304",
+                "SA404",
                 f"{name} would be written twice with different contents",
                 _whole_file(unit),
                 help="rename the input",

@@ -35,7 +35,7 @@ def write_files(files: Mapping[Path, bytes]) -> tuple[Path, ...]:
         for path, written in temporary.items():
             written.replace(path)
     except OSError as error:
-        raise failed("SA305", f"can't write {error.filename}: {error.strerror}", help=_HELP) from None
+        raise failed("SA405", f"can't write {error.filename}: {error.strerror}", help=_HELP) from None
     finally:
         _discard(temporary, folders)
     return tuple(temporary)

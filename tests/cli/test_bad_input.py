@@ -91,7 +91,7 @@ def test_compile__two_inputs_of_one_stem__are_refused(built: Project) -> None:
     built.write("sub/k.py", HEAD + KERNEL.format("x").replace("fit", "other"))
     ended = built.run("compile", "k.py", "sub/k.py", code=1)
     (error,) = _errors(ended.stderr)
-    assert "SA301" in error
+    assert "SA401" in error
     assert "sub/k.py" in error
     assert "of k.py" in error
     assert built.files() == before
@@ -102,7 +102,7 @@ def test_compile__two_kernels_of_one_name__are_refused_naming_both(built: Projec
     built.write("other.py", HEAD + KERNEL.format("x"))
     ended = built.run("compile", "k.py", "other.py", code=1)
     (error,) = _errors(ended.stderr)
-    assert error == "other.py:6:5: error[SA302]: there are two kernels called fit"
+    assert error == "other.py:6:5: error[SA402]: there are two kernels called fit"
     assert "k.py:6:5" in ended.stderr
     assert built.files() == before
 
@@ -124,7 +124,7 @@ def test_compile__full_disk__changes_nothing(built: Project) -> None:
     )
     (error,) = _errors(ended.stderr)
     assert ended.returncode == 4
-    assert "SA305" in error
+    assert "SA405" in error
     assert built.files() == before
 
 
@@ -132,7 +132,7 @@ def test_compile__full_disk__changes_nothing(built: Project) -> None:
 def test_compile__output_folder_is_a_file__is_exit_4(built: Project, output: str) -> None:
     ended = built.run("compile", "k.py", "-o", output, code=4)
     assert len(_errors(ended.stderr)) == 1
-    assert "SA305" in ended.stderr
+    assert "SA405" in ended.stderr
 
 
 def test_compile__crashing_compiler__names_the_input_and_changes_nothing(built: Project) -> None:

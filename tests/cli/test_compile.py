@@ -130,7 +130,7 @@ def test_compile__one_kernel_of_a_file__gets_files_of_its_own(project: Project) 
     (record,) = project.manifest()["inputs"]
     assert [kernel["name"] for kernel in record["kernels"]] == ["second"]
     ended = project.run("compile", "pair.py:third", code=1)
-    assert "error[SA303]" in ended.stderr
+    assert "error[SA403]" in ended.stderr
     assert "first, second" in ended.stderr
 
 

@@ -47,7 +47,7 @@ def test_write_files__one_fails__changes_nothing(tmp_path: Path) -> None:
     first, blocked = tmp_path / "first", tmp_path / "blocked"
     write_files({first: b"old"})
     blocked.mkdir()
-    with pytest.raises(ToolchainError, match="SA305") as caught:
+    with pytest.raises(ToolchainError, match="SA405") as caught:
         write_files({first: b"new", tmp_path / "new" / "deep" / "x": b"1", blocked: b"1"})
     assert str(blocked) in caught.value.diagnostics[0].message
     assert everything(tmp_path) == {"first": b"old"}
@@ -56,7 +56,7 @@ def test_write_files__one_fails__changes_nothing(tmp_path: Path) -> None:
 
 def test_write_files__parent_is_a_file__changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(ToolchainError, match="SA305"):
+    with pytest.raises(ToolchainError, match="SA405"):
         write_files({tmp_path / "a": b"1", tmp_path / "file" / "b": b"1"})
     assert everything(tmp_path) == {"file": b""}
 
