@@ -209,10 +209,18 @@ def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     module.__package__ = package
-    sys.modules[name] = module
+    if not _is_library_module(name):
+        sys.modules[name] = module
     code = compile(tree, str(path), "exec", dont_inherit=True)
     _guarded(path, text, lambda: exec(code, module.__dict__))  # noqa: S102  (the description is the user's program)
     return module
+
+
+def _is_library_module(name: str) -> bool:
+    """Whether a loaded module of Python or a package has this name, which a description must not take from others."""
+    loaded = sys.modules.get(name)
+    file = getattr(loaded, "__file__", None)
+    return loaded is not None and (not isinstance(file, str) or is_library(file))
 
 
 def _guarded(path: Path, text: str, run: object) -> None:
