@@ -1,27 +1,53 @@
-"""Which of slangad's own Slang modules an emitted file imports, and their text."""
+"""Which of slangad's own Slang modules an emitted file imports, and their text.
+
+There is one module per type of number, so that a file only pays for compiling what it uses.
+"""
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import Final
 
 from slangad.compiler.emit.intrinsics import is_own
 from slangad.compiler.ir.nodes import Intrinsic, Module
+from slangad.compiler.ir.types import element_of
 from slangad.compiler.ir.walk import body_exprs, statements
 
-LIBRARY: Final = "slangad.slang"
+FLOAT: Final = "slangad.slang"
+HALF: Final = "slangad_half.slang"
+DOUBLE: Final = "slangad_double.slang"
+INTEGERS: Final = "slangad_integers.slang"
+ELEMENTS: Final = "slangad_elements.slang"
+
+_BY_TYPE: Final = {
+    "float": (FLOAT,),
+    "half": (FLOAT, HALF),
+    "double": (DOUBLE,),
+    "int": (INTEGERS,),
+    "uint": (INTEGERS,),
+}
 
 
 def libraries_of(module: Module) -> dict[str, str]:
-    """The library's file name and text, when any function calls into it."""
-    uses = any(_calls_library(e) for f in module.functions for e in body_exprs(statements(f)))
-    return {LIBRARY: library_text()} if uses else {}
+    """File name and text of every library that a function calls into, in a fixed order."""
+    needed = {name for f in module.functions for e in body_exprs(statements(f)) for name in _needed_by(e)}
+    return {name: library_text(name) for name in sorted(needed)}
 
 
-def _calls_library(expr: object) -> bool:
-    return isinstance(expr, Intrinsic) and is_own(expr.name)
+def _needed_by(expr: object) -> tuple[str, ...]:
+    if not isinstance(expr, Intrinsic) or not is_own(expr.name):
+        return ()
+    if expr.name == "at":
+        return (ELEMENTS,)
+    element = element_of(expr.args[0].type)
+    assert element is not None  # noqa: S101  (the library's functions take numbers, vectors and matrices)
+    return _BY_TYPE[element.name]
 
 
-def library_text() -> str:
-    """The text of slangad's Slang library."""
-    return (files("slangad") / "templates" / LIBRARY).read_text(encoding="utf-8")
+def library_text(name: str) -> str:
+    """The text of one of slangad's Slang libraries; that for double is the one for float, reworded."""
+    if name == DOUBLE:
+        text = re.sub(r"\bfloat(?=[234]?\b)", "double", library_text(FLOAT))
+        return text.replace("module slangad;", "module slangad_double;")
+    return (files("slangad") / "templates" / name).read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support.library import LIBRARY, Function, build, run
+from support.library import IMPORTS, LIBRARY, Function, build, run
 
 from slangad.compiler.runtime.cpu import CpuModule, build_module
 from slangad.compiler.toolchain.request import CompileJob
@@ -134,7 +134,7 @@ def test_normalize__of_doubles__has_their_precision(wide: CpuModule) -> None:
 
 
 WHOLE = """
-import slangad;
+import slangad_integers;
 [shader("compute")] [numthreads(1, 1, 1)]
 void whole(uint3 at: SV_DispatchThreadID, uniform StructuredBuffer<int> x, uniform RWStructuredBuffer<int> result)
 {
@@ -168,7 +168,6 @@ def test_whole_numbers__of_every_sign__divide_as_in_python() -> None:
 
 
 SELECT = """
-import slangad;
 struct Ball : IDifferentiable { float radius; float3 at; }
 [Differentiable] float pair(float4 x) { float a[4] = { x.x, x.y, x.z, x.w }; int i = int(x.w) - 3; return sa::at(a, i) * sa::at(a, 1) + a[1]; }
 [Differentiable] float sums(float4 x) { float a[4] = { x.x, x.y, x.z, x.w }; float s = 0.0; for (int i = 0; i < 4; ++i) { for (int j = 0; j < 4; ++j) { s += sa::at(a, i) * sa::at(a, j); } } return s; }
@@ -216,7 +215,7 @@ def everything(type_: str) -> str:
     calls += [f"{type_}3({c})" for c in ("sa::length(v)", "sa::distance(v, w)", "sa::sum(v)", "sa::at(v, i)")]
     calls += [f"sa::at(sa::div({type_}3x3(v, w, v), {type_}3x3(w, w, v)), i)"]
     return f"""
-import slangad;
+{IMPORTS}
 [Differentiable] {type_}3 all_of({type_}3 v, {type_}3 w, int i) {{ return {" + ".join(calls)}; }}
 [shader("compute")] [numthreads(32, 1, 1)]
 void everything(uint3 at: SV_DispatchThreadID, uniform RWStructuredBuffer<{type_}> x)
