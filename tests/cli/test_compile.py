@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -196,3 +198,46 @@ def test_compile__functions_only__writes_the_slang(project: Project) -> None:
     ended = project.run("compile", "lib.py")
     assert "curve" in project.files()["lib.slang"].decode()
     assert "no kernel" in ended.stderr
+
+
+REBUILD = """
+import resource, sys
+from slangad.cli.main import cli
+try:
+    cli.main(["compile", "fit.py", "other.py", "-t", "spirv", "-t", "wgsl"])
+except SystemExit as end:
+    assert not end.code, end.code
+heavy = [name for name in ("numpy", "slangpy", "yaml", "rich", "slangad.compiler.frontends") if name in sys.modules]
+assert not heavy, heavy
+with open("/proc/self/maps") as maps:
+    assert "slang-compiler" not in maps.read()
+assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss == 0, "a process was started"
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_compile__unchanged__loads_no_compiler_and_starts_no_process(project: Project) -> None:
+    for name in ("fit", "other"):
+        project.kernel(name)
+    project.run("compile", "fit.py", "other.py", "-t", "spirv", "-t", "wgsl")
+    ended = subprocess.run(
+        [sys.executable, "-c", REBUILD],
+        cwd=project.folder,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "2 of 2 from the cache" in ended.stderr
+
+
+def test_compile__fresh__loads_no_numpy(project: Project) -> None:
+    project.kernel("fit")
+    program = "import sys\nfrom slangad.cli.main import cli\ntry: cli.main(['compile', 'fit.py'])\n"
+    program += "except SystemExit as end: assert not end.code\nassert 'numpy' not in sys.modules\n"
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(
+        command, cwd=project.folder, env=project.environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
