@@ -14,6 +14,7 @@ from slangad.cli.outcome import outcome
 COMMANDS = {
     "compile": "slangad.cli.compile:compile_command",
     "doctor": "slangad.cli.doctor:doctor_command",
+    "schema": "slangad.cli.schema:schema_command",
     "explain": "slangad.cli.explain:explain_command",
 }
 
