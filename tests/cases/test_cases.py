@@ -1,4 +1,4 @@
-"""Every folder ``<feature>/<name>`` here is a case: what ``input.py`` becomes, or what is wrong with it.
+"""Every folder ``<feature>/<name>`` here is a case: what ``input.py`` or ``input.yaml`` becomes, or what is wrong.
 
 An accepted input has ``ir.txt`` (the front end's module) and ``out.slang``; a rejected one has ``diag.txt``, the
 diagnostics as a terminal without colours shows them. ``pytest --update`` rewrites these files. A first line
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.session import Toolchain
 
 HERE = Path(__file__).resolve().parent
-CASES = sorted(path.parent for path in HERE.glob("*/*/input.py"))
+CASES = sorted(path.parent for ending in ("py", "yaml") for path in HERE.glob(f"*/*/input.{ending}"))
 GOLDENS = ("ir.txt", "out.slang", "diag.txt")
 
 
@@ -47,10 +47,15 @@ def name_of(case: Path) -> str:
     return case.relative_to(HERE).as_posix()
 
 
+def input_of(case: Path) -> Path:
+    """The description of a case."""
+    return next(path for path in (case / "input.py", case / "input.yaml") if path.exists())
+
+
 def run_case(case: Path) -> Outcome:
     """Takes a case as far as it gets; the working folder is the case's."""
     try:
-        module = load(Path("input.py"))
+        module = load(Path(input_of(case).name))
         text = show(module)
         assert parse(text) == module, "the text of the IR does not read back"
         emitted = emit_module(run_passes(module, None))
@@ -95,7 +100,7 @@ def _write(path: Path, text: str | None) -> None:
 
 def flags_of(case: Path) -> list[str]:
     """The words after ``# flags:`` in the first line."""
-    first = (case / "input.py").read_text(encoding="utf-8-sig").partition("\n")[0]
+    first = input_of(case).read_text(encoding="utf-8-sig", errors="replace").partition("\n")[0]
     return first.removeprefix("# flags:").split() if first.startswith("# flags:") else []
 
 
