@@ -80,7 +80,7 @@ def thread_values(function: Function) -> list[str]:
 def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
     """Prints a docstring as a comment."""
     for line in doc:
-        writer.line(f"/// {line}".rstrip())
+        writer.comment(line, "///")
 
 
 def print_function(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:

@@ -86,7 +86,7 @@ def print_kernel(
     function = names.functions[kernel.function]
     entries = []
     for mode, name in entry_names.items():
-        taken = (*names.function_names.values(), *entry_names.values(), *names.taken)
+        taken = (names.call(function), *names.taken)
         scope = KernelScope(names, Scope(taken, ()), accessors)
         places = tuple(_places(scope, kernel, function))
         entry = _Entry(kernel, function, mode, name, scope, places, _results(scope, kernel, function))

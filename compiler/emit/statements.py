@@ -65,7 +65,7 @@ def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
         case Return():
             returner(ctx, stmt)
         case Comment(text):
-            ctx.writer.line(f"// {text}".rstrip())
+            ctx.writer.comment(text)
         case _:
             assert_never(stmt)
 

@@ -55,6 +55,10 @@ class Writer:
         """Writes a whole line."""
         self.end(text)
 
+    def comment(self, text: str, mark: str = "//") -> None:
+        """Writes a comment of one line; a backslash at its end would swallow the next."""
+        self.end(f"{mark} {text.rstrip().rstrip(chr(92))}".rstrip())
+
     def gap(self) -> None:
         """Makes sure one blank line comes next, except at the top and after an opening brace."""
         if self._lines and self._lines[-1] and not self._lines[-1].endswith("{"):

@@ -36,7 +36,9 @@ def values(parameter: EntryParameter, domain: tuple[int, ...], rng: np.random.Ge
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize(("name", "kernel"), [(f.stem, k) for f in sorted(DESCRIBED.glob("*.py")) for k in kernels_of(f.stem)])
+@pytest.mark.parametrize(
+    ("name", "kernel"), [(f.stem, k) for f in sorted(DESCRIBED.glob("*.py")) for k in kernels_of(f.stem)]
+)
 def test_gradient__of_described_kernel__is_that_of_differences(
     checkers: dict[str, Checker], name: str, kernel: str
 ) -> None:

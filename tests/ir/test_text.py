@@ -49,7 +49,9 @@ function f f(x: float, n: int) -> float
     assert show(parse(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "module", 'module m from "x" nonsense', 'module m from "m" function f f( -> float', "§"])
+@pytest.mark.parametrize(
+    "text", ["", "module", 'module m from "x" nonsense', 'module m from "m" function f f( -> float', "§"]
+)
 def test_parse__other_text__is_refused(text: str) -> None:
     with pytest.raises(ReadError):
         parse(text)

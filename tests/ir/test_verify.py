@@ -33,9 +33,9 @@ def body(statements: str, result: str = "float", locals_: str = "") -> str:
         body("return new float3(v.xy, x)", "float3"),
         body("return new M(x, v)", "M"),
         body("set v.xz = v.xy return v", "float3"),
-        "function f f(x: float) -> float derivative custom(\"b\", none) { return x }\n"
-        'function b b(x: float, d: float) -> float role backward "f" { return d }\n'
-        'function w w(x: DiffPair[float]) -> DiffPair[float] role forward "f" { return x }',
+        """function f f(x: float) -> float derivative custom("b", none) { return x }
+        function b b(x: float, d: float) -> float role backward "f" { return d }
+        function w w(x: DiffPair[float]) -> DiffPair[float] role forward "f" { return x }""",
     ],
 )
 def test_verify__right_module__finds_nothing(text: str) -> None:
@@ -47,7 +47,7 @@ def test_verify__right_module__finds_nothing(text: str) -> None:
     [
         (F + F, "SA900"),
         (body("return call nobody(x)::float"), "SA900"),
-        ("function g g(x: float) -> float { return call f(x)::float }\nfunction f f(x: float) -> float { return x }", "SA900"),
+        ("function g g(x: float) -> float { return call f(x)::float }" + F, "SA900"),
         ("function g g(x: float) -> float { return call g(x)::float }", "SA900"),
         (body("break"), "SA900"),
         (body("return @T::float"), "SA900"),

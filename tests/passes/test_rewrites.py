@@ -60,7 +60,8 @@ def check(rewrite: Callable[[Module], Module], before: str, after: str, result: 
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x }  return x",
-            "let t: float let s: float for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x",
+            ("let t: float let s: float"
+            " for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x"),
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { set s = x } set s = y return s",
@@ -158,7 +159,10 @@ def test_matrices__arithmetic__is_what_targets_compile(before: str, after: str) 
         ("set a[i] = (a[i] + x) return x", "set a[i] = (a[i] + x) return x"),
         ("set a[i] = (a[i] + a[j]) return x", "set a[i] = (at(a, i)::float + at(a, j)::float) return x"),
         ("if (a[i] > a[j]) { return a[i] } return x", "if (a[i] > a[j]) { return a[i] } return x"),
-        ("set k = i set x = a[k] set k = j return (x * a[k])", "set k = i set x = at(a, k)::float set k = j return (x * at(a, k)::float)"),
+        (
+            "set k = i set x = a[k] set k = j return (x * a[k])",
+            "set k = i set x = at(a, k)::float set k = j return (x * at(a, k)::float)",
+        ),
         ("return (no_diff(a[i]) * a[j])", "return (no_diff(a[i]) * a[j])"),
         (
             "for k = 0 to 4 step 1 limit 4 unroll { set x = (x * a[k]) } return x",

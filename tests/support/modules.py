@@ -218,7 +218,9 @@ def functions(draw: Draw) -> Function:
     names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
     params = tuple(Param(name, draw(TYPES), draw(st.booleans())) for name in names)
     scope = {p.name: p.type for p in params}
-    body = draw(st.one_of(statements(scope), st.builds(SlangBody, st.text()), st.builds(External, st.text(), st.text())))
+    body = draw(
+        st.one_of(statements(scope), st.builds(SlangBody, st.text()), st.builds(External, st.text(), st.text()))
+    )
     return Function(
         draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES)), params, draw(TYPES), body, draw(st.booleans()),
         draw(_DERIVATIVES), draw(st.sampled_from(("", "recompute"))), draw(st.sampled_from(Role)),
@@ -230,7 +232,9 @@ def functions(draw: Draw) -> Function:
 @st.composite
 def kernels(draw: Draw) -> Kernel:
     """A kernel of any kind."""
-    params = draw(st.lists(st.builds(KernelParam, st.sampled_from(NAMES), st.sampled_from(Memory), TYPES, st.booleans())))
+    params = draw(
+        st.lists(st.builds(KernelParam, st.sampled_from(NAMES), st.sampled_from(Memory), TYPES, st.booleans()))
+    )
     results = draw(st.lists(st.builds(KernelResult, st.just("result.0"), st.sampled_from(Memory), TYPES)))
     sizes = draw(st.lists(st.integers(1, 8), min_size=1, max_size=3))
     return Kernel("k", "f", tuple(params), tuple(results), len(sizes), tuple(sizes), draw(_LINES))

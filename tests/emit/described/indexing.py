@@ -1,7 +1,7 @@
 """Reads and writes at run-time indices."""
 
 import slangad as sa
-from slangad import Each, float3, float3x3, NoDiff
+from slangad import Each, float3, float3x3
 
 
 @sa.struct

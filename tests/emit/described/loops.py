@@ -40,6 +40,7 @@ def in_branch(v: Each[float3], y: Each[float]) -> Each[float3]:
     r = v
     if y > 0.0:
         r = v * y
+        r = r + y
     else:
         r = y - v
     return r * y if v.x > 0.0 else r / y
@@ -113,7 +114,7 @@ def triangular(x: Each[float]) -> Each[float]:
 @sa.kernel
 def early_return(x: Each[float]) -> Each[float]:
     s = x
-    for i in range(6):
+    for _ in range(6):
         s = s * x + 0.5
         if s > 2.0:
             return s * 3.0
@@ -123,7 +124,7 @@ def early_return(x: Each[float]) -> Each[float]:
 @sa.kernel
 def otherwise(x: Each[float]) -> Each[float]:
     s = x
-    for i in range(3):
+    for _ in range(3):
         s = s * x
         if s > 1.2:
             break

@@ -48,14 +48,14 @@ def blend(m: Mix, x: float) -> Lobe:
 
 
 @sa.kernel
-def methods(l: Each[Lobe], x: Each[float]) -> Each[float3]:
-    return l.twice(x) + l.color * Lobe.flat(x)
+def methods(lobe: Each[Lobe], x: Each[float]) -> Each[float3]:
+    return lobe.twice(x) + lobe.color * Lobe.flat(x)
 
 
 @sa.kernel
 def nested_structs(m: Each[Mix], x: Each[float]) -> Each[float]:
-    l = blend(m, x)
-    return l.at(x) + l.kind
+    lobe = blend(m, x)
+    return lobe.at(x) + lobe.kind
 
 
 @sa.kernel
@@ -97,7 +97,7 @@ def branches(x: Each[float], y: Each[float]) -> Each[float]:
 def returns(x: Each[float], y: Each[float]) -> Each[float]:
     if x > 1.0:
         return x * y
-    if y > 0.0 and x > 0.0 or x < -1.0:
+    if (y > 0.0 and x > 0.0) or x < -1.0:
         return y * y
     return x + y
 
@@ -122,7 +122,7 @@ def arrays(x: Each[sa.Array[float3, 2]], k: Each[int]) -> Each[sa.Array[float, 3
 @sa.kernel
 def unary(x: Each[float], b: Each[bool]) -> Each[float]:
     a = -x - -2.0
-    return a * -x if not b else -(-a) / (x / (x * 2.0))
+    return a * -x if not b else -(x - -a) / (x / (x * 2.0))
 
 
 @sa.kernel(dims=2, group_size=(4, 8))
