@@ -182,6 +182,18 @@ def describe(function: FunctionType) -> DescribedFunction[..., object]:
     return made_now
 
 
+def describe_neighbours(place: Place) -> None:
+    """Describes the plain functions of the same factory, so that their annotations see the names around them."""
+    if place.factory is None:
+        return
+    for value in place.locals.values():
+        if not isinstance(value, FunctionType) or value.__code__ not in place.factory.co_consts:
+            continue
+        if "__slangad_described__" not in value.__dict__:
+            instance = factory_instance(value, place, {})
+            value.__dict__["__slangad_described__"] = DescribedFunction(value, place, instance=instance)
+
+
 def _make(
     python: object, place: Place, options: Mapping[str, object], *, differentiable: bool
 ) -> DescribedFunction[..., object]:
@@ -193,6 +205,7 @@ def _make(
     before = made(instance)
     if isinstance(before, DescribedFunction):
         return before
+    describe_neighbours(place)
     described: DescribedFunction[..., object] = DescribedFunction(
         inner, place, differentiable=differentiable, instance=instance, options=options, static=static
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, overload
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.factories import Instance, made, remember
 from slangad.compiler.lang.frames import Place, caller
-from slangad.compiler.lang.functions import factory_instance, read_ranges
+from slangad.compiler.lang.functions import describe_neighbours, factory_instance, read_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,6 +139,7 @@ def _make(python: object, place: Place, options: Mapping[str, object]) -> Kernel
     before = made(instance)
     if isinstance(before, KernelObject):
         return before
+    describe_neighbours(place)
     made_now = KernelObject(python, place, instance, options)
     remember(instance, made_now)
     return made_now

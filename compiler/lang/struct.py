@@ -18,7 +18,7 @@ from slangad.compiler.lang.annotations import ir_type, memory_annotation
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.frames import Place, caller
-from slangad.compiler.lang.functions import DescribedFunction
+from slangad.compiler.lang.functions import DescribedFunction, describe_neighbours
 from slangad.compiler.lang.resolve import resolve
 from slangad.compiler.lang.source import ClassDefinition, class_definition_of
 
@@ -178,8 +178,10 @@ def struct(cls: C) -> C:
     if before is not None:
         return before  # type: ignore[return-value]  # the same class, made by an equal call of the factory
     _check_class(cls)
+    describe_neighbours(place)
     methods = {name: m for name, m in ((n, _method(n, v, place)) for n, v in vars(cls).items()) if m is not None}
     derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
+    describe_neighbours(place)
     methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
     record = StructRecord(cls, place, instance, methods)
     for name, method in methods.items():

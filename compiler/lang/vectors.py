@@ -99,6 +99,9 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
 
         return f"{type(self).__name__}({', '.join(map(str, bottom(self.data)))})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).of, (self.data,)
+
     def __copy__(self) -> Self:
         from slangad.compiler.lang.tracing import copied
 

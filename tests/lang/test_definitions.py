@@ -206,6 +206,27 @@ def test_factory__functions_and_nested_structs__are_one_too() -> None:
     assert sa.bwd_diff(run)(sa.zeros(first), 2.0, 3.0)[1] == 3.0
 
 
+def totals(count: int) -> object:
+    Row = Array[float, count]
+
+    def total(row: Row) -> float:
+        found = 0.0
+        for x in row:
+            found += x
+        return found
+
+    @sa.differentiable
+    def mean(row: Row) -> float:
+        return total(row) / count
+
+    return mean
+
+
+def test_factory__plain_helper_with_postponed_annotations__sees_the_names_around_it() -> None:
+    assert totals(2)([1, 2]) == 1.5
+    assert totals(3)([1, 2, 6]) == 3.0
+
+
 def by_value(value: object) -> object:
     @sa.function
     def uses() -> float:

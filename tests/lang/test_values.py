@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -355,3 +358,11 @@ def test_call__defaults_and_keywords__as_in_python() -> None:
         keywords(1, w=2)
     with pytest.raises(TypeError, match="twice"):
         keywords(1, x=2)
+
+
+def test_values__copied_and_pickled__are_equal_and_their_own() -> None:
+    for value in (float3(1, 2, 3), float2x3(1), Array[float2, 2](float2(1), float2(2))):
+        for other in (copy.deepcopy(value), copy.copy(value), sa.copy(value)):
+            other[0] = other[1] * 5
+            assert numbers(value) != numbers(other)
+    assert numbers(pickle.loads(pickle.dumps(float3(1, 2, 3)))) == [1, 2, 3]
