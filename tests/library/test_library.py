@@ -81,7 +81,8 @@ def divided(type_: str) -> Floats:
 
 
 def blends(_type: str) -> Floats:
-    return np.array([(a, a + w, a + w * t) for a in (-1.0, 0.5) for w in (0.5, 2.0) for t in (-0.5, 0.0, 0.2, 0.5, 0.9, 1.0, 2.0)])
+    places = (-0.5, 0.0, 0.2, 0.5, 0.9, 1.0, 2.0)
+    return np.array([(a, a + w, a + w * t) for a in (-1.0, 0.5) for w in (0.5, 2.0) for t in places])
 
 
 def zero(x: Floats, *_: Floats) -> Floats:
@@ -161,7 +162,9 @@ def close(found: Floats, wanted: Floats, type_: str, what: str) -> None:
     assert np.all(np.abs(found[beyond]) > LARGEST[type_] / 2.1), what
 
 
-def at(modules: dict[str, CpuModule], name: str, type_: str, x: Floats, tangent: float, cotangent: float, arg: int) -> Found:
+def at(
+    modules: dict[str, CpuModule], name: str, type_: str, x: Floats, tangent: float, cotangent: float, arg: int
+) -> Found:
     moved = np.zeros_like(x)
     moved[:, arg] = tangent
     return run(modules[type_], function(name, type_), x, moved, np.array([[cotangent]]))
@@ -169,7 +172,9 @@ def at(modules: dict[str, CpuModule], name: str, type_: str, x: Floats, tangent:
 
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("name", BY_NAME)
-def test_library__value_and_slopes__are_those_of_the_formula(name: str, type_: str, modules: dict[str, CpuModule]) -> None:
+def test_library__value_and_slopes__are_those_of_the_formula(
+    name: str, type_: str, modules: dict[str, CpuModule]
+) -> None:
     row = BY_NAME[name]
     x = row.points(type_).astype(DTYPE[type_]).astype(np.float64)
     with np.errstate(all="ignore"):

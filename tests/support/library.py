@@ -17,6 +17,26 @@ IMPORTS = "".join(f"import {name.removesuffix('.slang')};\n" for name, _ in LIBR
 BUFFER = {"half": "float", "float": "float", "double": "double"}
 DTYPE = {"half": np.float16, "float": np.float32, "double": np.float64}
 
+KERNEL = """
+[Differentiable] {back} f_{name}({parameters}) {{ return {call}; }}
+
+[shader("compute")] [numthreads(1, 1, 1)]
+void {name}(
+    uint3 at: SV_DispatchThreadID,
+    uniform StructuredBuffer<{buffer}> x,
+    uniform StructuredBuffer<{buffer}> tangent,
+    uniform StructuredBuffer<{buffer}> cotangent,
+    uniform RWStructuredBuffer<{buffer}> result)
+{{
+    int i = int(at.x);
+    int o = i * {width};
+{points}{tangents}    {back} d_out = {cotangent};
+{pairs}    bwd_diff(f_{name})({paired}, d_out);
+    var moved = fwd_diff(f_{name})({moved});
+    {back} value = f_{name}({plain});
+{stores}}}
+"""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -37,31 +57,28 @@ class Function:
 
     def kernel(self) -> str:
         """Slang with the function, and an entry point that stores its value, gradients and tangents at each point."""
-        of, back = _shape(self.type, self.size), _shape(self.type, self.result_size)
-        buffer, n, m = BUFFER[self.type], self.size * self.arity, self.result_size
-        lines = [
-            f"[Differentiable] {back} f_{self.name}({', '.join(f'{of} {p}' for p in self.parameters)}) {{ return {self.call}; }}",
-            f'[shader("compute")] [numthreads(1, 1, 1)] void {self.name}(uint3 at: SV_DispatchThreadID,',
-            f"    uniform StructuredBuffer<{buffer}> x, uniform StructuredBuffer<{buffer}> tangent,",
-            f"    uniform StructuredBuffer<{buffer}> cotangent, uniform RWStructuredBuffer<{buffer}> result)",
-            "{ int i = int(at.x);",
-            *(f"    {of} {p} = {self._read(of, 'x', self.size, n, k * self.size)};" for k, p in enumerate(self.parameters)),
-            *(f"    {of} d{p} = {self._read(of, 'tangent', self.size, n, k * self.size)};" for k, p in enumerate(self.parameters)),
-            f"    {back} d_out = {self._read(back, 'cotangent', m, m, 0)};",
-            *(f"    var p{p} = diffPair({p});" for p in self.parameters),
-            f"    bwd_diff(f_{self.name})({', '.join(f'p{p}' for p in self.parameters)}, d_out);",
-            f"    var moved = fwd_diff(f_{self.name})({', '.join(f'diffPair({p}, d{p})' for p in self.parameters)});",
-            f"    {back} value = f_{self.name}({', '.join(self.parameters)});",
-            f"    int o = i * {3 * m + n};",
-            *(f"    result[o + {k * m + c}] = {buffer}({v}{_entry(m, c)});" for k, v in enumerate(("value", "moved.p", "moved.d")) for c in range(m)),
-            *(
-                f"    result[o + {3 * m + k * self.size + c}] = {buffer}(p{p}.d{_entry(self.size, c)});"
-                for k, p in enumerate(self.parameters)
-                for c in range(self.size)
-            ),
-            "}",
-        ]
-        return "\n".join(lines)
+        m, n, names = self.result_size, self.size * self.arity, self.parameters
+        loads = [(p, k * self.size) for k, p in enumerate(names)]
+        stored = [f"{v}{_entry(m, c)}" for v in ("value", "moved.p", "moved.d") for c in range(m)]
+        stored += [f"p{p}.d{_entry(self.size, c)}" for p in names for c in range(self.size)]
+        of, back = _shape(self.type, self.size), _shape(self.type, m)
+        buffer = BUFFER[self.type]
+        return KERNEL.format(
+            name=self.name,
+            call=self.call,
+            back=back,
+            buffer=buffer,
+            width=3 * m + n,
+            parameters=", ".join(f"{of} {p}" for p in names),
+            points="".join(f"    {of} {p} = {self._read(of, 'x', self.size, n, at)};\n" for p, at in loads),
+            tangents="".join(f"    {of} d{p} = {self._read(of, 'tangent', self.size, n, at)};\n" for p, at in loads),
+            cotangent=self._read(back, "cotangent", m, m, 0),
+            pairs="".join(f"    var p{p} = diffPair({p});\n" for p in names),
+            paired=", ".join(f"p{p}" for p in names),
+            moved=", ".join(f"diffPair({p}, d{p})" for p in names),
+            plain=", ".join(names),
+            stores="".join(f"    result[o + {at}] = {buffer}({what});\n" for at, what in enumerate(stored)),
+        )
 
     def _read(self, type_: str, buffer: str, size: int, stride: int, first: int) -> str:
         return f"{type_}({', '.join(f'{self.type}({buffer}[i * {stride} + {first + c}])' for c in range(size))})"
@@ -69,7 +86,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Found:
-    """What one function gave at N points: ``value`` and its copy from forward mode (N, results), ``gradient`` (N, arguments)."""
+    """What a function gave at N points: results (N, size of the result), and its gradient (N, arguments)."""
 
     value: Floats
     forward_value: Floats
@@ -80,7 +97,8 @@ class Found:
 def build(functions: list[Function], more: str = "") -> CpuModule:
     """One CPU module with an entry point for every function, which may call functions of ``more``."""
     source = IMPORTS + more + "\n".join(f.kernel() for f in functions)
-    job = CompileJob("library.slang", source, tuple(f.name for f in functions), ("cpp",), modules=LIBRARY, whole=True)
+    names = tuple(f.name for f in functions)
+    job = CompileJob("library.slang", source, names, ("cpp",), modules=LIBRARY, whole=True)
     (result,) = compile_here([job])
     assert not result.messages, result.messages
     return build_module(result.artefacts[0].data, result.reflection_text("cpp"))
@@ -91,11 +109,15 @@ def run(module: CpuModule, function: Function, x: Floats, tangent: Floats, cotan
     dtype = np.float64 if BUFFER[function.type] == "double" else np.float32
     m, n = function.result_size, function.size * function.arity
     result = np.full((len(x), 3 * m + n), np.nan, dtype)
-    given = {"x": x, "tangent": tangent, "cotangent": cotangent}
-    buffers = {name: np.ascontiguousarray(np.broadcast_to(v, (len(x), n if name != "cotangent" else m)), dtype) for name, v in given.items()}
-    module.launch(function.name, (len(x), 1, 1), {**{k: v.reshape(-1) for k, v in buffers.items()}, "result": result.reshape(-1)}, {}, workers=1)
+    buffers = {"x": _flat(x, len(x), n, dtype), "tangent": _flat(tangent, len(x), n, dtype)}
+    buffers |= {"cotangent": _flat(cotangent, len(x), m, dtype), "result": result.reshape(-1)}
+    module.launch(function.name, (len(x), 1, 1), buffers, {}, workers=1)
     wide = result.astype(np.float64)
     return Found(wide[:, :m], wide[:, m : 2 * m], wide[:, 2 * m : 3 * m], wide[:, 3 * m :])
+
+
+def _flat(values: Floats, count: int, width: int, dtype: type[np.floating]) -> npt.NDArray[np.floating]:
+    return np.ascontiguousarray(np.broadcast_to(values, (count, width)), dtype).reshape(-1)
 
 
 def _shape(type_: str, size: int) -> str:
