@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from slangad.cli.parameters import InputName, Program, TargetName
+from slangad.cli.parameters import InputName, Macro, Program, TargetName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +36,8 @@ class CompileArguments(TypedDict):
     optimization: int
     slangc: Path | None
     include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    specialize: tuple[str, ...]
     depfile: Path | None
     depfile_targets: tuple[str, ...]
     dump_after: tuple[str, ...]
@@ -74,6 +76,10 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
 )
+@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
+@click.option(
+    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Compile a generic function of a Slang file so."
+)
 @click.option("--slangc", type=Program(), help="Use this slangc instead of the built-in compiler.")
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Write a Makefile depfile of all inputs here too.")
@@ -91,7 +97,8 @@ _FORMATS = click.Choice(["text", "json"])
 def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> None:
     """Compile descriptions to Slang and to code for every GPU API.
 
-    FILE is a Python description; FILE:KERNEL compiles one kernel of it. Without -t the target is spirv.
+    FILE is a description in Python or YAML, or a Slang file with differentiable functions;
+    FILE:KERNEL compiles one kernel of it. Without -t the target is spirv.
 
     \b
       slangad compile brdf.py                         SPIR-V and Slang into build/
@@ -194,6 +201,8 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         own_targets=not arguments["targets"],
         modes=arguments["modes"] or MODES,
         include_dirs=arguments["include_dirs"],
+        defines=arguments["defines"],
+        specialize=arguments["specialize"],
         optimization=arguments["optimization"],
         slangc=arguments["slangc"],
         workers=arguments["jobs"],

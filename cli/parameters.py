@@ -55,6 +55,23 @@ class InputName(click.ParamType[str]):
         return [CompletionItem(incomplete, type="file")]
 
 
+class Macro(click.ParamType[tuple[str, str]]):
+    """``NAME`` or ``NAME=VALUE``."""
+
+    name = "name[=value]"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        name, _, text = value.partition("=")
+        if not name.isidentifier():
+            self.fail(f"{name!r} is not a name.", param, ctx)
+        return name, text
+
+
 class Program(click.ParamType[Path]):
     """A program, as a shell takes it: a bare name is looked up on PATH, anything else is a file."""
 

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
     from slangad.compiler.diagnostics import Explanation
 
-TABLES: Final = ("frontends.codes", "frontends.yaml.codes", "passes.codes", "toolchain.codes", "codes")
+TABLES: Final = (
+    "frontends.codes",
+    "frontends.yaml.codes",
+    "frontends.slang.codes",
+    "passes.codes",
+    "toolchain.codes",
+    "codes",
+)
 """The modules of ``slangad.compiler`` that have a table ``CODES``."""
 
 _HEAD: Final = """# Error codes

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.ir.nodes import LeftOut
     from slangad.compiler.products import Product, Unit
 
 SCHEMA = 1
@@ -84,6 +85,18 @@ def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str]
             }
             for kernel in unit.kernels
         ],
+        "left_out": [_left_out_record(left) for left in unit.description.left_out],
+    }
+
+
+def _left_out_record(left: LeftOut) -> Record:
+    """A function that has no kernel, or lacks some; empty lists stand for all entry points, and all targets."""
+    return {
+        "function": left.function,
+        "reason": left.reason,
+        "modes": list(left.modes),
+        "targets": list(left.targets),
+        "line": left.span.line,
     }
 
 

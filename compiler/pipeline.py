@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from slangad.compiler.blame import MISSING_TOOL, blame
+from slangad.compiler.compilers import Compilers, own_names
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
 from slangad.compiler.products import (
     Description,
@@ -25,7 +26,7 @@ from slangad.compiler.products import (
 from slangad.compiler.recall import recall, remember
 from slangad.compiler.toolchain.messages import to_diagnostics
 from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT, CompileJob, CompileResult
-from slangad.compiler.toolchain.session import compile_jobs
+from slangad.compiler.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,6 +43,7 @@ class Options:
     """How to compile; what is written and where is the command line's business.
 
     Attributes:
+        specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
         targets: Names from ``toolchain.targets``; none means Slang only.
         modes: Which entry points of a kernel: ``forward``, ``backward``, ``jvp``.
         dump: Called with the name of each pass and the module after it.
@@ -52,6 +54,8 @@ class Options:
     targets: tuple[str, ...] = ("spirv",)
     modes: tuple[str, ...] = ("forward", "backward", "jvp")
     include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    specialize: tuple[str, ...] = ()
     optimization: int = 1
     slangc: Path | None = None
     workers: int = 2
@@ -88,25 +92,37 @@ def build(
         CompileError: A description was rejected, by slangad or by Slang.
         ToolchainError: Slang crashed, hung or could not be run.
     """
-    units = describe(inputs, options)
-    check_names(units)
-    jobs = [job_of(unit, options) for unit in units if unit.entries and options.targets]
-    results = compile_jobs(jobs, workers=options.workers, slangc=options.slangc, cache=options.cache, progress=progress)
-    by_name = dict(zip((job.name for job in jobs), results, strict=True))
-    return _accepted([_finish(unit, by_name.get(unit.emitted.file_name, CompileResult()), options) for unit in units])
+    with Compilers(options) as compilers:
+        units = describe(inputs, options, compilers)
+        check_names(units)
+        trial = Trial(compilers.compile, partial(job_of, options=options), partial(_rebuilt, options), options.cache)
+        wanted = [trial.prepare(unit) if options.targets else unit for unit in units]
+        jobs = [job_of(unit, options) for unit in wanted if unit.entries and options.targets]
+        results = dict(zip((job.name for job in jobs), compilers.compile(jobs, progress), strict=True))
+        settled = [
+            trial.settle(unit, results[name])
+            if (name := unit.emitted.file_name) in results
+            else (unit, CompileResult())
+            for unit in wanted
+        ]
+    return _accepted([_finish(unit, result, options) for unit, result in settled])
 
 
-def describe(inputs: Sequence[Input], options: Options) -> list[Unit]:
+def describe(inputs: Sequence[Input], options: Options, compilers: Compilers | None = None) -> list[Unit]:
     """Take every input through the front end, the passes and the emitter.
 
     Raises:
         CompileError: With what is wrong in any of them.
+        ToolchainError: Slang crashed on a Slang file, or could not be run.
     """
+    if compilers is None:
+        with Compilers(options) as own:
+            return describe(inputs, options, own)
     units: list[Unit] = []
     problems: list[Diagnostic] = []
     for item in inputs:
         try:
-            units.append(_describe_one(item, options))
+            units.append(_describe_one(item, options, compilers))
         except CompileError as error:  # noqa: PERF203  (one bad input must not hide another)
             problems += error.diagnostics
     if problems:
@@ -114,21 +130,34 @@ def describe(inputs: Sequence[Input], options: Options) -> list[Unit]:
     return units
 
 
-def _describe_one(item: Input, options: Options) -> Unit:
-    memory = None if options.dump or options.keep_ir else options.cache
+def _describe_one(item: Input, options: Options, compilers: Compilers) -> Unit:
+    from slangad.compiler.frontends import SLANG
+
+    memory = None if options.dump or options.keep_ir or item.path.suffix == SLANG else options.cache
     description = recall(memory, item.path) if memory else None
     module = None
     if description is None:
-        description, module = run_front_end(item.path, options)
+        description, module = run_front_end(item.path, options, compilers)
         if memory:
             remember(memory, item.path, description)
+    return _unit(item, description, module, options)
+
+
+def _unit(item: Input, description: Description, module: Module | None, options: Options) -> Unit:
     known = [kernel.name for kernel in description.kernels]
     unknown = [name for name in item.kernels if name not in known]
     if unknown:
         names = ", ".join(known) or "none"
         raise CompileError(
             [
-                Diagnostic("SA403", f"{item.path} has no kernel called {name}", help=f"it has: {names}")
+                Diagnostic(
+                    "SA403",
+                    f"{item.path} has no kernel called {name}",
+                    help=f"it has: {names}",
+                    notes=tuple(
+                        f"{o.function} is left out: {o.reason}" for o in description.left_out if o.function == name
+                    ),
+                )
                 for name in unknown
             ]
         )
@@ -137,22 +166,43 @@ def _describe_one(item: Input, options: Options) -> Unit:
     return Unit(item, description, tuple(e for e in points if e.kernel in wanted and e.mode in options.modes), module)
 
 
-def run_front_end(path: Path, options: Options) -> tuple[Description, Module]:
+def run_front_end(path: Path, options: Options, compilers: Compilers) -> tuple[Description, Module]:
     """Read a description, complete it, print its Slang.
 
     Raises:
         CompileError: It was rejected.
+        ToolchainError: Slang crashed on a Slang file, or could not be run.
     """
-    from slangad.compiler.emit import emit_module
     from slangad.compiler.frontends import load
+    from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.passes import run_passes
 
-    loaded = load(path)
+    loaded = load(path, SlangSetting(compilers.reflect, options.specialize))
     module = run_passes(loaded, options.dump)
-    emitted = emit_module(module)
-    kernels = tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels)
-    sources = _each_once((module.source, *module.sources))
-    return Description(module.source, sources, module.bound, kernels, emitted, targets=module.targets), module
+    return _description(module), module
+
+
+def _description(module: Module) -> Description:
+    from slangad.compiler.emit import emit_module
+
+    return Description(
+        source=module.source,
+        sources=_each_once((module.source, *module.sources)),
+        bound=module.bound,
+        kernels=tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels),
+        emitted=emit_module(module),
+        targets=module.targets,
+        name=module.name,
+        left_out=module.left_out,
+    )
+
+
+def _rebuilt(options: Options, unit: Unit, module: Module) -> Unit:
+    """The unit of a module with fewer kernels."""
+    kept = tuple(name for name in unit.input.kernels if name in {kernel.name for kernel in module.kernels})
+    smaller = _unit(replace(unit.input, kernels=kept), _description(module), module, options)
+    entries = smaller.entries if kept or not unit.input.kernels else ()
+    return replace(smaller, input=unit.input, entries=entries)
 
 
 def targets_of(unit: Unit, options: Options) -> tuple[str, ...]:
@@ -170,6 +220,7 @@ def job_of(unit: Unit, options: Options) -> CompileJob:
         targets=targets_of(unit, options),
         modules=tuple(unit.emitted.libraries.items()),
         include_dirs=(str(unit.input.path.absolute().parent), *options.include_dirs),
+        defines=options.defines,
         optimization=options.optimization,
         time_limit=options.time_limit,
     )
@@ -177,19 +228,29 @@ def job_of(unit: Unit, options: Options) -> CompileJob:
 
 def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
     if result.messages and unit.description.recalled:
-        unit = replace(unit, description=run_front_end(unit.input.path, options)[0])  # for its span map
-    said = to_diagnostics(result.messages, partial(_locate, unit))
+        with Compilers(options) as compilers:
+            unit = replace(unit, description=run_front_end(unit.input.path, options, compilers)[0])  # for its span map
+    said = own_names(to_diagnostics(result.messages, partial(_locate, unit)), unit.description.sources)
     errors = [d for d in said if d.severity is Severity.ERROR and d.code != MISSING_TOOL]
     return Built(
         unit=unit,
         products=(*slang_products(unit), *artefact_products(unit, result)),
         sources=_each_once((*unit.description.sources, *result.dependencies)),
         errors=tuple(errors),
-        warnings=tuple(d for d in said if d.severity is not Severity.ERROR),
+        warnings=(*(d for d in said if d.severity is not Severity.ERROR), *_left_out(unit)),
         failures=blame(unit, (*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL))),
         cached=result.cached,
         targets=targets_of(unit, options),
     )
+
+
+def _left_out(unit: Unit) -> Iterable[Diagnostic]:
+    """What is worth telling of what was found but is not compiled; nothing where single kernels were asked for."""
+    for left in unit.description.left_out if not unit.input.kernels else ():
+        what = [f"the {' and '.join(left.modes)} kernel of"] if left.modes else []
+        where = [f"for {', '.join(left.targets)}"] if left.targets else []
+        message = " ".join([*what, left.function, "is left out", *where]) + f": {left.reason}"
+        yield Diagnostic("SA084", message, left.span, severity=Severity.NOTE)
 
 
 def _each_once(paths: Iterable[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.inputs import Input
-    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.ir.nodes import LeftOut, Module
     from slangad.compiler.toolchain.request import CompileResult
 
 Kind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
@@ -56,6 +56,8 @@ class Description:
         emitted: Its Slang; without a span map when ``recalled``.
         recalled: Whether it was remembered from an earlier run.
         targets: What to compile it for where the command line doesn't say.
+        name: What the names of its files start with; the emitted file's stem when empty.
+        left_out: What was found in it but can't be compiled.
     """
 
     source: str
@@ -65,6 +67,8 @@ class Description:
     emitted: EmittedModule
     recalled: bool = False
     targets: tuple[str, ...] = ()
+    name: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Unit:
     @property
     def stem(self) -> str:
         """What the names of all its files start with."""
-        return Path(self.emitted.file_name).stem
+        return self.description.name or Path(self.emitted.file_name).stem
 
     @property
     def label(self) -> str:

@@ -27,7 +27,10 @@ LAYERS = (
     ("runtime",),
     ("check",),
     ("report",),
-    ("blame", "codes", "explanations", "inputs", "products", "manifest", "delivery", "pipeline", "recall"),
+    (
+        *("blame", "codes", "compilers", "explanations", "inputs", "products", "manifest", "delivery", "pipeline"),
+        *("recall", "trial"),
+    ),
 )
 """Parts of ``slangad.compiler``, lowest first; each may import itself and those before it."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.ir.nodes import Module
 
 
@@ -26,18 +27,35 @@ def _yaml(path: Path) -> Module:
     return load_yaml(path)
 
 
+def _slang(path: Path, setting: SlangSetting | None) -> Module:
+    from slangad.compiler.frontends.slang.module import load_slang
+
+    if setting is None:
+        raise ValueError("Slang files need a Slang compiler to be loaded")
+    return load_slang(path, setting)
+
+
+SLANG = ".slang"
+"""The suffix of Slang files."""
+
 _LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python, ".yaml": _yaml, ".yml": _yaml}
 
 
-def load(path: Path) -> Module:
+def load(path: Path, slang: SlangSetting | None = None) -> Module:
     """Loads a description.
+
+    Args:
+        path: The describing file.
+        slang: What it takes to load a Slang file; may be missing where there are none.
 
     Raises:
         CompileError: with everything that is wrong with it.
     """
+    if path.suffix == SLANG:
+        return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)
     if loader is None:
-        known = ", ".join(sorted(_LOADERS))
+        known = ", ".join(sorted((*_LOADERS, SLANG)))
         raise CompileError(
             [
                 Diagnostic(
@@ -51,4 +69,4 @@ def load(path: Path) -> Module:
     return loader(path)
 
 
-__all__ = ["load"]
+__all__ = ["SLANG", "load"]

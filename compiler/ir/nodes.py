@@ -405,11 +405,15 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A function, or some of its entry points (``modes``), that was found but can't be compiled, and why."""
+    """A function that was found but can't be compiled, and why.
+
+    ``modes`` and ``targets`` say for which entry points and targets; none named means all.
+    """
 
     function: str
     reason: str
     modes: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -102,7 +102,8 @@ class _Reader:
         return tuple(self._many("doc", self.tokens.string))
 
     def _left_out(self) -> LeftOut:
-        return LeftOut(self.tokens.string(), self.tokens.string(), self._modes())
+        function, reason = self.tokens.string(), self.tokens.string()
+        return LeftOut(function, reason, self._modes(), tuple(self._many("target", self.tokens.string)))
 
     def _modes(self) -> tuple[str, ...]:
         return tuple(self._many("mode", self.tokens.string))

@@ -89,7 +89,8 @@ def _module(module: Module) -> Iterator[str]:
     yield from (f"for_target {_quote(name)}" for name in module.targets)
     yield from (f"file {_quote(name)}" for name in ([module.file_name] if module.file_name else []))
     yield from (
-        f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}" for left in module.left_out
+        f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}{_targets(left.targets)}"
+        for left in module.left_out
     )
     yield from (f"doc {_quote(line)}" for line in module.doc)
     for definition in module.structs:
@@ -111,6 +112,10 @@ def _module(module: Module) -> Iterator[str]:
 
 def _modes(modes: tuple[str, ...]) -> str:
     return "".join(f" mode {_quote(mode)}" for mode in modes)
+
+
+def _targets(targets: tuple[str, ...]) -> str:
+    return "".join(f" target {_quote(target)}" for target in targets)
 
 
 def _struct(definition: StructDef) -> Iterator[str]:

@@ -93,7 +93,7 @@ def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], prob
         span=found.place.span,
     )
     modes, missing = _modes(header, found.attributes)
-    left_out = (LeftOut(found.symbol, *missing, found.place.span),) if missing else ()
+    left_out = (LeftOut(found.symbol, *missing, span=found.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
 
 

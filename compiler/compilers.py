@@ -1,0 +1,103 @@
+"""The Slang compilers of one run, started when first needed: one that compiles, and one that says what files declare.
+
+They are the same unless ``--slangc`` names an executable: only the library can reflect.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
+from slangad.compiler.frontends.slang.model import Reflection
+from slangad.compiler.spans import Span
+from slangad.compiler.toolchain.messages import to_diagnostics
+from slangad.compiler.toolchain.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.session import Toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.pipeline import Options
+
+_REFLECTED = "cpp"
+"""The target that declarations are read for; they are the same for all."""
+
+
+class Compilers:
+    """Compiles and reflects with the same options, in the same workers."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._started: dict[bool, Toolchain] = {}
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for toolchain in self._started.values():
+            toolchain.close()
+
+    def compile(
+        self, jobs: Sequence[CompileJob], progress: Callable[[int, int], None] | None = None
+    ) -> list[CompileResult]:
+        """Compile jobs.
+
+        Raises:
+            ToolchainError: There is no compiler.
+        """
+        return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
+
+    def reflect(self, file: Path, asked: tuple[str, ...]) -> Reflection:
+        """What a Slang file declares; see ``frontends.slang.model.Reflector``."""
+        result = self._reflect(file, asked)
+        if result.diagnostics and asked and not self._reflect(file, ()).diagnostics:
+            named = ", ".join(f"'{text}'" for text in asked)
+            help_ = "check the number, order and kind of the arguments"
+            raise CompileError(
+                [Diagnostic("SA083", f"Slang crashed when it was to make {named}", _at(file), help=help_)]
+            )
+        if result.diagnostics:
+            raise ToolchainError([replace(d, span=_at(file)) for d in result.diagnostics])
+        said = own_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
+        errors = [d for d in said if d.severity is Severity.ERROR]
+        if errors:
+            raise CompileError(errors)
+        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies)
+
+    def _reflect(self, file: Path, asked: tuple[str, ...]) -> CompileResult:
+        options = self._options
+        job = CompileJob(
+            name=file.name,
+            source=f'#include "{file.resolve().as_posix()}"\n',
+            entry_points=(),
+            targets=(_REFLECTED,),
+            include_dirs=(str(file.absolute().parent), *options.include_dirs),
+            defines=options.defines,
+            whole=True,
+            declarations=asked,
+            time_limit=options.time_limit,
+        )
+        return self._toolchain(external=False).compile([job])[0]
+
+    def _toolchain(self, *, external: bool) -> Toolchain:
+        if external not in self._started:
+            options = self._options
+            slangc = options.slangc if external else None
+            self._started[external] = Toolchain(workers=options.workers, slangc=slangc, cache=options.cache)
+        return self._started[external]
+
+
+def own_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
+    """The diagnostics with files named as the user named them, rather than by the full paths Slang works with."""
+    known = {os.path.realpath(file): file for file in files}
+    return [
+        replace(d, span=replace(d.span, file=known[path])) if (path := os.path.realpath(d.span.file)) in known else d
+        for d in diagnostics
+    ]
+
+
+def _at(file: Path) -> Span:
+    return Span(str(file), 0, 0, 0, 0)
