@@ -70,7 +70,7 @@ class ToolchainError(SlangadError):
         super().__init__("\n".join(f"{d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
 
 
-class CheckFailed(SlangadError):
+class CheckFailed(SlangadError):  # noqa: N818  (reads as what happened)
     """A gradient check found a wrong derivative."""
 
     exit_code = 3

@@ -200,11 +200,10 @@ def join_scalars(a: Scalar | Weak, b: Scalar | Weak) -> Scalar | Weak | None:
         return _join_literal(a, b)
     if isinstance(b, Weak):
         return _join_literal(b, a)
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        if a.name == "int" and b.name in FLOATING:
-            return b
-        if b.name == "int" and a.name in FLOATING:
-            return a
+    if a.name == "int" and b.name in FLOATING:
+        return b
+    if b.name == "int" and a.name in FLOATING:
+        return a
     return None
 
 
