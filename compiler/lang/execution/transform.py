@@ -142,7 +142,7 @@ class Transformer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """A call; those in the condition of a ``while`` also tell its bound."""
-        turns = self._counted.get(id(node))
+        turns = self._counted.pop(id(node), None)
         function = self._plain(node.func)
         args = [self.visit(a) for a in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
