@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.intrinsics import is_own
-from slangad.compiler.ir.nodes import Intrinsic, Module
-from slangad.compiler.ir.types import element_of
+from slangad.compiler.ir.nodes import Function, Intrinsic, Module, SlangBody
+from slangad.compiler.ir.types import element_of, show
 from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FLOAT: Final = "slangad.slang"
 HALF: Final = "slangad_half.slang"
@@ -32,6 +35,7 @@ _BY_TYPE: Final = {
 def libraries_of(module: Module) -> dict[str, str]:
     """File name and text of every library that a function calls into, in a fixed order."""
     needed = {name for f in module.functions for e in body_exprs(statements(f)) for name in _needed_by(e)}
+    needed |= {name for f in module.functions for name in _named_in_text(f)}
     return {name: library_text(name) for name in sorted(needed)}
 
 
@@ -43,6 +47,21 @@ def _needed_by(expr: object) -> tuple[str, ...]:
     element = element_of(expr.args[0].type)
     assert element is not None  # noqa: S101  (the library's functions take numbers, vectors and matrices)
     return _BY_TYPE[element.name]
+
+
+def _named_in_text(function: Function) -> Iterator[str]:
+    """The libraries a raw body may call into: those that define what it names, for the types that it sees."""
+    if not isinstance(function.body, SlangBody):
+        return
+    text = function.body.text
+    called = re.findall(r"\bsa\s*(?:::|\.)\s*(\w+)", text)
+    if not called:
+        return
+    seen = " ".join((text, *(show(p.type) for p in function.params), show(function.result)))
+    types = [name for name in ("half", "double") if name in seen]
+    for library in (FLOAT, INTEGERS, ELEMENTS, *(_BY_TYPE[name][-1] for name in types)):
+        if re.search(rf"\b(?:{'|'.join(called)})\s*[(<]", library_text(library)):
+            yield library
 
 
 def library_text(name: str) -> str:

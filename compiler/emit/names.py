@@ -26,7 +26,7 @@ def _ascii_letter(letter: str) -> str:
         return letter if letter.isalnum() or letter == "_" else "_"
     title = unicodedata.name(letter, "")
     if title.startswith("GREEK "):
-        word = title.split(" LETTER ")[-1].split()[0].lower()
+        word = title.split(" LETTER ")[-1].split()[0].lower().replace("lamda", "lambda")
         return word.capitalize() if "CAPITAL" in title else word
     plain = "".join(c for c in unicodedata.normalize("NFKD", letter) if c.isascii())
     return plain if plain.isalnum() else f"u{ord(letter):04x}"

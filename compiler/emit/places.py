@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.buffers import Accessors, Leaf, buffer_leaves, element_type_of, scalar_of
 from slangad.compiler.emit.differentials import spell_differential, zero_differential
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import KernelParam, KernelResult
 
 
+_SUFFIXES: Final = {
+    ParameterRole.GRADIENT: ("grad",),
+    ParameterRole.COTANGENT: ("cotangent",),
+    ParameterRole.TANGENT: ("tangent",),
+    ParameterRole.RESULT_TANGENT: ("tangent",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class KernelScope:
     """What the places of one entry point share: names, and the load and store functions of the module."""
@@ -27,10 +35,10 @@ class KernelScope:
     locals: Scope
     accessors: Accessors
 
-    def buffer(self, value: str, leaf: Leaf, suffix: str) -> str:
+    def buffer(self, value: str, leaf: Leaf, role: ParameterRole) -> str:
         """The name of a buffer: ``m_albedo_grad``."""
-        words = [value, *(str(step) for step in leaf.path), *([suffix] if suffix else [])]
-        key = " ".join(words)
+        words = [value, *(str(step) for step in leaf.path), *_SUFFIXES.get(role, ())]
+        key = " ".join((role.value, *words))
         if key not in self.locals:
             self.locals.give(key, "_".join(words))
         return self.locals[key]
@@ -63,15 +71,9 @@ def buffer_parameter(
     scope: KernelScope, value: str, leaf: Leaf, role: ParameterRole, *, writes: bool
 ) -> EntryParameter:
     """The entry-point parameter that is the buffer of a leaf."""
-    suffix = {
-        ParameterRole.GRADIENT: "grad",
-        ParameterRole.COTANGENT: "cotangent",
-        ParameterRole.TANGENT: "tangent",
-        ParameterRole.RESULT_TANGENT: "tangent",
-    }.get(role, "")
     kind = "RWStructuredBuffer" if writes else "StructuredBuffer"
     return EntryParameter(
-        name=scope.buffer(value, leaf, suffix),
+        name=scope.buffer(value, leaf, role),
         role=role,
         parameter=value,
         path=leaf.path,

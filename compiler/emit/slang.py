@@ -48,33 +48,39 @@ def emit_module(module: Module) -> EmittedModule:
 
 
 def name_module(module: Module, scope: Scope) -> ModuleNames:
-    """Names every declaration, the user's first and in module order."""
+    """Names every declaration, the user's first and in module order; members after what they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
-    members = {d.struct.key: Scope((), ()) for d in module.structs}
-    fields = {
-        d.struct.key: {
-            f.name: f.name if d.external else members[d.struct.key].give(f.name, f.name) for f in d.struct.fields
-        }
-        for d in module.structs
-    }
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
-    functions = {}
-    for function in module.functions:
-        functions[function.key] = _function_name(function, members[function.owner] if function.owner else scope)
-    asked = _gradients_asked(module)
+    free = {f.key: _function_name(f, scope) for f in module.functions if not f.owner}
+    members = {d.struct.key: _member_scope(d, module, (*constants.values(), *free.values())) for d in module.structs}
+    fields = {d.struct.key: _field_names(d, members[d.struct.key]) for d in module.structs}
+    methods = {f.key: _function_name(f, members[f.owner]) for f in module.functions if f.owner}
+    functions = {**free, **methods}
     return ModuleNames(
         functions={f.key: f for f in module.functions},
         structs=structs,
         fields=fields,
         constants=constants,
         function_names=functions,
-        gradients={key: scope.fresh(f"{functions[key]}_gradient") for key in asked},
+        gradients={key: scope.fresh(f"{functions[key]}_gradient") for key in _gradients_asked(module)},
         to_differential=scope.fresh("to_differential"),
         from_differential=scope.fresh("from_differential"),
         spell=TypeSpeller(structs),
         external=frozenset(d.struct.key for d in module.structs if d.external),
         taken=module.taken,
     )
+
+
+def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> Scope:
+    """The names of a struct's members, which hide functions outside from its methods."""
+    if any(f.owner == definition.struct.key for f in module.functions):
+        return Scope(outside)
+    return Scope((), ())
+
+
+def _field_names(definition: StructDef, scope: Scope) -> dict[str, str]:
+    names = [f.name for f in definition.struct.fields]
+    return {name: name if definition.external else scope.give(name, name) for name in names}
 
 
 def _function_name(function: Function, scope: Scope) -> str:

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.emit import EntryParameter
     from slangad.compiler.ir.nodes import Module
 
-    Arrays = Mapping[str, npt.NDArray[np.generic]]
+    Values = npt.NDArray[np.generic]
+    Arrays = Mapping[str, Values]
+    Slot = tuple[ParameterRole, str, tuple[str | int, ...]]
+    Slots = Mapping[Slot, Values]
 
 DTYPES = {"float": np.float32, "double": np.float64, "half": np.float16, "int": np.int32, "uint": np.uint32}
 TWIN = "".join(f"#define float{s} double{s}\n" for s in ("", "2", "3", "4", "2x2", "3x3", "4x4", "2x3", "3x2", "2x4"))
@@ -38,6 +42,13 @@ class Program:
     def entry(self, kernel: str, mode: Mode) -> EntryPoint:
         """An entry point of a kernel."""
         return next(e for e in self.emitted.entry_points if (e.kernel, e.mode) == (kernel, mode))
+
+    def run_slots(self, kernel: str, mode: Mode, given: Slots, shape: tuple[int, ...]) -> dict[Slot, Values]:
+        """As ``run``, with what a buffer holds in the place of its name, which may differ from mode to mode."""
+        entry = self.entry(kernel, mode)
+        names = {p.name: slot(p) for p in entry.parameters if p.role is not ParameterRole.DOMAIN}
+        found = self.run(kernel, mode, {n: given[s] for n, s in names.items() if s in given}, shape)
+        return {names[name]: value for name, value in found.items()}
 
     def run(self, kernel: str, mode: Mode, given: Arrays, shape: tuple[int, ...]) -> dict[str, npt.NDArray[np.generic]]:
         """Runs one entry point over a domain; ``given`` are values of buffers and uniforms by name; gives the rest."""
@@ -88,46 +99,59 @@ class Checker:
     step: float = 1e-4
 
     def check(self, kernel: str, given: Arrays, *, seed: int = 1, tolerance: float = 2e-4) -> None:
-        """Asserts that primal, reverse and forward mode of a kernel are right at the given inputs, for every thread."""
+        """Asserts that primal, reverse and forward mode of a kernel are right at the given inputs, for every thread.
+
+        ``given`` goes by the names of the forward entry point.
+        """
         rng = np.random.default_rng(seed)
-        backward = self.program.entry(kernel, Mode.BACKWARD)
-        jvp = self.program.entry(kernel, Mode.JVP)
-        first = next(p for p in jvp.parameters if p.role is ParameterRole.INPUT)
-        shape = np.shape(given[first.name])[: jvp.dims]
-        seeds = {p.name: rng.normal(size=(*shape, *p.shape)) for p in backward.parameters if p.role is COTANGENT}
-        directions = {p.name: rng.normal(size=(*shape, *p.shape)) for p in jvp.parameters if p.role is TANGENT}
-        plain = self.program.run(kernel, Mode.FORWARD, given, shape)
-        gradients = self.program.run(kernel, Mode.BACKWARD, {**given, **seeds}, shape)
-        moved = self.program.run(kernel, Mode.JVP, {**given, **directions}, shape)
+        entry = self.program.entry(kernel, Mode.FORWARD)
+        inputs: dict[Slot, Values] = {slot(p): given[p.name] for p in entry.parameters if p.name in given}
+        first = next(p for p in entry.parameters if p.role is ParameterRole.INPUT)
+        shape = np.shape(given[first.name])[: entry.dims]
+        seeds = self._random(kernel, Mode.BACKWARD, ParameterRole.COTANGENT, shape, rng)
+        directions = self._random(kernel, Mode.JVP, ParameterRole.TANGENT, shape, rng)
+        plain = self.program.run_slots(kernel, Mode.FORWARD, inputs, shape)
+        gradients = self.program.run_slots(kernel, Mode.BACKWARD, {**inputs, **seeds}, shape)
+        moved = self.program.run_slots(kernel, Mode.JVP, {**inputs, **directions}, shape)
         for name, value in plain.items():
             np.testing.assert_allclose(moved[name], value, rtol=1e-5, atol=1e-6, err_msg=f"{kernel}: primal of jvp")
-        for p in backward.parameters:
-            if p.role is ParameterRole.GRADIENT:
-                wanted = self.gradient(kernel, given, seeds, p.name.removesuffix("_grad"), shape)
-                close(gradients[p.name], wanted, tolerance, f"{kernel}: {p.name}")
-        along = sum(_total(gradients[d.replace("_tangent", "_grad")] * directions[d], shape) for d in directions)
-        across = sum(_total(moved[s.replace("_cotangent", "_tangent")] * seeds[s], shape) for s in seeds)
+        for (_, *rest), value in gradients.items():
+            wanted = self.gradient(kernel, inputs, seeds, (ParameterRole.INPUT, *rest), shape)
+            close(value, wanted, tolerance, f"{kernel}: gradient of {rest}")
+        along = sum(_total(gradients[(GRADIENT, *d[1:])] * value, shape) for d, value in directions.items())
+        across = sum(_total(moved[(RESULT_TANGENT, *s[1:])] * value, shape) for s, value in seeds.items())
         close(np.asarray(across), np.asarray(along), tolerance, f"{kernel}: forward against reverse")
 
+    def _random(
+        self, kernel: str, mode: Mode, role: ParameterRole, shape: tuple[int, ...], rng: np.random.Generator
+    ) -> dict[Slot, Values]:
+        parameters = [p for p in self.program.entry(kernel, mode).parameters if p.role is role]
+        return {slot(p): rng.normal(size=(*shape, *p.shape)) for p in parameters}
+
     def gradient(
-        self, kernel: str, given: Arrays, seeds: Arrays, name: str, shape: tuple[int, ...]
+        self, kernel: str, inputs: Slots, seeds: Slots, of: Slot, shape: tuple[int, ...]
     ) -> npt.NDArray[np.float64]:
         """The gradient of one input buffer by central differences."""
-        start = np.asarray(given[name], np.float64).reshape(*shape, -1)
+        start = np.asarray(inputs[of], np.float64).reshape(*shape, -1)
         found = np.zeros_like(start)
         for component in range(start.shape[-1]):
             sides = []
             for sign in (1.0, -1.0):
                 moved = start.copy()
                 moved[..., component] += sign * self.step
-                sides.append(self.twin.run(kernel, Mode.FORWARD, {**given, name: moved}, shape))
-            for result, seed in seeds.items():
-                high, low = (side[result.removesuffix("_cotangent")] for side in sides)
+                sides.append(self.twin.run_slots(kernel, Mode.FORWARD, {**inputs, of: moved}, shape))
+            for (_, *result), seed in seeds.items():
+                high, low = (side[(ParameterRole.RESULT, *result)] for side in sides)
                 found[..., component] += _total((high - low) * seed, shape) / (2.0 * self.step)
-        return found.reshape(np.shape(given[name]))
+        return found.reshape(np.shape(inputs[of]))
 
 
-COTANGENT, TANGENT = ParameterRole.COTANGENT, ParameterRole.TANGENT
+def slot(parameter: EntryParameter) -> Slot:
+    """What a parameter of an entry point holds."""
+    return parameter.role, parameter.parameter, parameter.path
+
+
+GRADIENT, RESULT_TANGENT = ParameterRole.GRADIENT, ParameterRole.RESULT_TANGENT
 
 
 def checker(module: Module) -> Checker:
