@@ -179,7 +179,13 @@ def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN
         return function(*args, **kwargs)
     if isinstance(function, (type, type(len))):
         return _call_own(function, args, kwargs)
-    return constant(function(*args, **kwargs))
+    result = function(*args, **kwargs)
+    return result if _is_of_the_language(function) else constant(result)
+
+
+def _is_of_the_language(function: Any) -> bool:  # noqa: ANN401  (anything callable)
+    """Whether what a call gives is a value of the language, in which a numpy double is no literal."""
+    return (getattr(function, "__module__", None) or "").startswith("slangad.")
 
 
 def _call_own(function: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:  # noqa: ANN401  (a builtin or class)
@@ -189,7 +195,8 @@ def _call_own(function: Any, args: tuple[object, ...], kwargs: Mapping[str, obje
     form = _FORMS.get(function)
     if form is not None:
         return form(*args, **kwargs)
-    return constant(function(*args, **kwargs))
+    result = function(*args, **kwargs)
+    return result if _is_of_the_language(function) else constant(result)
 
 
 def _checked(function: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:  # noqa: ANN401  (a builtin)
