@@ -133,3 +133,8 @@ def grid(x: Each[float], y: Each[float]) -> Each[float]:
 @sa.kernel
 def numbered(x: Each[float]) -> Each[float]:
     return x * x * sa.thread_id(0) / sa.thread_count(0)
+
+
+@sa.kernel
+def outside_the_domain(x: Each[float]) -> Each[float]:
+    return sa.acos(sa.clamp(x, -1.0, 1.0)) + sa.sqrt(max(x, 0.0)) + x
