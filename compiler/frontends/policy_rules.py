@@ -32,7 +32,11 @@ def check_policy(
             problems.error("SA029", span, "subgradient needs one float parameter and a float result")
         case _:
             pass
-    if not active:
+
+
+def check_active(name: str, params: tuple[Parameter, ...], span: Span, problems: Problems) -> None:
+    """Reports a policy of a function that has no gradient."""
+    if not gradient_types(params):
         problems.error("SA029", span, f"'{name}' has no differentiable parameter, so derivative= means nothing")
 
 
@@ -48,15 +52,11 @@ def check_surrogate(own: Signature, other: Signature, span: Span, problems: Prob
         )
 
 
-def check_own_derivative(
-    name: str, span: Span, problems: Problems, *, policy: bool, own: bool, differentiable: bool
-) -> None:
-    """Reports a function with two derivatives, and one that has a derivative but is not differentiated."""
+def check_own_derivative(name: str, span: Span, problems: Problems, *, policy: bool, own: bool, advice: str) -> None:
+    """Reports a function with two derivatives, and with ``advice`` one that has one but is not differentiated."""
     if policy and own:
         problems.error(
             "SA029", span, f"'{name}' has a derivative= policy and an own derivative", help="keep one of them"
         )
-    if (own or policy) and not differentiable:
-        problems.error(
-            "SA029", span, f"'{name}' is not differentiated but has a derivative", help="use @sa.differentiable"
-        )
+    if (own or policy) and advice:
+        problems.error("SA029", span, f"'{name}' is not differentiated but has a derivative", help=advice)

@@ -29,13 +29,13 @@ from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
+from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.lang.intrinsics.model import Intrinsic
-    from slangad.compiler.spans import Span
 
 
 def call(ctx: Context, node: ast.Call) -> Expr:
@@ -209,7 +209,8 @@ def _keyword(
     ctx: Context, name: str, params: Sequence[Parameter], given: dict[str, ast.expr], keyword: ast.keyword
 ) -> None:
     arg = keyword.arg or ""
-    span = ctx.places.point(keyword.lineno, ctx.span(keyword).column - ctx.places.column_offset, len(arg))
+    whole = ctx.span(keyword)
+    span = Span(whole.file, whole.line, whole.column, whole.line, whole.column + len(arg))
     if arg not in {p.name for p in params if p.passed != "positional"}:
         raise ctx.error(
             "SA015",

@@ -11,7 +11,7 @@ from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import FunctionEntity, Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.policy_rules import check_own_derivative, check_policy, check_surrogate
+from slangad.compiler.frontends.policy_rules import check_active, check_own_derivative, check_policy, check_surrogate
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -66,7 +66,7 @@ def derivative_of(world: World, described: Described) -> Derivative:
         world.problems,
         policy=value.policy is not None,
         own=own,
-        differentiable=value.differentiable,
+        advice="" if value.differentiable else "use @sa.differentiable",
     )
     if own:
         return Custom(
@@ -75,6 +75,7 @@ def derivative_of(world: World, described: Described) -> Derivative:
         )
     if value.policy is None:
         return Automatic()
+    check_active(signature.name, all_params(described), span, world.problems)
     return _policy(world, described, value.policy, span)
 
 

@@ -100,7 +100,7 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
         )
         return None
     memory = Memory(record.memory)
-    if not check_param_memory(memory, python_spelling(memory), where, world.problems):
+    if not check_param_memory(memory, python_spelling, where, world.problems):
         return None
     passive = record.no_diff or memory is Memory.UNIFORM
     return KernelParam(argument.arg, memory, type_, passive, span)
@@ -162,7 +162,7 @@ def _result(
         )
         return None
     memory = Memory(part.memory)
-    if not check_result_memory(memory, python_spelling(memory), where, world.problems):
+    if not check_result_memory(memory, python_spelling, where, world.problems):
         return None
     return KernelResult(name, memory, type_)
 

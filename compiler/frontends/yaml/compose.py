@@ -132,6 +132,9 @@ def _report_syntax(source: Source, problems: Problems, error: Exception) -> None
         index = mark.index if mark is not None else 0
         message = error.problem or error.context or message
         help_ = _syntax_help(message)
+        begun = error.context_mark
+        if mark is not None and begun is not None and begun.line < mark.line:
+            message += f", in what begins in line {source.position(begun.index)[0]}"
     else:
         message = "an escape names no character"
     index = min(index, len(source.text))

@@ -39,12 +39,12 @@ def define(world: World) -> Definitions:
     """Reads everything but bodies; what is wrong is in the world's problems."""
     root = world.document.root
     names = check_names(root, world.problems)
-    for name, key in names["constants"].items():
-        _constant(world, name, _value(root, "constants", key))
     for name, key in names["structs"].items():
         node = _value(root, "structs", key)
         if isinstance(node, MappingNode):
             world.structs[name] = StructEntry(name, key, node)
+    for name, key in names["constants"].items():
+        _constant(world, name, _value(root, "constants", key))
     world.kernels = {n: key for section in ("kernels", "pipelines") for n, key in names[section].items()}
     world.functions = dict.fromkeys(names["functions"])
     for entry in world.structs.values():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
-from slangad.compiler.frontends.policy_rules import check_own_derivative, check_policy, check_surrogate
+from slangad.compiler.frontends.policy_rules import check_active, check_own_derivative, check_policy, check_surrogate
 from slangad.compiler.frontends.problems import did_you_mean
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
@@ -56,14 +56,15 @@ def derivative_of(world: World, routine: Routine) -> Derivative:
     policy = node.get("derivative")
     own = [part for part in OWN_DERIVATIVES if part in node]
     span = node.key(own[0]).span if own else node.key("derivative").span if policy is not None else routine.key.span
-    check_own_derivative(
-        signature.name, span, world.problems,
-        policy=policy is not None, own=bool(own), differentiable=signature.differentiable,
-    )  # fmt: skip
+    advice = "" if signature.differentiable else "remove differentiable: false"
+    check_own_derivative(signature.name, span, world.problems, policy=policy is not None, own=bool(own), advice=advice)
     if own:
         backward, forward = (f"{signature.key}.{part}" if part in node else None for part in OWN_DERIVATIVES)
         return Custom(backward, forward)
-    return _policy(world, routine, policy) if isinstance(policy, MappingNode) else Automatic()
+    if not isinstance(policy, MappingNode):
+        return Automatic()
+    check_active(signature.name, all_params(signature), node.key("derivative").span, world.problems)
+    return _policy(world, routine, policy)
 
 
 def _policy(world: World, routine: Routine, node: MappingNode) -> Derivative:

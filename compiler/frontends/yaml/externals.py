@@ -45,6 +45,8 @@ def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tup
     if file is not None:
         return (symbol, file) if _is_there(world, file, span) else None
     defining = [f for f in imports if _defines(path_of(world, f), symbol)]
+    if not defining and not imports and "imports" in world.document.root:
+        return None
     if not defining:
         where = f"none of {', '.join(imports)} defines" if imports else "no file is imported that could define"
         world.problems.error("SA062", span, f"{where} '{symbol}'", help="extern: {file: bsdf.slang, name: …}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import check_param_memory, check_result_memory
+from slangad.compiler.frontends.memories import check_param_memory, check_result_memory, yaml_spelling
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
@@ -57,7 +57,7 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
             help=f"write each {text} for one per thread, uniform {text} for one for all",
         )  # fmt: skip
         return None
-    if not check_param_memory(words.memory, words.memory.value, where, world.problems):
+    if not check_param_memory(words.memory, yaml_spelling, where, world.problems):
         return None
     passive = words.no_diff or words.memory is Memory.UNIFORM
     return KernelParam(declared.name, words.memory, words.type, passive, declared.key.span)
@@ -79,7 +79,7 @@ def _results(world: World, key: ScalarNode, node: MappingNode) -> tuple[KernelRe
                 "SA030", text.span, "where does the result live?", help=f"write each {text.text.strip()}"
             )
             return None
-        if not check_result_memory(words.memory, words.memory.value, text.span, world.problems):
+        if not check_result_memory(words.memory, yaml_spelling, text.span, world.problems):
             return None
         results.append(KernelResult(f"result.{index}" if several else "result", words.memory, words.type))
     return tuple(results)
@@ -103,7 +103,10 @@ def _group_size(world: World, node: Node | None, dims: int) -> tuple[int, ...]:
     sizes = tuple(_whole(item, 1) for item in items)
     if len(sizes) != dims:
         world.problems.error(
-            "SA061", node.span, f"{len(sizes)} numbers for {dims} dims", help="group_size has one number per axis"
+            "SA061",
+            node.span,
+            f"{len(sizes)} {'number' if len(sizes) == 1 else 'numbers'} for {dims} dims",
+            help="group_size has one number per axis",
         )
     if math.prod(sizes) > MAX_GROUP:
         world.problems.error("SA061", node.span, f"groups of {math.prod(sizes)} threads", help=f"at most {MAX_GROUP}")

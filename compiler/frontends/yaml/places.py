@@ -33,9 +33,12 @@ class TextPlaces(Places):
     def range(self, start: int, end: int) -> Span:
         """The span of the characters from one index of the text to before another."""
         last = len(self.starts) - 1
-        first = self.starts[min(max(start, 0), last)]
-        stop = self.ends[min(end, last) - 1] if end > start and end > 0 else first
-        return Span(self.file, *first, *max(stop, (first[0], first[1] + 1)))
+        start, end = min(max(start, 0), last), min(end, last)
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        line, column = self.starts[start]
+        stop = self.ends[end - 1] if end > start else (line, column)
+        return Span(self.file, line, column, *max(stop, (line, column + 1)))
 
     def line_span(self, line: int) -> Span:
         """The span of a line of the text without the white space around it."""

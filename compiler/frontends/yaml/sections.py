@@ -34,8 +34,8 @@ FILE_STEM: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
 BODIES: Final = ("body", "expr", "slang")
 
 _DESCRIPTION: Final = Key("description", Text(), "What it is for; becomes a comment in the Slang.")
-_TYPE: Final = Text("a type such as float3 or no_diff each float")
-_STATEMENTS: Final = Text("statements: body: |")
+_TYPE: Final = Text("a type such as float3")
+_STATEMENTS: Final = Text("statements (body: |)")
 _BODY: Final = (
     Key("body", _STATEMENTS, "The statements, as in Python: `body: |` and the lines below."),
     Key("expr", Text("an expression", or_number=True), "Instead of a body: the one expression that is returned."),

@@ -55,7 +55,16 @@ def character_ranges(source: str, start: int, end: int, style: str, text: str) -
         else:
             found.append((units[at][1], units[at][1]))
     last = found[-1][1] if found else start
-    return (*found, (last, last))
+    return (*_indented(source, text, found), (last, last))
+
+
+def _indented(source: str, text: str, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same with white space before a character placed right before it, where it stands there."""
+    for at in range(len(text) - 1, 0, -1):
+        start = ranges[at][0]
+        if text[at - 1] in " \t" and start > 0 and source[start - 1] == text[at - 1]:
+            ranges[at - 1] = (start - 1, start)
+    return ranges
 
 
 def _units(source: str, start: int, end: int, style: str) -> Iterator[Unit]:

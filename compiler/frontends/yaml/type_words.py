@@ -149,7 +149,7 @@ class _Reader:
                 known = (*ADDRESSES, *FILTERS)
                 raise self._error(
                     token, f"'{token.text}' is no option of a texture" if not kind else f"a texture has one {kind}",
-                    did_you_mean(token.text, known) or f"one of {', '.join(known)}",
+                    ("" if kind else did_you_mean(token.text, known)) or f"one of {', '.join(known)}",
                 )  # fmt: skip
             chosen[kind] = token.text
         self._expect(">", "")
@@ -196,6 +196,8 @@ class _Reader:
         return value
 
     def _advice(self, word: str) -> str:
+        if word == "Array":
+            return "write array<float, 4>"
         if word in PLACES or word == "no_diff":
             return f"'{word}' needs a type after it: {word} float"
         return did_you_mean(word[:64], [*self.types.type_names(), "array", *TENSORS, Memory.TEXTURE2D.value]) or (

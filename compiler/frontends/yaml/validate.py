@@ -97,7 +97,7 @@ class _Validator:
                 raise AssertionError(f"{kind_of(node)} was taken for {shape}")
 
     def _wrong_kind(self, node: Node, kind: Kind, options: tuple[Shape, ...], owner: Span) -> None:
-        wanted = " or ".join(dict.fromkeys(_expected(o) for o in options))
+        wanted = _either([*dict.fromkeys(_expected(o, alone=len(options) == 1) for o in options)])
         found = "nothing" if kind == "nothing" else f"{_KIND_WORDS[kind]}{_shown(node)}"
         help_ = ""
         text = any(isinstance(o, (Text, Choice)) for o in options)
@@ -131,7 +131,8 @@ class _Validator:
 
     def _combinations(self, node: MappingNode, shape: Record, owner: Span) -> None:
         present = [name for name in shape.one_of if name in node]
-        if shape.one_of and not present:
+        complete = all(entry.key.text in {key.name for key in shape.keys} for entry in node.entries)
+        if shape.one_of and not present and complete:
             self.problems.error("SA054", owner, f"{shape.what} needs one of {', '.join(shape.one_of)}")
         for name in present[1:]:
             self.problems.error(
@@ -190,7 +191,11 @@ def _or(bound: int | None, value: float) -> float:
     return value if bound is None else bound
 
 
-def _expected(shape: Shape) -> str:
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _expected(shape: Shape, *, alone: bool) -> str:
     match shape:
         case Text(what=what):
             return what
@@ -206,12 +211,10 @@ def _expected(shape: Shape) -> str:
             return str(only).lower()
         case ListOf():
             return "a list"
-        case MapOf():
-            return "a mapping"
-        case Record(keys=keys):
+        case Record(keys=keys) if alone:
             return f"a mapping with {', '.join(k.name for k in keys[:4])}{', …' if len(keys) > 4 else ''}"
         case _:
-            return "something else"
+            return "a mapping"
 
 
 def _sentence(text: str) -> str:
