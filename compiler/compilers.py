@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
-from slangad.compiler.frontends.slang.model import Reflection
 from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.messages import to_diagnostics
 from slangad.compiler.toolchain.request import CompileJob, CompileResult
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.pipeline import Options
 
 _REFLECTED = "cpp"
@@ -52,6 +52,8 @@ class Compilers:
 
     def reflect(self, file: Path, asked: tuple[str, ...]) -> Reflection:
         """What a Slang file declares; see ``frontends.slang.model.Reflector``."""
+        from slangad.compiler.frontends.slang.model import Reflection
+
         result = self._reflect(file, asked)
         if result.diagnostics and asked and not self._reflect(file, ()).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)

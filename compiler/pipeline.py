@@ -131,9 +131,7 @@ def describe(inputs: Sequence[Input], options: Options, compilers: Compilers | N
 
 
 def _describe_one(item: Input, options: Options, compilers: Compilers) -> Unit:
-    from slangad.compiler.frontends import SLANG
-
-    memory = None if options.dump or options.keep_ir or item.path.suffix == SLANG else options.cache
+    memory = None if options.dump or options.keep_ir or item.path.suffix == ".slang" else options.cache
     description = recall(memory, item.path) if memory else None
     module = None
     if description is None:
@@ -192,7 +190,7 @@ def _description(module: Module) -> Description:
         kernels=tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels),
         emitted=emit_module(module),
         targets=module.targets,
-        name=module.name,
+        name=module.name if module.file_name else "",
         left_out=module.left_out,
     )
 

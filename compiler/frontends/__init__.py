@@ -35,9 +35,6 @@ def _slang(path: Path, setting: SlangSetting | None) -> Module:
     return load_slang(path, setting)
 
 
-SLANG = ".slang"
-"""The suffix of Slang files."""
-
 _LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python, ".yaml": _yaml, ".yml": _yaml}
 
 
@@ -51,11 +48,11 @@ def load(path: Path, slang: SlangSetting | None = None) -> Module:
     Raises:
         CompileError: with everything that is wrong with it.
     """
-    if path.suffix == SLANG:
+    if path.suffix == ".slang":
         return _slang(path, slang)
     loader = _LOADERS.get(path.suffix)
     if loader is None:
-        known = ", ".join(sorted((*_LOADERS, SLANG)))
+        known = ", ".join(sorted((*_LOADERS, ".slang")))
         raise CompileError(
             [
                 Diagnostic(
@@ -69,4 +66,4 @@ def load(path: Path, slang: SlangSetting | None = None) -> Module:
     return loader(path)
 
 
-__all__ = ["SLANG", "load"]
+__all__ = ["load"]
