@@ -181,7 +181,7 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> 
 
 
 def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node: ast.expr) -> Expr:
-    """``base ** exponent``: products for integer constants, ``pow`` (for a positive base) otherwise."""
+    """``base ** exponent``: products for whole constants, ``pow`` (for a positive base) otherwise."""
     span = ctx.span(node)
     _refuse_bools(ctx, node, "**", base, exponent)
     if isinstance(exponent, Const) and exponent.type == WEAK_INT:
@@ -205,7 +205,18 @@ def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node
         return _fold(ctx, node, "**", base, exponent)
     if is_integral(base.type):
         base = spread(ctx, base, with_element(base.type, FLOAT))
+    whole = _whole_number(ctx, exponent)
+    if whole is not None:
+        return integer_power(ctx, node, strong(ctx, base), whole, exponent_node)
     return call_intrinsic(ctx, "pow", [base, exponent], span, [span, ctx.span(exponent_node)])
+
+
+def _whole_number(ctx: Context, exponent: Expr) -> int | None:
+    """The value of a floating constant that is a whole number small enough to multiply out."""
+    if exponent.type != WEAK_FLOAT or not isinstance(exponent, (Const, ConstantRef)):
+        return None
+    value = float(exponent.value) if isinstance(exponent, Const) else ctx.constants.weak_value(exponent.key)
+    return int(value) if value.is_integer() and abs(value) <= MAX_POWER else None
 
 
 def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, exponent_node: ast.expr) -> Expr:
