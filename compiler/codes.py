@@ -33,4 +33,10 @@ module that emitted Slang imports. Rename the input.""",
         """The output folder can't be created or written, or the disk is full. Files of one run are written beside their
 destination first and renamed at the end, so what was there before is unchanged.""",
     ),
+    "SA406": Explanation(
+        "an output would overwrite a source",
+        """One of the files to be written has the name and place of a file that is compiled, imported or included, for
+example because the output folder is the folder of the sources. Choose another output folder, or rename the source.
+Nothing was written.""",
+    ),
 }

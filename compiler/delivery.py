@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.manifest import FILE_NAME, Record, input_record, manifest_text, record_text
 from slangad.compiler.products import Product
 from slangad.compiler.toolchain.depfile import depfile_text
@@ -17,7 +18,7 @@ from slangad.compiler.toolchain.locate import toolchain_record
 from slangad.compiler.toolchain.outputs import write_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from slangad.compiler.pipeline import Built, Options
 
@@ -65,6 +66,7 @@ def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delive
     """Write the files of all inputs.
 
     Raises:
+        CompileError: One of them would take the place of a source.
         ToolchainError: They can't be written; what was there before is unchanged.
     """
     toolchain = toolchain_record(options.slangc)
@@ -86,8 +88,20 @@ def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delive
         files[to.depfile] = _depfile(to, list(files), sources)
     targets = tuple(dict.fromkeys(target for one in built for target in one.targets))
     files[to.folder / FILE_NAME] = manifest_text(texts, targets, toolchain).encode()
+    _spare_sources(built, files)
     write_files(files)
     return Delivery(tuple(files), tuple(records))
+
+
+def _spare_sources(built: Sequence[Built], files: Iterable[Path]) -> None:
+    """Refuse to write over what is compiled: slangad changes no file that it did not make."""
+    sources = {os.path.realpath(path) for one in built for path in one.sources}
+    hit = [path for path in files if os.path.realpath(path) in sources]
+    if hit:
+        help_ = "choose another output folder with -o, or rename the source"
+        raise CompileError(
+            [Diagnostic("SA406", f"{path} is a source and would be overwritten", help=help_) for path in hit]
+        )
 
 
 def _depfile(to: Destination, written: Sequence[Path], sources: Sequence[str]) -> bytes:

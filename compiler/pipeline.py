@@ -7,6 +7,7 @@ All inputs go through the front end before anything is compiled, so all their er
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -95,6 +96,7 @@ def build(
     with Compilers(options) as compilers:
         units = describe(inputs, options, compilers)
         check_names(units)
+        _check_specializations(units, options)
         trial = Trial(compilers.compile, partial(job_of, options=options), partial(_rebuilt, options), options.cache)
         wanted = [trial.prepare(unit) if options.targets else unit for unit in units]
         jobs = [job_of(unit, options) for unit in wanted if unit.entries and options.targets]
@@ -242,9 +244,21 @@ def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
     )
 
 
+def _check_specializations(units: Sequence[Unit], options: Options) -> None:
+    """Refuse to specialise what none of the inputs declares."""
+    declared = {name for unit in units if unit.module is not None for name in unit.module.taken}
+    lost = [text for text in options.specialize if re.split(r"\W", text.strip(), maxsplit=1)[0] not in declared]
+    if lost:
+        help_ = "check its name, and that its file is among the inputs"
+        raise CompileError([Diagnostic("SA083", f"no Slang file declares '{text}'", help=help_) for text in lost])
+
+
 def _left_out(unit: Unit) -> Iterable[Diagnostic]:
-    """What is worth telling of what was found but is not compiled; nothing where single kernels were asked for."""
-    for left in unit.description.left_out if not unit.input.kernels else ():
+    """What is worth telling of what was found but is not compiled; of kernels asked for by name, what they lack."""
+    asked = {kernel.span for kernel in unit.kernels} if unit.input.kernels else None
+    for left in unit.description.left_out:
+        if asked is not None and left.span not in asked:
+            continue
         what = [f"the {' and '.join(left.modes)} kernel of"] if left.modes else []
         where = [f"for {', '.join(left.targets)}"] if left.targets else []
         message = " ".join([*what, left.function, "is left out", *where]) + f": {left.reason}"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.slang.declared import DeclaredParam, DeclaredStruct, Json
 
 _NOISE: Final = re.compile(r", (?:DefaultDataLayout|Access\.\w+|AddressSpace\.\w+)\b")
+_VECTOR: Final = re.compile(r"\bvector<(\w+),\s*(\d)>")
+_MATRIX: Final = re.compile(r"\bmatrix<(\w+),\s*(\d),\s*(\d)>")
 _MANY: Final = 4096
 """Most scalars of one value; beyond it a kernel's text and compile time explode."""
 
@@ -47,8 +49,9 @@ def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
 
 
 def shown_name(name: str) -> str:
-    """A type's name without the arguments nobody writes: ``StructuredBuffer<float>``."""
-    return _NOISE.sub("", name)
+    """A type's name as people write it: ``StructuredBuffer<float3>``, without the arguments that have defaults."""
+    shaped = _VECTOR.sub(r"\1\2", _MATRIX.sub(r"\1\2x\3", name))
+    return _NOISE.sub("", shaped)
 
 
 def _article(name: str) -> str:
