@@ -9,6 +9,7 @@ from slangad.compiler.ir.nodes import (
     Call,
     ClipGradient,
     ConstantDef,
+    ConstantRef,
     Custom,
     Expr,
     ForwardCall,
@@ -26,6 +27,7 @@ from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from slangad.compiler.frontends.lowering.context import UsedConstant
     from slangad.compiler.frontends.problems import Problems
     from slangad.compiler.spans import Span
 
@@ -178,3 +180,9 @@ def _params(function: Function) -> tuple[Param, ...]:
 def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tuple[StructDef, ...]:
     """The definitions of structs, with their comments and places where they are known."""
     return tuple(known.get(s.key, StructDef(s)) for s in structs)
+
+
+def used_constants(used: Mapping[str, UsedConstant], functions: Iterable[Function]) -> tuple[ConstantDef, ...]:
+    """The module constants that finished bodies refer to, in the order they were first met."""
+    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ConstantRef)}
+    return tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named)

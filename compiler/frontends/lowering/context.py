@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.frontends.lowering.aliases import AliasLog
 from slangad.compiler.frontends.problems import Problems, Rejected
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from slangad.compiler.spans import Span
 
 
+UsedConstant: TypeAlias = "tuple[str, Type, tuple[int | float | bool, ...]]"
+"""A constant's name, type and scalars in memory order."""
+
+
 @dataclass(slots=True)
 class Constants:
     """What bodies of one module refer to: constants, key to (name, type, scalars), and functions for integer powers."""
 
-    used: dict[str, tuple[str, Type, tuple[int | float | bool, ...]]] = field(default_factory=dict)
+    used: dict[str, UsedConstant] = field(default_factory=dict)
     powers: dict[str, Function] = field(default_factory=dict)
 
     def weak_value(self, key: str) -> float:

@@ -21,7 +21,7 @@ from slangad.compiler.frontends.python.kernels import DescribedKernel, try_decla
 from slangad.compiler.frontends.python.load import LoadedFile, load_file, shown_path
 from slangad.compiler.frontends.python.signatures import annotations_for
 from slangad.compiler.frontends.python.world import Described, PythonScope, World
-from slangad.compiler.ir.nodes import ConstantDef, Function, Kernel, Module, Param, Range, StructDef
+from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, StructDef
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.external import ExternalFunction
@@ -230,9 +230,7 @@ def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, 
 
 
 def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], kernels: list[Kernel]) -> Module:
-    constants = tuple(
-        ConstantDef(key, name, type_, values) for key, (name, type_, values) in world.constants.used.items()
-    )
+    constants = assembly.used_constants(world.constants.used, functions)
     known = {key: _struct_def(world, record) for key, record in world.structs.items()}
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]

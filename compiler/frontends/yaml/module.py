@@ -17,7 +17,7 @@ from slangad.compiler.frontends.yaml.nodes import Document, ScalarNode, Sequence
 from slangad.compiler.frontends.yaml.sections import TABLE
 from slangad.compiler.frontends.yaml.validate import validate
 from slangad.compiler.frontends.yaml.world import World
-from slangad.compiler.ir.nodes import ConstantDef, Function, Kernel, Module, StructDef
+from slangad.compiler.ir.nodes import Function, Kernel, Module, StructDef
 from slangad.compiler.ir.types import Struct
 from slangad.compiler.spans import Span
 
@@ -70,7 +70,7 @@ def _module(
     world: World, definitions: Definitions, functions: tuple[Function, ...], kernels: tuple[Kernel, ...]
 ) -> Module:
     document = world.document
-    constants = tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in world.used.used.items())
+    constants = assembly.used_constants(world.used.used, functions)
     known = _struct_defs(world)
     structs = assembly.used_structs(functions, kernels, constants, (d.struct for d in known.values()))
     imports = tuple(shown_path(path_of(world, file)) for file in definitions.imports)
