@@ -92,7 +92,7 @@ def _literal_as(ctx: Context, literal: Const, type_: Scalar) -> int | float | bo
         return bool(value)
     if type_.name in FLOATING:
         return as_float(ctx, value, literal.span)
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise does_not_fit(ctx, value, type_, literal.span)
     if type_.name == "uint" and isinstance(value, int):
         return value % 2**32

@@ -59,6 +59,8 @@ _FOLD_COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 MAX_POWER: Final = 64
+MAX_BITS: Final = 1100
+"""Of whole numbers known when the file is loaded: more than the largest double has."""
 
 
 def binary(ctx: Context, node: ast.BinOp) -> Expr:
@@ -134,6 +136,7 @@ def _combining(type_: Type) -> str:
 
 def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -> Const:
     """Arithmetic on two literals, as Python does it."""
+    _refuse_huge(ctx, node, symbol, left.value, right.value)
     try:
         value = _FOLD[symbol](left.value, right.value)
     except ZeroDivisionError:
@@ -148,6 +151,19 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
     if value != value:  # noqa: PLR0124  (true for nan; there is one nan here)
         value = math.nan
     return Const(value, WEAK_FLOAT if isinstance(value, float) else WEAK_INT, ctx.span(node))
+
+
+def _refuse_huge(ctx: Context, node: ast.AST, symbol: str, left: Number, right: Number) -> None:
+    """Reports whole numbers beyond what any type holds before they are computed: that could take all memory."""
+    if not (isinstance(left, int) and isinstance(right, int)) or symbol not in ("*", "**", "<<"):
+        return
+    if symbol == "*":
+        bits = left.bit_length() + right.bit_length()
+    else:
+        times = min(max(right, 0), MAX_BITS + 1)
+        bits = left.bit_length() + times if symbol == "<<" else (left.bit_length() - 1) * times
+    if bits > MAX_BITS:
+        raise ctx.error("SA013", ctx.span(node), "this number is too large for any type")
 
 
 def _division_by_zero(ctx: Context, node: ast.AST) -> Rejected:
@@ -173,6 +189,7 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> 
     ):
         if symbol in ("<<", ">>") and right.value < 0:
             raise ctx.error("SA013", span, "negative shift count")
+        _refuse_huge(ctx, node, symbol, left.value, right.value)
         return Const(_FOLD_BITS[symbol](int(left.value), int(right.value)), WEAK_INT, span)
     left, right, type_ = meet(ctx, left, right, span, f"'{symbol}'")
     if symbol in ("<<", ">>") and isinstance(right, Const) and not 0 <= right.value < 32:
