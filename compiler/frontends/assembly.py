@@ -25,7 +25,7 @@ from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
 from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from slangad.compiler.frontends.lowering.context import UsedConstant
     from slangad.compiler.frontends.problems import Problems
@@ -182,7 +182,15 @@ def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tu
     return tuple(known.get(s.key, StructDef(s)) for s in structs)
 
 
-def used_constants(used: Mapping[str, UsedConstant], functions: Iterable[Function]) -> tuple[ConstantDef, ...]:
-    """The module constants that finished bodies refer to, in the order they were first met."""
-    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ConstantRef)}
+def used_constants(
+    used: Mapping[str, UsedConstant], functions: Iterable[Function], in_slang: Collection[str] = ()
+) -> tuple[ConstantDef, ...]:
+    """The module constants that finished bodies refer to, in the order they were first met.
+
+    Args:
+        used: What lowering met, by key.
+        functions: The finished functions.
+        in_slang: Keys that bodies written in Slang name.
+    """
+    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ConstantRef)}.union(in_slang)
     return tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named)

@@ -120,7 +120,9 @@ def _use_constants(world: World, body: SlangBody, role: BodyRole) -> None:
     for name in (n for n in world.constants if n in words):
         table = table_of(world.constants[name])
         if table is not None:
-            world.used.used[world.constant(name).key] = (name, *table)
+            key = world.constant(name).key
+            world.used.used[key] = (name, *table)
+            world.in_slang.add(key)
 
 
 def _own(world: World, routine: Routine, own: OwnDerivative) -> Function:

@@ -70,7 +70,7 @@ def _module(
     world: World, definitions: Definitions, functions: tuple[Function, ...], kernels: tuple[Kernel, ...]
 ) -> Module:
     document = world.document
-    constants = assembly.used_constants(world.used.used, functions)
+    constants = assembly.used_constants(world.used.used, functions, world.in_slang)
     known = _struct_defs(world)
     structs = assembly.used_structs(functions, kernels, constants, (d.struct for d in known.values()))
     imports = tuple(shown_path(path_of(world, file)) for file in definitions.imports)

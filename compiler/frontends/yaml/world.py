@@ -80,6 +80,7 @@ class World:
         kernels: Names of kernels and pipelines.
         used: What bodies refer to: constants and powers.
         bound: Constants that were used, name to text.
+        in_slang: Keys of constants that raw bodies name.
     """
 
     document: Document
@@ -91,6 +92,7 @@ class World:
     kernels: dict[str, ScalarNode] = field(default_factory=dict)
     used: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
+    in_slang: set[str] = field(default_factory=set)
 
     @property
     def file(self) -> str:
