@@ -128,7 +128,7 @@ def test_repository__no_file__names_a_machine() -> None:
     found = [
         f"{_name(path)}:{number}: {line.strip()[:80]}"
         for path in _texts()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
         if MACHINE_PATH.search(line)
     ]
     assert not found, "\n".join(found)
