@@ -59,10 +59,6 @@ class Scope:
     def __contains__(self, key: str) -> bool:
         return key in self._given
 
-    def items(self) -> dict[str, str]:
-        """Every key with the name it was given."""
-        return dict(self._given)
-
     def _free(self, wanted: str) -> str:
         name = ascii_name(wanted)
         if name in self._reserved:

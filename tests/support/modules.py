@@ -150,7 +150,9 @@ def expressions(draw: Draw, type_: Type, scope: dict[str, Type], depth: int = 3)
 
 def _leaf(type_: Type, scope: dict[str, Type]) -> st.SearchStrategy[Expr]:
     def variable(name: str) -> Expr:
-        return Var(name, scope.setdefault(name, type_))
+        while scope.setdefault(name, type_) != type_:
+            name += "_"
+        return Var(name, type_)
 
     leaves: list[st.SearchStrategy[Expr]] = [
         st.sampled_from(NAMES).map(variable),
