@@ -233,10 +233,14 @@ def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
         raise ctx.error("SA035", span, "a method may not change 'self'", help="return a new value")
     if isinstance(owner.type, (DiffPair, Tuple)):
         raise ctx.error("SA034", span, f"parts of {show(owner.type)} can't be assigned", help="make a new one")
-    swizzles = [e for e in _chain(place) if isinstance(e, Swizzle)]
-    for swizzle in swizzles:
+    for depth, swizzle in enumerate(_chain(place)):
+        if not isinstance(swizzle, Swizzle):
+            continue
         if len(set(swizzle.components)) != len(swizzle.components):
             raise ctx.error("SA034", span, f"'{swizzle.components}' names a component twice")
+        if depth > 0:
+            message = f"'{swizzle.components}' makes a new vector, so this would change nothing in Python"
+            raise ctx.error("SA034", span, message, help="name the component itself: v.x = …")
     ctx.aliases.write(_source_name(ctx, owner.name), path_of(place), span)
     return place
 
