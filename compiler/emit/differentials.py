@@ -143,6 +143,7 @@ def print_converters(names: ModuleNames, writer: Writer, types: Iterable[Type]) 
 def _converter(names: ModuleNames, writer: Writer, type_: Type, signature: tuple[str, str, str]) -> None:
     source, target, name = signature
     writer.gap()
+    writer.line("[Differentiable]")
     writer.line(f"{target} {name}({source} value)")
     with writer.block():
         start = zero_differential(names, type_) if name == names.to_differential else "{}"

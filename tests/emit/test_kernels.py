@@ -108,3 +108,24 @@ def test_launch__threads_outside_the_domain__touch_nothing() -> None:
     rows_, columns = np.indices(shape)
     np.testing.assert_array_equal(buffers["result"][:15].reshape(shape), rows_ + 10 * columns + 500)
     assert (buffers["result"][15:] == -1.0).all()
+
+
+@pytest.mark.toolchain
+def test_launch__half_and_double__keep_their_types() -> None:
+    module = parse("""module m from "m.py"
+function f f(x: half, v: half3, d: double) -> double
+{ return (cast double((v.x * (x * 0.5::half))) * (d * 0.1::double)) }
+kernel k f dims 1 group (8) { param x: each half param v: each half3 param d: each double result "result": each double }
+""")
+    program = build(module)
+    given = {"x": np.array([3.0]), "v": np.array([[2.0, 0.0, 0.0]]), "d": np.array([7.0])}
+    assert program.run("k", Mode.FORWARD, given, (1,))["result"].tolist() == [3.0 * (7.0 * 0.1)]
+    found = program.run("k", Mode.BACKWARD, {**given, "result_cotangent": np.array([2.0])}, (1,))
+    assert {n: v.dtype.name for n, v in found.items()} == {
+        "x_grad": "float16",
+        "v_grad": "float16",
+        "d_grad": "float64",
+    }
+    np.testing.assert_allclose(found["x_grad"], [2.0 * 1.0 * 0.7], rtol=1e-3)
+    np.testing.assert_allclose(found["v_grad"], [[2.0 * 1.5 * 0.7, 0.0, 0.0]], rtol=1e-3)
+    assert found["d_grad"].tolist() == [2.0 * 3.0 * 0.1]
