@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.depth import is_too_deep
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -115,6 +117,8 @@ def _method_decorator(node: ast.expr, places: Places, problems: Problems) -> Non
 
 def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
     """Reports every statement and expression of a body that has no translation."""
+    if is_too_deep(body, places, problems):
+        return
     for index, stmt in enumerate(body):
         docstring = index == 0 and _is_string(stmt)
         if not docstring:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.world import World
     from slangad.compiler.spans import Span
 
-MAX_DEPTH: Final = 100
-"""How deeply expressions and statements may be nested; far below what recursion over them can take."""
-
 
 def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
     """The statements of ``body:`` or ``expr:``; None after a report."""
@@ -39,9 +36,10 @@ def read_text(world: World, text: ScalarNode, name: Span, *, expression: bool = 
     places = world.places(text).on_one_line() if expression else world.places(text)
     before = len(world.problems)
     statements = _parse(world, places, expression=expression)
-    if statements is None or _too_deep(world, places, statements):
+    if statements is not None:
+        fence_body(statements, places, world.problems)
+    if statements is None or len(world.problems) != before:
         return None
-    fence_body(statements, places, world.problems)
     _outside_loops(world, places, statements)
     if len(world.problems) != before:
         return None
@@ -62,23 +60,6 @@ def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.st
     except (ValueError, RecursionError, MemoryError) as error:
         world.problems.error("SA060", places.whole, f"this can't be read: {str(error) or 'nested too deeply'}")
     return None
-
-
-def _too_deep(world: World, places: TextPlaces, statements: Sequence[ast.stmt]) -> bool:
-    """Reports nesting that recursion over the tree could not take; found without recursion."""
-    level: list[ast.AST] = [*statements]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    deep = next((node for node in level if isinstance(node, (ast.stmt, ast.expr))), None)
-    if deep is None:
-        return False
-    world.problems.error(
-        "SA051",
-        places.span(deep),
-        f"nested more than {MAX_DEPTH} deep",
-        help="compute parts of it in statements of their own",
-    )
-    return True
 
 
 def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -> None:

@@ -15,9 +15,8 @@ needs quotes, a body without the | after its key.""",
     ),
     "SA051": Explanation(
         "too much YAML",
-        """Descriptions may come from anywhere, so there are limits that no honest one meets: a million
-characters, 48 levels of nesting, two hundred thousand values with aliases counted as what they stand for, and
-bodies whose expressions are nested a hundred deep.""",
+        """Descriptions may come from anywhere, so there are limits that no honest one meets: a million characters,
+48 levels of nesting, and two hundred thousand values, with aliases counted as what they stand for.""",
     ),
     "SA052": Explanation(
         "a key that stands twice",

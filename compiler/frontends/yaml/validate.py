@@ -120,7 +120,7 @@ class _Validator:
         self._combinations(node, shape, owner)
 
     def _unknown(self, entry: Entry, shape: Record, known: tuple[str, ...]) -> None:
-        near = did_you_mean(entry.key.text[:_MAX_WORD], known)
+        near = _cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
         self.problems.error(
             "SA053",
             entry.key.span,
@@ -230,7 +230,10 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_WORD and line == text else line[: _MAX_WORD - 1] + "…"
 
 
+def _cut_at_comma(key: str) -> str:
+    """Help for what is the second half of a text rather than a key; nothing for keys."""
+    return "inside { } a text with a comma needs quotes" if any(c in key for c in ")>]") else ""
+
+
 def _name_help(text: str) -> str:
-    if ">" in text:
-        return 'inside { } a type with a comma needs quotes: "tensor<float, 2>"'
-    return "a name is letters, digits and _, and does not begin with a digit"
+    return _cut_at_comma(text) or "a name is letters, digits and _, and does not begin with a digit"
