@@ -4,7 +4,7 @@
     for i in 0 .. n limit 8: body    for i in 0 .. 8: if i >= n: break; body
     for i in a .. n limit 8: body    for turn in 0 .. 8: i = a + turn; if i >= n: break; body
 
-A loop stops after its limit in forward and backward mode alike.
+A loop stops after its limit in forward and backward mode alike; one that takes no turn is left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,19 @@ def _function(function: Function) -> Function:
 
 
 def _block(body: Block, names: Fresh) -> Block:
-    return tuple(_stmt(map_blocks(s, lambda inner: _block(inner, names)), names) for s in body)
+    runs = (s for s in body if not _never_runs(s))
+    return tuple(_stmt(map_blocks(s, lambda inner: _block(inner, names)), names) for s in runs)
+
+
+def _never_runs(stmt: Stmt) -> bool:
+    """Whether a loop takes no turn at all; Slang warns of those."""
+    match stmt:
+        case For(start=Const(value=start), stop=Const(value=stop), step=step):
+            return len(range(int(start), int(stop), step)) == 0
+        case For(limit=0) | While(limit=0):
+            return True
+        case _:
+            return False
 
 
 def _stmt(stmt: Stmt, names: Fresh) -> Stmt:
