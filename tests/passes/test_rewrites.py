@@ -99,8 +99,8 @@ def test_declare__local__stands_where_its_uses_see_it(before: str, after: str) -
             "while (x < y) limit 4 { set x = y } return x",
             "for turn_2 = 0 to 4 step 1 limit 4 { if (! (x < y)) { break } set x = y } return x",
         ),
-        ("for k = 3 to 1 step 1 limit 0 { set x = y } return x", "return x"),
-        ("while (x < y) limit 0 { set x = y } return x", "return x"),
+        ("for k = 3 to 1 step 1 limit 0 { set x = y } return x", " return x"),
+        ("while (x < y) limit 0 { set x = y } return x", " return x"),
         ("while true limit 4 { break } return x", "for turn_2 = 0 to 4 step 1 limit 4 { break } return x"),
         (
             "for k = 0 to n step 1 limit 4 unroll { } return x",
