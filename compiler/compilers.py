@@ -62,9 +62,12 @@ class Compilers:
                 [Diagnostic("SA083", f"Slang crashed when it was to make {named}", _at(file), help=help_)]
             )
         if result.diagnostics:
-            raise ToolchainError([replace(d, span=_at(file)) for d in result.diagnostics])
+            messages = [d.message.replace(_staged_name(file), file.name) for d in result.diagnostics]
+            raise ToolchainError(
+                [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
+            )
         said = own_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
-        errors = [d for d in said if d.severity is Severity.ERROR]
+        errors = [_inside(file, d) for d in said if d.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
         return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies)
@@ -72,7 +75,7 @@ class Compilers:
     def _reflect(self, file: Path, asked: tuple[str, ...]) -> CompileResult:
         options = self._options
         job = CompileJob(
-            name=file.name,
+            name=_staged_name(file),
             source=f'#include "{file.resolve().as_posix()}"\n',
             entry_points=(),
             targets=(_REFLECTED,),
@@ -99,6 +102,20 @@ def own_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[D
         replace(d, span=replace(d.span, file=known[path])) if (path := os.path.realpath(d.span.file)) in known else d
         for d in diagnostics
     ]
+
+
+def _inside(file: Path, diagnostic: Diagnostic) -> Diagnostic:
+    """What is wrong behind the line that includes the file is wrong at its end, such as a missing bracket."""
+    if diagnostic.span.file != _staged_name(file):
+        return diagnostic
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    end = Span(str(file), len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
+    return replace(diagnostic, span=end)
+
+
+def _staged_name(file: Path) -> str:
+    """The name of the text that includes a file to have it read."""
+    return f"{file.stem}_declarations.slang"
 
 
 def _at(file: Path) -> Span:

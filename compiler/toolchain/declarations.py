@@ -115,7 +115,9 @@ class _Walk:
         """The names a module declares at its top."""
         for child in self._children(module):
             name = self._name(child)
-            if name and not name.startswith("$"):
+            if self._is_file(child):
+                yield from self.names(child)
+            elif name and not name.startswith("$"):
                 yield name
 
     def functions(self, parent: int, path: tuple[str, ...], owner: str) -> Iterator[Json]:
@@ -125,6 +127,9 @@ class _Walk:
         if it is one and nothing on the path is generic.
         """
         for child in self._children(parent):
+            if not path and self._is_file(child):
+                yield from self.functions(child, path, owner)
+                continue
             kind, mark = self._kind(child), ""
             if kind == _GENERIC:
                 generic_ = self._library.spReflectionDecl_castToGeneric(child)
@@ -143,6 +148,17 @@ class _Walk:
             else:
                 struct = self._library.spReflection_getTypeFromDecl(child) if kind == _STRUCT and not generic else 0
                 yield from self.functions(child, here, self._struct(struct) if struct else "")
+
+    def _is_file(self, decl: int) -> bool:
+        """Whether a declaration is another file of the module (``__include``).
+
+        Reflection has no kind for it; of all such declarations only interfaces, which have a ``This``, have a name and
+        children too.
+        """
+        name = self._name(decl)
+        if self._kind(decl) or not name or name.startswith("$"):
+            return False
+        return bool([*self._children(decl)]) and "This" not in map(self._name, self._children(decl))
 
     def find(self, text: str) -> list[Json]:
         """The functions a name stands for: none, one, or several overloads."""

@@ -16,6 +16,7 @@ from slangad.compiler.toolchain.session import compile_here
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -76,6 +77,18 @@ class Program:
 def build(module: Module, *, wide: bool = False) -> Program:
     """Emits a front end's module and builds it; ``wide`` with double for float."""
     return build_emitted(emit_module(run_passes(module)), wide=wide)
+
+
+def build_beside(emitted: EmittedModule, folder: Path, *, wide: bool = False) -> Program:
+    """Builds an emitted module that imports files of a folder; ``wide`` with double for float in them too."""
+    names = tuple(e.name for e in emitted.entry_points)
+    macros = tuple(tuple(line.split()[1:]) for line in TWIN.splitlines()) if wide else ()
+    job = CompileJob(
+        emitted.file_name, emitted.text, names, ("cpp",), include_dirs=(str(folder),), defines=macros, whole=True
+    )
+    (result,) = compile_here([job])
+    assert result.ok, (result.messages, result.diagnostics)
+    return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp")), wide)
 
 
 def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:

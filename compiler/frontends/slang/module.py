@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.spans import Span
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
@@ -84,8 +85,13 @@ def _module(
         slang_includes=(path.name,) if included else (),
         taken=tuple(sorted(taken)),
         file_name=f"{path.stem}_kernels.slang",
-        left_out=(*left_out, *(left for one in converted for left in one.left_out)),
+        left_out=tuple(sorted((*left_out, *(left for one in converted for left in one.left_out)), key=_by_place)),
     )
+
+
+def _by_place(left: LeftOut) -> tuple[bool, Span]:
+    """Those whose place is not known come last."""
+    return not left.span.line, left.span
 
 
 def _read(path: Path) -> str:

@@ -59,7 +59,8 @@ class SourceFiles:
                 return Place(header.span, header)
         if any(scan.find(function.name, function.path, names) for scan in self._scans()):
             return None
-        return Place(self.main.words.get(function.name, whole_file(self.main.file)))
+        word = function.name if function.name.isidentifier() else "operator"
+        return Place(self.main.words.get(word, whole_file(self.main.file)))
 
     def _scans(self) -> Iterator[Scan]:
         for path in self._others:
