@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.verify import InvalidModule, verify
 from slangad.compiler.passes.activity import mark_no_diff
+from slangad.compiler.passes.constant_starts import cut_constant_starts
 from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.dynamic_index import separate_reads
@@ -40,6 +41,7 @@ PIPELINE: Final = (
     Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
+    Pass("constant_starts", cut_constant_starts),
     Pass("declare", declare_locals),
 )
 

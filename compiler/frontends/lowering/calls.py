@@ -211,7 +211,9 @@ def _keyword(
     arg = keyword.arg or ""
     whole = ctx.span(keyword)
     span = Span(whole.file, whole.line, whole.column, whole.line, whole.column + len(arg))
-    if arg not in {p.name for p in params if p.passed != "positional"}:
+    if any(p.name == arg and p.passed == "positional" for p in params):
+        raise ctx.error("SA015", span, f"'{arg}' of {name} can't be given by name", help="give it by position")
+    if arg not in {p.name for p in params}:
         raise ctx.error(
             "SA015",
             span,

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.lowering.conversions import as_float, fits
+from slangad.compiler.frontends.lowering.conversions import RANGES, as_float, fits
 from slangad.compiler.frontends.lowering.entities import TypedValue
 from slangad.compiler.ir.nodes import Const, ConstantRef, Construct, Expr
-from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, WEAK_INT, Array, Scalar, Type, Vector, element_of
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    WEAK_FLOAT,
+    WEAK_INT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    element_of,
+    show,
+)
 from slangad.compiler.lang.constants import constant_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.lowering.entities import ValueEntity
@@ -51,8 +65,8 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
             f"a constant table may have {MAX_TABLE} entries, this one has {len(scalars)}",
             help="pass it to the kernel as a tensor",
         )
-    if isinstance(type_, Vector) and not entity.name:
-        return Construct(tuple(Const(v, type_.element, span) for v in scalars), type_, span)
+    if isinstance(type_, Struct) or (isinstance(type_, Vector) and not entity.name):
+        return _constructed(type_, iter(scalars), span)
     key = entity.key or f"{entity.name or 'TABLE'}@{hash_of(type_, scalars)}"
     return ConstantRef(_shared(ctx, key, (entity.name or "TABLE", type_, scalars)), type_, span)
 
@@ -84,9 +98,28 @@ _KINDS: Final = "constants are int, float, bool, vectors, tuples of them and num
 def is_default_for(value: object, type_: Type) -> bool:
     """Whether a default value converts to its parameter's or field's type by itself."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return fits(WEAK_FLOAT if isinstance(value, float) else WEAK_INT, type_)
+        low, high = RANGES.get(show(type_), (value, value))
+        return fits(WEAK_FLOAT if isinstance(value, float) else WEAK_INT, type_) and low <= value <= high
     table = table_of(value)
     return table is not None and fits(table[0], type_)
+
+
+def _constructed(type_: Type, scalars: Iterator[Number], span: Span) -> Expr:
+    """A value written out from its scalars in memory order."""
+    match type_:
+        case Scalar():
+            return Const(next(scalars), type_, span)
+        case Vector(element, size):
+            parts: list[Type] = [element] * size
+        case Matrix(element, rows, columns):
+            parts = [Vector(element, columns)] * rows
+        case Array(element, size):
+            parts = [element] * size
+        case Struct(fields=fields):
+            parts = [f.type for f in fields]
+        case _:
+            raise AssertionError(type_)
+    return Construct(tuple(_constructed(p, scalars, span) for p in parts), type_, span)
 
 
 def hash_of(type_: Type, scalars: Sequence[Number]) -> str:

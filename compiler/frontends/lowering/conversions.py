@@ -52,7 +52,7 @@ def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
             return Cast(expr, type_, expr.span)
 
 
-_RANGES: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
+RANGES: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
 def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bool:
@@ -62,7 +62,7 @@ def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bo
         return value
     if type_.name in FLOATING:
         return as_float(ctx, value, literal.span)
-    low, high = _RANGES.get(type_.name, (value, value))
+    low, high = RANGES.get(type_.name, (value, value))
     if isinstance(type_, Scalar) and not low <= value <= high:
         raise does_not_fit(ctx, value, type_, literal.span)
     return value
@@ -83,7 +83,7 @@ def as_float(ctx: Context, value: float, span: Span) -> float:
 def does_not_fit(ctx: Context, value: float, type_: Scalar, span: Span) -> Rejected:
     """Reports a literal outside the range of its type."""
     text = str(value) if abs(value) < 10**24 else "this number"
-    low, high = _RANGES.get(type_.name, (0, 0))
+    low, high = RANGES.get(type_.name, (0, 0))
     return ctx.error(
         "SA013", span, f"{text} does not fit {show(type_)}",
         help=f"{show(type_)} holds {low} to {high}" if high else "",

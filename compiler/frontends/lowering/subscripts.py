@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import strong
 from slangad.compiler.frontends.problems import did_you_mean
-from slangad.compiler.ir.nodes import Const, Expr, Index, Member, Swizzle
+from slangad.compiler.ir.nodes import Const, Construct, Expr, Index, Member, Swizzle
 from slangad.compiler.ir.types import (
     INT,
     UINT,
@@ -36,6 +36,8 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
     match value.type:
         case Struct(fields=fields, name=struct):
             for field in fields:
+                if field.name == node.attr and isinstance(value, Construct) and value.args:
+                    return value.args[fields.index(field)]
                 if field.name == node.attr:
                     return Member(value, node.attr, field.type, ctx.span(node))
             if ctx.scope.method(value.type, node.attr) is not None:

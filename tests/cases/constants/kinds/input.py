@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 import slangad as sa
-from slangad import Each, float2, float3
+from slangad import Each, float2, float2x2, float3
 
 COUNT = 3
 SCALE = 0.5
@@ -18,6 +18,17 @@ GRID = np.arange(6).reshape(2, 3)
 ONE = np.float32(1.5)
 WIDE = np.float64(0.25)
 WHOLE = np.int64(7)
+MATRIX = float2x2(1.0, 2.0, 3.0, 4.0)
+
+
+@sa.struct
+class Light:
+    color: float3
+    power: float
+    table: sa.Array[float, 2]
+
+
+SUN = Light(float3(1.0), 2.0, sa.Array[float, 2](0.5, 0.25))
 
 
 @sa.differentiable
@@ -33,6 +44,7 @@ def f(x: float, i: int) -> float:
     s += math.pi * math.tau
     for w in WEIGHTS:
         s += w
+    s += MATRIX[0, 1] * SUN.power * SUN.color.y + SUN.table[i] + (MATRIX @ float2(x)).x
     return s + len(TABLE)
 
 

@@ -8,4 +8,4 @@ def f(x: float) -> float:
     c = 2j
     d = None
     e = ...
-    return x
+    return x["y"]

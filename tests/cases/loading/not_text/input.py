@@ -1,0 +1,2 @@
+import slangad as sa
+x = "ÿþ€"
