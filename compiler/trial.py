@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -51,12 +51,14 @@ class Trial:
         job_of: The job for a unit.
         rebuild: The unit for a changed module.
         memory: Where failures are remembered, if anywhere.
+        known: The targets and entry points of each emitted file that fail and are told of already.
     """
 
     compile: Callable[[Sequence[CompileJob]], list[CompileResult]]
     job_of: Callable[[Unit], CompileJob]
     rebuild: Callable[[Unit, Module], Unit]
     memory: Cache | None
+    known: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def prepare(self, unit: Unit) -> Unit:
         """The unit without the entry points that are known to fail."""
@@ -69,9 +71,10 @@ class Trial:
     def settle(self, unit: Unit, result: CompileResult) -> tuple[Unit, CompileResult]:
         """The unit without the entry points that fail, and its result; as it was where that would leave nothing."""
         job = self.job_of(unit)
-        missing = _missing(job, result)
+        known = self.known.get(job.name, set())
+        missing = _missing(job, result) - known
         if not missing or not is_found(unit):
-            return unit, result
+            return unit, _forgive(result) if known else result
         failures = self._failures(unit, missing, _available(job))
         smaller = self._without(unit, failures)
         if not failures or not smaller.entries:
@@ -81,8 +84,7 @@ class Trial:
         new_job = self.job_of(smaller)
         if any(not failure.targets for failure in failures):
             (result,) = self.compile([new_job])
-        expected = {(target, _entry(smaller, f)) for f in failures for target in f.targets}
-        return smaller, _forgive(result) if _missing(new_job, result) <= expected else result
+        return smaller, _forgive(result) if _missing(new_job, result) <= self.known[job.name] else result
 
     def _failures(self, unit: Unit, missing: set[tuple[str, str]], available: tuple[str, ...]) -> list[Failure]:
         """Compile each entry point that is missing by itself; those that fail again are to blame."""
@@ -102,8 +104,14 @@ class Trial:
         return failures
 
     def _without(self, unit: Unit, failures: Iterable[Failure]) -> Unit:
+        """The unit without what fails everywhere; what fails for some targets only is noted in ``known``."""
         failures = list(failures)
-        return self.rebuild(unit, _reduced(unit, failures)) if failures else unit
+        if not failures:
+            return unit
+        smaller = self.rebuild(unit, _reduced(unit, failures))
+        partly = {(target, _entry(smaller, failure)) for failure in failures for target in failure.targets}
+        self.known.setdefault(smaller.emitted.file_name, set()).update(partly)
+        return smaller
 
 
 def is_found(unit: Unit) -> bool:
