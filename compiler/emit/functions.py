@@ -22,12 +22,12 @@ from slangad.compiler.ir.nodes import (
     Intrinsic,
     Param,
     SlangBody,
+    SlangWord,
     ThreadCount,
     ThreadId,
 )
 from slangad.compiler.ir.types import Struct, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
-from slangad.compiler.spans import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,12 +104,24 @@ def print_block(ctx: Context, function: Function, returner: Returner, head: tupl
         for line in head:
             ctx.writer.line(line)
         if isinstance(function.body, SlangBody):
-            spans = chain(function.body.spans, repeat(NOWHERE))
-            for line, span in zip(function.body.text.split("\n"), spans, strict=False):
-                with ctx.writer.origin(span):
-                    ctx.writer.line(line)
+            words = chain(function.body.words, repeat(()))
+            for line, places in zip(function.body.text.split("\n"), words, strict=False):
+                _print_slang(ctx.writer, line, places)
         else:
             print_body(ctx, statements(function), returner)
+
+
+def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> None:
+    """Prints a line of a user's Slang as it is."""
+    at = 0
+    for word in places:
+        writer.write(line[at : word.start])
+        with writer.origin(word.span):
+            writer.write(line[word.start : word.end])
+        at = word.end
+    if line[at:]:
+        writer.write(line[at:])
+    writer.end_unbroken()
 
 
 def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:

@@ -40,6 +40,11 @@ class Writer:
         self._lines += [piece.text.rstrip() for piece in pieces]
         self._line = ""
 
+    def end_unbroken(self) -> None:
+        """Ends the line as it is, however long."""
+        self._lines.append(self._line.rstrip())
+        self._line = ""
+
     def _move_origins(self, pieces: list[Piece]) -> None:
         """Corrects the span map for a line that was broken."""
         line = len(self._lines) + 1

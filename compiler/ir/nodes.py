@@ -273,11 +273,20 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class SlangWord:
+    """Some characters of a line of Slang, by the indices of the first and after the last, and where they stand."""
+
+    start: int
+    end: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class SlangBody:
-    """A body written in Slang; ``spans`` are the places of its lines."""
+    """A body written in Slang; ``words`` are the places of what each of its lines is made of."""
 
     text: str
-    spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    words: tuple[tuple[SlangWord, ...], ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

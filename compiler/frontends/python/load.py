@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import itertools
 import linecache
+import os
 import re
 import sys
 import sysconfig
@@ -332,6 +333,14 @@ def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:
         if isinstance(file, str) and not is_library(file) and Path(file).resolve() != own:
             found.add(shown_path(Path(file)))
     return tuple(sorted(found))
+
+
+def import_path(path: Path, describing: str) -> str:
+    """A Slang file as a description's Slang imports it: relative to the describing file, with forward slashes."""
+    resolved, folder = path.resolve(), Path(describing).resolve().parent
+    with contextlib.suppress(ValueError):  # on another drive
+        return Path(os.path.relpath(resolved, folder)).as_posix()
+    return resolved.as_posix()
 
 
 def shown_path(path: Path) -> str:

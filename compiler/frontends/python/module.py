@@ -18,7 +18,7 @@ from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
 from slangad.compiler.frontends.python.externals import external_function
 from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
-from slangad.compiler.frontends.python.load import LoadedFile, load_file, shown_path
+from slangad.compiler.frontends.python.load import LoadedFile, import_path, load_file, shown_path
 from slangad.compiler.frontends.python.signatures import annotations_for
 from slangad.compiler.frontends.python.world import Described, PythonScope, World
 from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, StructDef
@@ -234,8 +234,9 @@ def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], k
     known = {key: _struct_def(world, record) for key, record in world.structs.items()}
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
     externals = [value for value, _ in world.externals.values()]
-    imports = tuple(dict.fromkeys(shown_path(e.path) for e in externals))
-    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | {*loaded.imported, *imports}
+    imports = tuple(dict.fromkeys(import_path(e.path, loaded.path) for e in externals))
+    sources = {shown_path(Path(s)) for s in world.sources if s != loaded.path} | set(loaded.imported)
+    sources |= {shown_path(e.path) for e in externals}
     return Module(
         Path(loaded.path).stem, loaded.path, assembly.struct_defs(structs, known), constants, functions, tuple(kernels),
         imports, tuple(sorted(sources)), tuple(sorted(world.bound.items())), _doc(loaded.module.__doc__),

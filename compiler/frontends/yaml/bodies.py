@@ -11,7 +11,7 @@ from slangad.compiler.emit.keywords import WORDS
 from slangad.compiler.frontends.fence import fence_body
 from slangad.compiler.frontends.lowering.body import BodySource
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
-from slangad.compiler.ir.nodes import SlangBody
+from slangad.compiler.ir.nodes import SlangBody, SlangWord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +78,7 @@ def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -
 
 
 _NOT_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_PIECE: Final = re.compile(r"\w+|[^\w\s]+")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
@@ -104,8 +105,16 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
         )
         return None
     lines = text.text.rstrip().split("\n")
-    spans = tuple(places.line_span(number) for number in range(1, len(lines) + 1))
-    return SlangBody("\n".join(lines), spans)
+    words = tuple(_slang_line(places, number, line) for number, line in enumerate(lines, 1))
+    return SlangBody("\n".join(lines), words)
+
+
+def _slang_line(places: TextPlaces, number: int, line: str) -> tuple[SlangWord, ...]:
+    """What a line of a raw body is made of, with places."""
+    return tuple(
+        SlangWord(m.start(), m.end(), places.point(number, m.start() + 1, m.end() - m.start()))
+        for m in _PIECE.finditer(line)
+    )
 
 
 def _unbalanced(text: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.problems import Problems
-from slangad.compiler.frontends.python.load import shown_path
+from slangad.compiler.frontends.python.load import import_path, shown_path
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.definitions import Definitions, define
 from slangad.compiler.frontends.yaml.externals import path_of
@@ -73,7 +73,8 @@ def _module(
     constants = assembly.used_constants(world.used.used, functions, world.in_slang)
     known = _struct_defs(world)
     structs = assembly.used_structs(functions, kernels, constants, (d.struct for d in known.values()))
-    imports = tuple(shown_path(path_of(world, file)) for file in definitions.imports)
+    files = [path_of(world, file) for file in definitions.imports]
+    imports = tuple(dict.fromkeys(import_path(file, world.file) for file in files))
     return Module(
         _name_of(document),
         world.file,
@@ -82,7 +83,7 @@ def _module(
         functions,
         kernels,
         imports,
-        tuple(sorted(imports)),
+        tuple(sorted({shown_path(file) for file in files})),
         tuple(sorted(world.bound.items())),
         doc_of(document.root),
         targets=_targets_of(document),

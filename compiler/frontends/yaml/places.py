@@ -40,12 +40,6 @@ class TextPlaces(Places):
         stop = self.ends[end - 1] if end > start else (line, column)
         return Span(self.file, line, column, *max(stop, (line, column + 1)))
 
-    def line_span(self, line: int) -> Span:
-        """The span of a line of the text without the white space around it."""
-        text = self.line_text(line)
-        start = len(text) - len(text.lstrip())
-        return self._make(line, start, line, max(len(text.rstrip()), start + 1))
-
     def on_one_line(self) -> TextPlaces:
         """The same text without white space around it and with its lines joined, for an expression over several."""
         text = self.text.rstrip()
