@@ -106,14 +106,30 @@ def _gradient_function(function: Function, state: _State) -> Function:
 
 
 def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
-    """Gradient functions stand right after what they are made from."""
-    order: list[Function] = []
+    """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
+    found: list[Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
     for function in module.functions:
-        order.append(state.functions[function.key])
+        found.append(state.functions[function.key])
         if function.key in sources:
-            order.append(state.functions[sources[function.key].key])
-    return tuple(order)
+            found.append(state.functions[sources[function.key].key])
+    return _callees_first(found)
+
+
+def _callees_first(functions: list[Function]) -> tuple[Function, ...]:
+    by_key = {f.key: f for f in functions}
+    order: dict[str, Function] = {}
+
+    def put(function: Function) -> None:
+        for expr in body_exprs(statements(function)):
+            if isinstance(expr, (Call, BackwardCall, ForwardCall)) and expr.function not in order:
+                put(by_key[expr.function])
+        order[function.key] = function
+
+    for function in functions:
+        if function.key not in order:
+            put(function)
+    return tuple(order.values())
 
 
 def _source_key(function: Function) -> str:

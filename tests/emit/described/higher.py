@@ -54,3 +54,8 @@ def of_custom(x: Each[float]) -> Each[float]:
 def of_vectors(k: Each[float], x: Each[float]) -> Each[float]:
     dv, dk = sa.bwd_diff(twist)(float3(x, x * x, 1.0), k, float3(1.0, k, 2.0))
     return dv.x * dv.y + dk
+
+
+@sa.kernel
+def tangent_of_custom(x: Each[float]) -> Each[float]:
+    return sa.fwd_diff(cube)(sa.diff_pair(x, x)).d * x
