@@ -21,6 +21,7 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.nodes import Cast as CastNode
 from slangad.compiler.ir.types import (
+    BOOL,
     FLOATING,
     INT,
     Array,
@@ -53,6 +54,8 @@ def number(value: float, type_: Type) -> Expr:
 
 def zero(type_: Type) -> Expr:
     """All zeros."""
+    if type_ == BOOL:
+        return Const(value=False, type=BOOL)
     return number(0, type_) if isinstance(type_, Scalar) else Construct((), type_)
 
 

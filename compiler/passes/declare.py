@@ -8,8 +8,9 @@ all its uses, else without a value at the top of what uses it there:
     else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
     return y                   return y;
 
-A local whose value goes from one turn of a loop to the next is declared outside the loop; one that two loops use each
-for itself is declared in both.
+A local whose value goes from one turn of a loop to the next, or out of it, is declared outside the loop with zeros to
+start with: left without a value, Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. One that two
+loops use each for itself is declared in both.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import Assign, Expr, For, Function, Let, Module, Stmt, Var, While
+from slangad.compiler.ir.types import DiffPair
 from slangad.compiler.ir.walk import (
     blocks,
     map_blocks,
     map_functions,
+    root,
     statements,
     stmt_exprs,
     walk,
     walk_stmts,
 )
 from slangad.compiler.passes.assignment import sets_before_reading
+from slangad.compiler.passes.build import zero
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
@@ -72,7 +76,17 @@ def _place(block: Block, name: str, type_: Type) -> Block:
         case Assign(target=Var(target), value=value) as stmt if target == name and not _in(value, name):
             return (*before, Let(name, type_, value, stmt.span), *block[shared + 1 :])
         case stmt:
-            return (*before, Let(name, type_, None, stmt.span), *block[shared:])
+            rest = block[shared:]
+            start = zero(type_) if _set_in_loop(rest, name) and not isinstance(type_, DiffPair) else None
+            return (*before, Let(name, type_, start, stmt.span), *rest)
+
+
+def _set_in_loop(block: Block, name: str) -> bool:
+    """Whether any loop in a block assigns a local."""
+    loops = [stmt for stmt in walk_stmts(block) if isinstance(stmt, (For, While))]
+    inside = (stmt for loop in loops for stmt in walk_stmts(loop.body))
+    targets = (root(s.target) for s in inside if isinstance(s, Assign))
+    return any(target is not None and target.name == name for target in targets)
 
 
 def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:

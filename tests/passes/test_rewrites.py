@@ -56,11 +56,11 @@ def check(rewrite: Callable[[Module], Module], before: str, after: str, result: 
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { set s = x set t = s } return t",
-            "let t: float for k = 0 to 4 step 1 limit 4 { let s: float = x set t = s } return t",
+            "let t: float = 0.0 for k = 0 to 4 step 1 limit 4 { let s: float = x set t = s } return t",
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x }  return x",
-            ("let t: float let s: float"
+            ("let t: float = 0.0 let s: float = 0.0"
             " for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x"),
         ),
         (

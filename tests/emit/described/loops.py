@@ -159,3 +159,14 @@ def state(x: Each[float], v: Each[float3]) -> Each[float3]:
     for i in range(3):
         s = s + a[i] * a[2 - i]
     return s
+
+
+@sa.kernel
+def counter_afterwards(x: Each[float], n: Each[float]) -> Each[float]:
+    for i in range(5, 1, -1):
+        last = i * x
+        k = i
+    for j in range(3):
+        v = float3(x * j)
+    k += int(n * 0.0)
+    return last * k + v.y
