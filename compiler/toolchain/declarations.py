@@ -136,7 +136,7 @@ class _Walk:
                 child = self._library.spReflectionGeneric_GetInnerDecl(generic_)  # noqa: PLW2901  (looked through)
                 kind, mark = self._kind(child) if child else 0, "<>"
             name = self._name(child) if kind in (_STRUCT, _NAMESPACE, _FUNCTION) else ""
-            if not name or name.startswith("$"):
+            if not name or name.startswith("$") or name == "Differential":
                 continue
             here = (*path, name + mark)
             generic = any(part.endswith("<>") for part in here)
