@@ -1,7 +1,7 @@
 """What slangad tells users about their program: diagnostics are data here; the terminal and JSON render them later.
 
-``SlangadError`` has three families: ``CompileError`` (the user's program), ``ToolchainError`` (Slang, a C++ compiler or a
-device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is a defect of slangad.
+``SlangadError`` has three families: ``CompileError`` (the user's program), ``ToolchainError`` (Slang, a C++ compiler or
+a device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is a defect of slangad.
 """
 
 from __future__ import annotations

@@ -252,23 +252,22 @@ class Leaf:
 
 def leaves(type_: Type, path: tuple[str | int, ...] = (), *, no_diff: bool = False) -> Iterator[Leaf]:
     """Every scalar of a value in memory order: struct fields, array entries, matrix rows, vector components."""
+    if isinstance(type_, Scalar):
+        yield Leaf(path, type_, no_diff or not is_floating(type_))
+    for step, part, passive in _parts(type_):
+        yield from leaves(part, (*path, step), no_diff=no_diff or passive)
+
+
+def _parts(type_: Type) -> Iterator[tuple[str | int, Type, bool]]:
+    """What a value is made of: the step to each part, its type, and whether it carries no gradient by itself."""
     match type_:
-        case Scalar():
-            yield Leaf(path, type_, no_diff or not is_floating(type_))
-        case Vector(element, size):
-            for i in range(size):
-                yield from leaves(element, (*path, i), no_diff=no_diff)
+        case Vector(element, size) | Array(element, size):
+            yield from ((i, element, False) for i in range(size))
         case Matrix(element, rows, columns):
-            for i in range(rows):
-                yield from leaves(Vector(element, columns), (*path, i), no_diff=no_diff)
-        case Array(element, size):
-            for i in range(size):
-                yield from leaves(element, (*path, i), no_diff=no_diff)
+            yield from ((i, Vector(element, columns), False) for i in range(rows))
         case Struct(fields=fields):
-            for field in fields:
-                yield from leaves(field.type, (*path, field.name), no_diff=no_diff or field.no_diff)
+            yield from ((f.name, f.type, f.no_diff) for f in fields)
         case Tuple(elements):
-            for i, element in enumerate(elements):
-                yield from leaves(element, (*path, i), no_diff=no_diff)
-        case DiffPair() | Void() | Weak():
+            yield from ((i, element, False) for i, element in enumerate(elements))
+        case _:
             return

@@ -1,7 +1,7 @@
 """Differentiates the solution of an equation, not the iterations that found it.
 
-Kepler's equation ``E - e sin E = M`` is solved by Newton's method; the derivatives of the solution come from the implicit
-function theorem, so they neither cost nor depend on the number of iterations.
+Kepler's equation ``E - e sin E = M`` is solved by Newton's method; the derivatives of the solution come from the
+implicit function theorem, so they neither cost nor depend on the number of iterations.
 """
 
 import slangad as sa
