@@ -94,11 +94,12 @@ class Sides:
     device: Program
 
 
-def compare(programs: list[Generated], folder: Path, rng: np.random.Generator) -> Report:
-    """Runs every program both ways on several inputs."""
+def compare(programs: list[Generated], folder: Path, seed: int) -> Report:
+    """Runs every program both ways on several inputs; a program's inputs depend on the seed and its name."""
     report = Report()
     narrow, wide = (_sides(programs, folder, double=double) for double in (False, True))
     for program in programs:
+        rng = np.random.default_rng([seed, *program.name.encode()])
         inputs = Inputs.draw(program, rng)
         _Comparison(program, inputs, narrow, wide, report, rng).run()
     return report

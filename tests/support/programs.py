@@ -432,7 +432,7 @@ class Builder:
                 whole = self.int_(sub)
                 return f"F({self.pick((f'({whole})', f'({whole}) / 4', self.bool_(sub), f'({self.uint_(sub)}) % 8'))})"
             case 19:
-                return f"sa.{self.pick(('lerp', 'clamp', 'smoothstep'))}({self.three(sub)})"
+                return self.pick((f"sa.{self.pick(('lerp', 'clamp'))}({self.three(sub)})", self.smoothstep(sub)))
             case 20:
                 return self.call("F", sub)
             case _:
@@ -449,6 +449,9 @@ class Builder:
 
     def three(self, depth: int) -> str:
         return f"{self.float_(depth)}, {self.literal()}, {self.literal()}"
+
+    def smoothstep(self, depth: int) -> str:
+        return f"sa.smoothstep({self.pick(('-0.75', '0.0', '0.5'))}, {self.pick(('1.0', '3.5'))}, {self.float_(depth)})"
 
     def from_vector(self, depth: int) -> str:
         type_ = self.pick(list(SIZES))

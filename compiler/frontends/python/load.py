@@ -212,9 +212,17 @@ def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:
     module.__package__ = package
     if not _is_library_module(name):
         sys.modules[name] = module
-    code = compile(tree, str(path), "exec", dont_inherit=True)
+    code = _compiled(tree, str(path))
     _guarded(path, text, lambda: exec(code, module.__dict__))  # noqa: S102  (the description is the user's program)
     return module
+
+
+def _compiled(tree: ast.Module, file: str) -> CodeType:
+    """The code of a parsed file; some syntax errors show only here (a ``break`` outside of loops)."""
+    try:
+        return compile(tree, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise CompileError([syntax_diagnostic(error, file)]) from None
 
 
 def _is_library_module(name: str) -> bool:
