@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from slangad.cli.parameters import InputName, Macro, Program, TargetName
+from slangad.cli.project import apply_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from typing_extensions import Unpack
+    from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
     from slangad.compiler.delivery import Destination, Emit
@@ -45,6 +46,8 @@ class CompileArguments(TypedDict):
     cache_dir: Path | None
     no_cache: bool
     output_format: str
+    own_targets: NotRequired[bool]
+    """Whether the targets that a description names itself come before ``targets``: nobody said any with -t."""
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -104,10 +107,13 @@ def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> 
       slangad compile brdf.py                         SPIR-V and Slang into build/
       slangad compile brdf.py -t cuda -t wgsl -o out  CUDA and WGSL
       slangad compile brdf.py -o -                    the Slang text on stdout
+      slangad compile                                 all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
-    _check_usage(arguments)
     if arguments["output_format"] == "json":
         session.document = {}
+    arguments["own_targets"] = not arguments["targets"]
+    apply_project(arguments)
+    _check_usage(arguments)
     if arguments["output"] == "-":
         print_product(session, arguments)
     elif arguments["watch"]:
@@ -120,7 +126,10 @@ def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> 
 
 def _check_usage(arguments: CompileArguments) -> None:
     if not arguments["inputs"]:
-        raise click.UsageError("Nothing to compile: name a file, as in `slangad compile brdf.py`.")
+        raise click.UsageError(
+            "Nothing to compile: name a file, as in `slangad compile brdf.py`, or list inputs under [tool.slangad] in\n"
+            "pyproject.toml."
+        )
     if arguments["watch"] and (arguments["output"] == "-" or arguments["output_format"] == "json"):
         raise click.UsageError("--watch compiles again and again, so it goes neither with -o - nor with --format json.")
     if arguments["output"] == "-" and arguments["output_format"] == "json":
@@ -198,7 +207,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
     cache_dir = arguments["cache_dir"]
     return Options(
         targets=tuple(dict.fromkeys(arguments["targets"] or ("spirv",))) if compiles else (),
-        own_targets=not arguments["targets"],
+        own_targets=arguments.get("own_targets", not arguments["targets"]),
         modes=arguments["modes"] or MODES,
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],

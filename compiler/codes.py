@@ -39,4 +39,15 @@ destination first and renamed at the end, so what was there before is unchanged.
 example because the output folder is the folder of the sources. Choose another output folder, or rename the source.
 Nothing was written.""",
     ),
+    "SA306": Explanation(
+        "pyproject.toml can't be read",
+        """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be read
+or is not TOML.""",
+    ),
+    "SA307": Explanation(
+        "a pattern without inputs",
+        """A pattern under inputs in [tool.slangad] matches no file. Patterns are relative to the folder of
+pyproject.toml; * and ? stand for characters of a name, ** for any folders. Files that slangad can't compile, those that
+exclude names and those in the output folder are left out.""",
+    ),
 }

@@ -28,7 +28,7 @@ LAYERS = (
     ("check",),
     ("report",),
     (
-        *("blame", "codes", "compilers", "explanations", "inputs", "products", "manifest", "delivery", "pipeline"),
+        *("blame", "codes", "compilers", "explanations", "inputs", "products", "project", "manifest", "delivery", "pipeline"),
         *("recall", "trial"),
     ),
 )

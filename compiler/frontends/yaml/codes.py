@@ -15,8 +15,8 @@ needs quotes, a body without the | after its key.""",
     ),
     "SA051": Explanation(
         "too much YAML",
-        """Descriptions may come from anywhere, so there are limits that no honest one meets: a million characters,
-48 levels of nesting, and two hundred thousand values, with aliases counted as what they stand for.""",
+        """Descriptions may come from anywhere, so there are limits that no honest one meets: a million
+characters, 48 levels of nesting, and two hundred thousand values, with aliases counted as what they stand for.""",
     ),
     "SA052": Explanation(
         "a key that stands twice",
@@ -25,8 +25,9 @@ needs quotes, a body without the | after its key.""",
     ),
     "SA053": Explanation(
         "an unknown key",
-        """The mapping has a key that means nothing there. If it looks like a known one, that is suggested.
-`slangad schema` prints all keys as a JSON Schema, which most editors can complete and check from.""",
+        """The mapping, or the table of pyproject.toml, has a key that means nothing there. If it looks like a
+known one, that is suggested. `slangad schema` prints all keys as a JSON Schema, which most editors can complete
+and check from.""",
     ),
     "SA054": Explanation(
         "keys that are missing or exclude each other",

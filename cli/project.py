@@ -1,0 +1,44 @@
+"""The project's settings under the command line's: what is not said there is taken from pyproject.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from slangad.cli.compile import CompileArguments
+
+
+def apply_project(arguments: CompileArguments) -> None:
+    """Complete the arguments of ``compile`` from the project; the inputs too when none were named.
+
+    Raises:
+        CompileError: The settings are wrong.
+    """
+    from slangad.compiler.project import find_project, inputs_of
+
+    project = find_project(Path.cwd())
+    if project is None:
+        return
+    if not arguments["inputs"]:
+        arguments["inputs"] = inputs_of(project)
+        arguments["specialize"] = (*arguments["specialize"], *project.specialize)
+    if project.targets is not None and _is_unsaid("targets") and arguments["output"] != "-":
+        arguments["targets"] = project.targets
+    if project.modes is not None and _is_unsaid("modes"):
+        arguments["modes"] = project.modes
+    if project.output is not None and _is_unsaid("output"):
+        arguments["output"] = project.output
+    if project.optimization is not None and _is_unsaid("optimization"):
+        arguments["optimization"] = project.optimization
+    arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
+    said = {name for name, _ in arguments["defines"]}
+    arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
+
+
+def _is_unsaid(name: str) -> bool:
+    """Whether an option has its default, rather than a value from the command line or the environment."""
+    return click.get_current_context().get_parameter_source(name) in (ParameterSource.DEFAULT, None)
