@@ -18,9 +18,12 @@ def apply_project(arguments: CompileArguments) -> None:
     Raises:
         CompileError: The settings are wrong.
     """
+    here = Path.cwd()
+    if not any(_mentions_settings(folder / "pyproject.toml") for folder in (here, *here.parents)):
+        return
     from slangad.compiler.project import find_project, inputs_of
 
-    project = find_project(Path.cwd())
+    project = find_project(here)
     if project is None:
         return
     if not arguments["inputs"]:
@@ -37,6 +40,14 @@ def apply_project(arguments: CompileArguments) -> None:
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
     said = {name for name, _ in arguments["defines"]}
     arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
+
+
+def _mentions_settings(file: Path) -> bool:
+    """Whether a file may have settings: told from its text, so that most runs load nothing to read them."""
+    try:
+        return b"slangad" in file.read_bytes()
+    except OSError:
+        return False
 
 
 def _is_unsaid(name: str) -> bool:
