@@ -16,28 +16,29 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.toolchain.session import Toolchain
 
-PROGRAMS = Path(__file__).parent / "programs"
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.yaml"))
+HERE = Path(__file__).resolve().parent
+SAMPLES = HERE.parents[1] / "samples"
+PAIRS = sorted([*HERE.glob("programs/*.yaml"), *SAMPLES.glob("*/*.yaml")])
 
 
-def emitted(name: str, ending: str) -> EmittedModule:
-    return emit_module(run_passes(load(Path(f"{name}{ending}"))))
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
 
 
-@pytest.fixture
-def _in_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROGRAMS)
+def emitted(path: Path, ending: str) -> EmittedModule:
+    """A program's Slang; the working folder is its own."""
+    return emit_module(run_passes(load(Path(f"{path.stem}{ending}"))))
 
 
 def test_programs__number_of_pairs__covers_the_language() -> None:
-    assert len(NAMES) >= 12
-    assert sorted(path.stem for path in PROGRAMS.glob("*.py")) == NAMES
+    assert len(list(HERE.glob("programs/*.yaml"))) >= 12
+    assert [path for path in HERE.glob("programs/*.py") if not path.with_suffix(".yaml").exists()] == []
 
 
-@pytest.mark.usefixtures("_in_programs")
-@pytest.mark.parametrize("name", NAMES)
-def test_same_program__python_and_yaml__emit_the_same_bytes(name: str) -> None:
-    python, yaml = emitted(name, ".py"), emitted(name, ".yaml")
+@pytest.mark.parametrize("path", PAIRS, ids=name_of)
+def test_same_program__python_and_yaml__emit_the_same_bytes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    python, yaml = emitted(path, ".py"), emitted(path, ".yaml")
     header, body = python.text.split("\n", 1)
     assert yaml.text.split("\n", 1) == [header.replace(".py.", ".yaml."), body]
     assert yaml.file_name == python.file_name
@@ -47,15 +48,14 @@ def test_same_program__python_and_yaml__emit_the_same_bytes(name: str) -> None:
 
 
 @pytest.mark.toolchain
-@pytest.mark.usefixtures("_in_programs")
-def test_same_program__every_yaml__compiles_with_slang(toolchain: Toolchain) -> None:
+def test_same_program__every_yaml__compiles_with_slang(toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = []
-    for name in NAMES:
-        module = emitted(name, ".yaml")
+    for path in PAIRS:
+        monkeypatch.chdir(path.parent)
+        module = emitted(path, ".yaml")
         entries = tuple(entry.name for entry in module.entry_points)
         libraries = tuple(module.libraries.items())
-        jobs.append(
-            CompileJob(f"{name}.slang", module.text, entries, ("cpp",), libraries, (str(PROGRAMS),), whole=True)
-        )
-    for name, result in zip(NAMES, toolchain.compile(jobs), strict=True):
-        assert result.ok, f"{name}: {result.messages} {result.diagnostics}"
+        name = f"{path.parent.name}_{path.stem}.slang"
+        jobs.append(CompileJob(name, module.text, entries, ("cpp",), libraries, (str(path.parent),), whole=True))
+    for path, result in zip(PAIRS, toolchain.compile(jobs), strict=True):
+        assert result.ok, f"{name_of(path)}: {result.messages} {result.diagnostics}"
