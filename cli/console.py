@@ -89,7 +89,11 @@ class Session:
             self.product(json.document({**outcome, "diagnostics": [], **self.document}))
 
     def product(self, content: str | bytes) -> None:
-        """Write the product to stdout; a reader that went away ends the program without a word."""
+        """Write the product to stdout; a reader that went away ends the program without a word.
+
+        Raises:
+            ToolchainError: Stdout takes no more, such as a file on a full disk.
+        """
         data = content.encode() if isinstance(content, str) else content
         stream = sys.stdout.buffer
         try:
@@ -98,6 +102,13 @@ class Session:
         except BrokenPipeError:
             _discard_stdout()
             raise click.exceptions.Exit(BROKEN_PIPE) from None
+        except OSError as error:
+            from slangad.compiler.toolchain.failures import failed
+
+            _discard_stdout()
+            raise failed(
+                "SA405", f"can't write to stdout: {error.strerror}", help="make room, or name a file"
+            ) from None
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:

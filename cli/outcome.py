@@ -38,7 +38,17 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
     except Exception as error:
         _report_defect(error, debug=session.debug)
         code = INTERNAL_ERROR
-    session.finish(code)
+    return _finished(session, code)
+
+
+def _finished(session: Session, code: int) -> int:
+    """Print the document, if there is to be one, and return the exit code: another one where it can't be written."""
+    try:
+        session.finish(code)
+    except ToolchainError as error:
+        session.document = None
+        _show(session, error)
+        return error.exit_code
     return code
 
 

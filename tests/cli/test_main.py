@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -125,6 +126,17 @@ def test_product__reader_gone__ends_quietly() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("words", [["explain", "--list"], ["compile", "no.py", "--format", "json"]])
+def test_product__stdout_full__is_exit_4(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "slangad.cli", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 4
+    assert ended.stderr.startswith("error[SA405]: can't write to stdout: No space left on device")
 
 
 @pytest.mark.parametrize(
