@@ -15,8 +15,8 @@ needs quotes, a body without the | after its key.""",
     ),
     "SA051": Explanation(
         "too much YAML",
-        """Descriptions may come from anywhere, so there are limits that no honest one meets: a million
-characters, 48 levels of nesting, and two hundred thousand values, with aliases counted as what they stand for.""",
+        """Descriptions may come from anywhere, so there are limits that no honest one meets: half a million characters,
+48 levels of nesting, and a hundred thousand values, with aliases counted as what they stand for.""",
     ),
     "SA052": Explanation(
         "a key that stands twice",

@@ -46,9 +46,9 @@ from slangad.compiler.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_CHARACTERS: Final = 1 << 20
+MAX_CHARACTERS: Final = 1 << 19
 MAX_DEPTH: Final = 48
-MAX_NODES: Final = 200_000
+MAX_NODES: Final = 100_000
 
 _STYLES: Final[dict[str | None, Style]] = {
     None: "plain",
