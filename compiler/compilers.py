@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.pipeline import Options
 
-_REFLECTED = "cpp"
-"""The target that declarations are read for; they are the same for all."""
+_REFLECTED = "spirv"
+"""The target that declarations are read for; they are the same for all, but not all take every kind of entry point."""
 
 
 class Compilers:
@@ -62,7 +62,7 @@ class Compilers:
                 [Diagnostic("SA083", f"Slang crashed when it was to make {named}", _at(file), help=help_)]
             )
         if result.diagnostics:
-            messages = [d.message.replace(_staged_name(file), file.name) for d in result.diagnostics]
+            messages = [_named(file, d.message) for d in result.diagnostics]
             raise ToolchainError(
                 [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
             )
@@ -83,6 +83,7 @@ class Compilers:
             defines=options.defines,
             whole=True,
             declarations=asked,
+            extra_arguments=("-ignore-capabilities",),
             time_limit=options.time_limit,
         )
         return self._toolchain(external=False).compile([job])[0]
@@ -111,6 +112,12 @@ def _inside(file: Path, diagnostic: Diagnostic) -> Diagnostic:
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
     end = Span(str(file), len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
     return replace(diagnostic, span=end)
+
+
+def _named(file: Path, message: str) -> str:
+    """What the toolchain says of the text that includes a file, said of the file."""
+    work = f"generating code for all entry points ({_REFLECTED})"
+    return message.replace(_staged_name(file), file.name).replace(work, "reading its declarations")
 
 
 def _staged_name(file: Path) -> str:

@@ -243,14 +243,17 @@ class _Walk:
         return name
 
     def _is_plain(self, name: str) -> bool:
-        """Whether only numbers are in a struct; the layout of others is better not asked for."""
-        waiting: list[Any] = [field["type"] for field in self.structs[name]["fields"]]
+        """Whether only numbers are in a struct; asked for the layout of others (``extern`` ones), Slang may crash."""
+        waiting: list[Json] = [{"kind": "struct", "name": name}]
         while waiting:
             type_ = waiting.pop()
-            if type_["kind"] == "other":
-                return False
             if type_["kind"] == "struct":
-                waiting += [field["type"] for field in self.structs[type_["name"]]["fields"]]
+                fields = self.structs[type_["name"]]["fields"]
+                if not fields:
+                    return False
+                waiting += [field["type"] for field in fields]
+            elif type_["kind"] == "other":
+                return False
             waiting += [type_["element"]] if "element" in type_ else []
         return True
 

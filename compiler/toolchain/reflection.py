@@ -31,6 +31,8 @@ def corrected(target: str, text: str) -> str:
     if not text or target not in _GLOBAL_BLOCK:
         return text
     reflection = json.loads(text)
+    if "entryPoints" not in reflection:
+        return text
     taken = {_GLOBAL_BLOCK[target]: int(_has_uniforms(reflection["parameters"]))}
     for entry in reflection["entryPoints"]:
         _shift(entry, target, taken)

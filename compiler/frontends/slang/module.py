@@ -2,7 +2,7 @@
 
 Goes in: the file, and someone who has Slang reflect what it declares. Comes out: functions that stand in the file
 (``External``), kernels, and what was left out. The file is imported as it is, or included where it hides names from
-importers.
+importers, or has entry points, which Slang would hold against every target when imported.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _module(
 ) -> Module:
     dependencies, left_out = rest
     functions = tuple(one.function for one in converted)
-    included = any(scan.controls_visibility for scan in files.own)
+    included = any(scan.controls_visibility or scan.has_entry_points for scan in files.own)
     taken = {*declared.names, *(files.macros() if included else ())}
     kernels = tuple(one.kernel(name) for one, name in zip(converted, kernel_names(functions), strict=True))
     structs = used_structs(functions, kernels, (), ())

@@ -72,6 +72,11 @@ class Scan:
         return dialect or any(word in self.words for word in _VISIBILITY)
 
     @property
+    def has_entry_points(self) -> bool:
+        """Whether it has entry points of its own."""
+        return any("shader" in header.attributes for header in self.headers)
+
+    @property
     def macros(self) -> Iterator[str]:
         """The names of the macros it defines."""
         for directive in self.directives:
