@@ -165,7 +165,8 @@ def _reduced(unit: Unit, failures: list[Failure]) -> Module:
         if (left := tuple(mode for mode in had[kernel.name] if (kernel.name, mode) not in gone))
     )
     left_out = [left for kernel in module.kernels for left in _left_out(module, kernel, had[kernel.name], failures)]
-    return replace(module, kernels=kernels, left_out=(*module.left_out, *left_out))
+    told = sorted((*module.left_out, *left_out), key=lambda left: (not left.span.line, left.span))
+    return replace(module, kernels=kernels, left_out=tuple(told))
 
 
 def _left_out(module: Module, kernel: Kernel, had: list[str], failures: list[Failure]) -> Iterable[LeftOut]:

@@ -152,13 +152,14 @@ class _Walk:
     def _is_file(self, decl: int) -> bool:
         """Whether a declaration is another file of the module (``__include``).
 
-        Reflection has no kind for it; of all such declarations only interfaces, which have a ``This``, have a name and
-        children too.
+        Reflection has no kind for it, nor for classes and interfaces; but a file begins with ``implementing``, a
+        declaration without a kind and a name.
         """
         name = self._name(decl)
         if self._kind(decl) or not name or name.startswith("$"):
             return False
-        return bool([*self._children(decl)]) and "This" not in map(self._name, self._children(decl))
+        first = next(self._children(decl), 0)
+        return bool(first) and not self._kind(first) and not self._name(first)
 
     def find(self, text: str) -> list[Json]:
         """The functions a name stands for: none, one, or several overloads."""

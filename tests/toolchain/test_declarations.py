@@ -34,6 +34,7 @@ struct Outer : IDifferentiable, IShape
 }
 struct Derived : Inner { float c; }
 enum Kind { A, B }
+class Old { float field; [Differentiable] float of_class(float x) { return x; } }
 typedef float3 Color;
 extension Plain { float twice() { return 2.0 * x; } }
 namespace deep { namespace er { [Differentiable] Color tint(inout Outer o, no_diff float k, out float z)
@@ -120,6 +121,7 @@ def test_declarations__top_level_names__are_all_there(declared: dict[str, Any]) 
     wanted = "IShape Inner Plain Outer Derived Kind Color deep generic marked Box odd plain_function TABLE bound"
     assert {*wanted.split()} <= {*declared["names"]}
     assert not [name for name in declared["names"] if name.startswith("$")]
+    assert "field" not in declared["names"]
 
 
 def test_declarations__of_a_text_slang_rejects__are_not_there(declare: Callable[..., dict[str, Any]]) -> None:

@@ -180,4 +180,4 @@ def _symbol(function: Function) -> str:
 
 
 def _word(text: str) -> str:
-    return re.sub(r"\W+", "_", text).strip("_")
+    return text if text.isidentifier() else re.sub(r"\W+", "_", text).strip("_")

@@ -158,12 +158,15 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
             reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
             left_out.append(LeftOut(function.qualified, reason, span=place.span))
     left_out += [
-        LeftOut(header.name, f"it is a method of an {header.path[-1]}", span=header.span)
-        for header in files.main.headers
-        if "".join(header.path[-1:]).startswith("extension ") and "Differentiable" in header.attributes
+        LeftOut(header.name, f"it is a method of {_article(header.path[-1])}", span=header.span)
+        for header in files.main.unreflected
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name.startswith("e") else f"a {name}"
 
 
 def _candidates(declared: Declared, scan: Scan) -> Iterator[DeclaredFunction]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _NOT_NAMES: Final = frozenset(["if", "for", "while", "switch", "catch", "else", "return", "do", "sizeof"])
 _OPENED: Final = {"(": ")", "[": "]", "{": "}"}
 _SCOPES: Final = frozenset(["struct", "class", "interface", "extension", "namespace", "enum"])
+_UNREFLECTED: Final = frozenset({"extension", "class"})
+"""Scopes whose methods reflection does not show."""
 _VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "implementing"])
 _DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
 
@@ -28,7 +30,7 @@ class Header:
 
     Attributes:
         name: Its name.
-        path: The namespaces and structs it stands in, as far as braces tell; ``extension Name`` for an extension.
+        path: The namespaces and structs it stands in, as far as braces tell; others like ``extension Name``.
         params: The names of its parameters.
         attributes: The words of the attributes before it, such as ``Differentiable``.
         words: Every other word before its name: modifiers, its type, macros.
@@ -64,6 +66,15 @@ class Scan:
     def is_part(self) -> bool:
         """Whether it is a part of a module whose main file is another."""
         return self.begins[:1] == ("implementing",)
+
+    @property
+    def unreflected(self) -> tuple[Header, ...]:
+        """The differentiable methods that reflection does not show."""
+        return tuple(
+            header
+            for header in self.headers
+            if "Differentiable" in header.attributes and "".join(header.path[-1:]).partition(" ")[0] in _UNREFLECTED
+        )
 
     @property
     def controls_visibility(self) -> bool:
@@ -159,7 +170,8 @@ def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
                     break
             if token.text == "namespace":
                 return tuple(names)
-            return tuple(f"extension {name}" if token.text == "extension" else name for name in names[:1])
+            mark = f"{token.text} " if token.text in _UNREFLECTED else ""
+            return tuple(mark + name for name in names[:1])
     return ()
 
 

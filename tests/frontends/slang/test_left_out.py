@@ -34,6 +34,7 @@ REASONS = {
     "generic": "it is generic: say for which arguments, as in --specialize 'generic<float>'",
     "operator+": "it is an operator",
     "extended": "it is a method of an extension Other",
+    "aged": "it is a method of a class Old",
 }
 
 
