@@ -46,7 +46,7 @@ class EntryParameter:
         role: What it holds.
         parameter: The kernel's parameter or result it belongs to, by the user's name; empty for the domain.
         path: The steps from that value to the part held here: struct fields and tuple indices.
-        scalar: What the buffer's or value's components are, as the device sees them (bools are ``uint`` in buffers).
+        scalar: What the buffer's or value's components are, as the device sees them (bools are ``uint``).
         shape: Trailing axes of one element: ``(3,)`` for float3, ``(2, 4)`` for float2x4, ``()`` for a scalar.
         type: The type text in the Slang.
         access: ``read``, ``write`` or ``value`` (no buffer).

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.buffers import Accessors, Leaf, buffer_leaves, element_type_of, scalar_of
 from slangad.compiler.emit.differentials import spell_differential, zero_differential
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
-from slangad.compiler.ir.types import Array, Struct, Type, carries_gradient, show
+from slangad.compiler.ir.types import BOOL, UINT, Array, Matrix, Struct, Type, Vector, carries_gradient, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,7 +189,11 @@ class EachParam:
 
 @dataclass(frozen=True, slots=True)
 class UniformParam:
-    """One value for all threads, without gradient."""
+    """One value for all threads, without gradient.
+
+    Bools are ``uint`` as in buffers (WGSL has no bool there), so a struct that holds one comes in field by field.
+    Arrays are copied entry by entry: derivatives that take them from the uniform's memory are invalid WGSL.
+    """
 
     scope: KernelScope
     param: KernelParam
@@ -200,31 +204,75 @@ class UniformParam:
         return False
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:  # noqa: ARG002  (the same in every mode)
-        """The value itself: one parameter, a row for each field of a struct."""
+        """The value itself: a row for each field of a struct, which is a parameter of its own where bools are."""
         for leaf in buffer_leaves(self.param.type):
+            sent = _sent_type(_entry_leaf(leaf)) if self._has_bool else self.param.type
             yield EntryParameter(
-                name=self._name(),
+                name=self._name(leaf),
                 role=ParameterRole.UNIFORM,
                 parameter=self.param.name,
                 path=leaf.path,
-                scalar=scalar_of(leaf.type),
+                scalar=leaf.scalar,
                 shape=leaf.shape,
-                type=self.scope.names.spell(self.param.type),
+                type=self.scope.names.spell(sent),
                 access="value",
             )
 
     def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
-        """The value itself."""
-        return self._name()
+        """The value itself, or a local copy of it."""
+        type_, names = self.param.type, self.scope.names
+        leaves = [_entry_leaf(leaf) for leaf in buffer_leaves(type_)]
+        if len(leaves) == 1 and not leaves[0].steps:
+            return self._read(leaves[0])
+        if not self._has_bool and not any(leaf.outer for leaf in leaves):
+            return self._name(leaves[0])
+        local = self.scope.local(f"{self.param.name}_value")
+        start = "" if names.has_external(type_) else " = {}"
+        writer.line(f"{names.spell.declare(type_, local)}{start};")
+        for leaf in leaves:
+            target = f"{local}{field_path(self.scope, type_, leaf, self.scope.counters(leaf))}"
+            for_each_entry(self.scope, writer, leaf, f"{target} = {self._read(leaf)};")
+        return local
 
     def finish(self, writer: Writer, mode: Mode) -> None:
         """Nothing to do."""
 
-    def _name(self) -> str:
+    @property
+    def _has_bool(self) -> bool:
+        return any(scalar_of(leaf.type) == BOOL for leaf in buffer_leaves(self.param.type))
+
+    def _read(self, leaf: Leaf) -> str:
+        counters = self.scope.counters(leaf)
+        if not self._has_bool:
+            return f"{self._name(leaf)}{field_path(self.scope, self.param.type, leaf, counters)}"
+        entry = f"{self._name(leaf)}{''.join(f'[{c}]' for c in counters)}"
+        return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else entry
+
+    def _name(self, leaf: Leaf) -> str:
+        if self._has_bool:
+            return self.scope.buffer(self.param.name, leaf, ParameterRole.UNIFORM)
         key = self.param.name
         if key not in self.scope.locals:
             self.scope.locals.give(key, key)
         return self.scope.locals[key]
+
+
+def _entry_leaf(leaf: Leaf) -> Leaf:
+    """The leaf with the arrays it consists of among those on the way to it."""
+    while isinstance(leaf.type, Array):
+        outer, steps = (*leaf.outer, leaf.type.size), (*leaf.steps, None)
+        leaf = replace(leaf, outer=outer, steps=steps, type=leaf.type.element)
+    return leaf
+
+
+def _sent_type(leaf: Leaf) -> Type:
+    """The type of the parameter that brings an entry leaf: bools as ``uint``, in arrays."""
+    type_ = leaf.type
+    if scalar_of(type_) == BOOL:
+        type_ = replace(type_, element=UINT) if isinstance(type_, (Vector, Matrix)) else UINT
+    for extent in reversed(leaf.outer):
+        type_ = Array(type_, extent)
+    return type_
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,18 @@ def test_emitted__every_target__compiles_without_a_word(toolchain: Toolchain, fi
 
 
 @pytest.mark.parametrize("target", VALIDATED)
-@pytest.mark.parametrize(("name", "kernel"), [("smooth", "finite"), ("loops", "nested"), ("values", "methods")])
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("smooth", "finite"),
+        ("loops", "nested"),
+        ("values", "methods"),
+        ("uniforms", "flags"),
+        ("uniforms", "arrays"),
+        ("uniforms", "nested"),
+        ("uniforms", "structs"),
+    ],
+)
 def test_emitted__target_with_a_validator__is_valid(
     toolchain: Toolchain, validate: Callable[[Artefact], None], name: str, kernel: str, target: str
 ) -> None:
