@@ -1,11 +1,13 @@
 """Every exit code of the command line, in one place: an action goes in, what it raised is shown, a code comes out.
 
 0 ok, 1 the program was rejected, 2 usage (click's), 3 a gradient check failed, 4 a toolchain or device is missing or
-failed, or an output can't be written, 70 a defect of slangad, 130 interrupted, 141 the reader of stdout went away.
+failed, or an output can't be written, 70 a defect of slangad, 130 interrupted, 141 the reader of stdout went away, 143
+ended by SIGTERM.
 """
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +23,23 @@ if TYPE_CHECKING:
 OK = 0
 INTERNAL_ERROR = 70
 INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: what runs is ended and cleaned up as after Ctrl+C."""
+
+
+def clean_up_when_terminated() -> None:
+    """Have SIGTERM raise ``Terminated`` in the main thread, unless an interrupt or another SIGTERM came before."""
+
+    def strike(number: int, _: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, strike)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, strike)
 
 
 def outcome(session: Session, action: Callable[[], object]) -> int:
@@ -33,6 +52,8 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
     except SlangadError as error:
         _show(session, error)
         code = error.exit_code
+    except Terminated:
+        code = TERMINATED
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.cli.console import Session
-from slangad.cli.outcome import outcome
+from slangad.cli.outcome import clean_up_when_terminated, outcome
 from slangad.compiler.diagnostics import CompileError, ToolchainError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Compile as asked and report the files to watch, also where it failed."""
+    clean_up_when_terminated()
     arguments, verbosity, color, debug, answer = pickle.load(sys.stdin.buffer)  # noqa: S301  (from our own parent)
     session = Session(verbosity=verbosity, color=color, debug=debug)
     watched: set[str] = set()

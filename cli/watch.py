@@ -77,9 +77,21 @@ def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[
         answer = Path(folder) / "files.json"
         request = pickle.dumps((arguments, session.verbosity, session.color, session.debug, answer))
         command = [sys.executable, "-m", "slangad.cli.rebuild"]
-        ended = subprocess.run(command, input=request, check=False)  # noqa: S603  (our own module)
+        worked = _run_to_its_end(command, request)
         try:
             files = set(json.loads(answer.read_text(encoding="utf-8")))
         except (OSError, ValueError):
             files = set()
-    return files, ended.returncode == 0
+    return files, worked
+
+
+def _run_to_its_end(command: list[str], request: bytes) -> bool:
+    """Run the child; whether it ended well. When interrupted let it end what it started and clean up."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:  # noqa: S603  (our own module)
+        try:
+            child.communicate(request)
+        except BaseException:
+            child.terminate()
+            child.wait()
+            raise
+    return child.returncode == 0

@@ -6,6 +6,7 @@ Goes in: tasks and a collector for each job. What happened ends up in the collec
 from __future__ import annotations
 
 import queue
+import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from slangad.compiler.toolchain.processes import ProcessDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
 
     from slangad.compiler.toolchain.backends import Backend
     from slangad.compiler.toolchain.collect import Collector
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.tasks import Task, Unit
 
 _PATIENCE = 0.5
+_INTERVAL = 0.02
 
 
 class Pool:
@@ -40,6 +43,7 @@ class Pool:
         self._idle: queue.LifoQueue[Backend] = queue.LifoQueue()
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="slangad")
         self._lock = Lock()
+        self._running: set[Future[None]] = set()
         self._closed = False
 
     def warm_up(self, count: int) -> None:
@@ -72,7 +76,7 @@ class Pool:
                 progress(len(task.units))
 
         try:
-            running = {self._threads.submit(step, task) for task in tasks}
+            running = self._running = {self._threads.submit(step, task) for task in tasks}
             while running:  # waiting without a limit, Windows would not see Ctrl-C
                 done, running = wait(running, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
                 for future in done:
@@ -95,10 +99,15 @@ class Pool:
     def close(self) -> None:
         """End all back ends; tasks in progress are abandoned."""
         self._closed = True
-        for backend in self._backends:
-            backend.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        for backend in self._backends:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._close_backends()
+        while not all(future.done() for future in self._running):  # a thread may just be starting a process
+            time.sleep(_INTERVAL)
+            self._close_backends()
+        self._threads.shutdown(wait=True)
+
+    def _close_backends(self) -> None:
+        for backend in tuple(self._backends):
             backend.close()
 
     def _run(self, task: Task, collector: Collector) -> list[Task]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
+import signal
 import stat
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.conftest import Project
 
 pytestmark = pytest.mark.toolchain
@@ -145,6 +150,29 @@ def test_compile__crashing_compiler__names_the_input_and_changes_nothing(built: 
     assert error.startswith("k.py:6:5: error[SA240]: ")
     assert ended.stderr.count("= note: ") == 2
     assert built.files() == before
+
+
+@pytest.mark.parametrize("words", [[], ["--watch"]])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_compile__ended_by_a_signal__leaves_no_process_and_no_folder(
+    built: Project, tmp_path: Path, words: list[str], number: signal.Signals, code: int
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    slangc = built.write("slangc", "#!/bin/sh\necho $$ > pid.part && mv pid.part pid.$$\nsleep 100\n")
+    slangc.chmod(0o755)
+    built.write("k.py", HEAD + KERNEL.format("x * x * x"))
+    command = [sys.executable, "-m", "slangad.cli", "compile", "k.py", "--slangc", "./slangc", "--mode", "forward"]
+    environment = {**built.environment, "TMPDIR": str(temporary)}
+    with subprocess.Popen([*command, *words], cwd=built.folder, env=environment) as process:
+        while not (started := list(built.folder.glob("pid.*[0-9]"))):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(20) == code
+    assert not list(temporary.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started[0].suffix[1:]), 0)
 
 
 def test_compile__slang_library_that_crashes__costs_only_that_program(built: Project) -> None:
