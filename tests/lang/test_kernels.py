@@ -182,3 +182,16 @@ def test_kernel__options__have_defaults_by_dims() -> None:
     assert (transposed.dims, transposed.group_size) == (2, (4, 4))
     assert sa.kernel(dims=3)(body).group_size == (4, 4, 4)
     assert sa.kernel(group_size=32)(body).group_size == (32,)
+
+
+GRID = np.arange(12, dtype=np.int32).reshape(3, 4)
+PAIRS = ((1.0, 2.0), (3.0, 4.0))
+
+
+@sa.kernel
+def looked_up(x: Each[float], i: Each[int]) -> Each[float]:
+    return x * GRID[i, 2] + PAIRS[i, 1] + PAIRS[1][i]
+
+
+def test_launch__table_with_two_indices__is_a_lookup_in_rows() -> None:
+    np.testing.assert_array_equal(looked_up(np.array([1.0, 10.0], np.float32), np.array([0, 1], np.int32)), [7.0, 68.0])

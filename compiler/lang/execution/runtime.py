@@ -77,7 +77,11 @@ def attribute(value: object, name: str) -> object:
 
 
 def index(value: object, place: object) -> object:
-    """``value[place]``; parts of stored values stay parts."""
+    """``value[place]``; parts of stored values stay parts. ``table[i, j]`` is ``table[i][j]``."""
+    if isinstance(place, tuple) and isinstance(value, (tuple, ArrayValue)):
+        for one in place:
+            value = index(value, one)
+        return value
     if isinstance(value, tuple):
         return value[position(place, len(value))]
     if isinstance(value, (type, ModuleType)) or not hasattr(value, "__getitem__"):
