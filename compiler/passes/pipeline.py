@@ -17,6 +17,7 @@ from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.second_order import lower_inner_gradients
 from slangad.compiler.passes.splat import unspread_scalars
 from slangad.compiler.passes.tuples import lower_tuples
+from slangad.compiler.passes.vector_stores import store_whole_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,7 @@ PIPELINE: Final = (
     Pass("activity", mark_no_diff),
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
+    Pass("vector_stores", store_whole_vectors),
     Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
