@@ -195,3 +195,35 @@ def looked_up(x: Each[float], i: Each[int]) -> Each[float]:
 
 def test_launch__table_with_two_indices__is_a_lookup_in_rows() -> None:
     np.testing.assert_array_equal(looked_up(np.array([1.0, 10.0], np.float32), np.array([0, 1], np.int32)), [7.0, 68.0])
+
+
+@sa.struct
+class Lobe:
+    tint: float2
+    weight: float
+
+
+@sa.struct
+class Layers:
+    lobes: Array[Lobe, 2]
+    gain: float
+
+
+@sa.kernel
+def swapped(lobes: Each[Array[Lobe, 2]], layers: Each[Layers]) -> tuple[Each[Array[Lobe, 2]], Each[Layers]]:
+    turned = sa.copy(lobes)
+    turned[0], turned[1] = lobes[1], lobes[0]
+    scaled = sa.copy(layers)
+    scaled.lobes[1].weight *= layers.gain
+    return turned, scaled
+
+
+def test_launch__arrays_of_structs__are_mappings_of_arrays() -> None:
+    tint = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    weight = np.arange(6, dtype=np.float32).reshape(3, 2)
+    lobes = {"tint": tint, "weight": weight}
+    turned, scaled = swapped(lobes, {"lobes": lobes, "gain": np.array([2.0, 3.0, 4.0], np.float32)})
+    np.testing.assert_array_equal(turned["tint"], tint[:, ::-1])
+    np.testing.assert_array_equal(turned["weight"], weight[:, ::-1])
+    np.testing.assert_array_equal(scaled["lobes"]["tint"], tint)
+    np.testing.assert_array_equal(scaled["lobes"]["weight"], weight * [[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]])

@@ -1,7 +1,7 @@
 """Between numpy arrays and values: elements of ``Each`` arguments and results, tensors, textures.
 
 Domain axes come first in an array, then those of the element: a vector's components, a matrix' rows and columns, an
-array's items. Structs are mappings of field names to arrays.
+array's items. Structs are mappings of field names to arrays, and so are arrays of structs: of each field an array.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector, show
 from slangad.compiler.lang.annotations import Memory, TextureOptions
+from slangad.compiler.lang.arrays import ArrayValue
 from slangad.compiler.lang.construct import annotation_of
 from slangad.compiler.lang.parts import position
 from slangad.compiler.lang.struct import CLASSES
@@ -94,10 +95,9 @@ class EachArgument:
         self.what = what
         self.fields: dict[str, EachArgument] = {}
         self.array: Numbers | None = None
-        if isinstance(type_, Struct):
-            self.fields = {
-                f.name: EachArgument(_field(value, f.name, what), f.type, f"{what}.{f.name}") for f in type_.fields
-            }
+        spread = spread_fields(type_)
+        if spread:
+            self.fields = {n: EachArgument(_field(value, n, what), t, f"{what}.{n}") for n, t in spread.items()}
         else:
             self.array = as_array(value, type_, what)
 
@@ -112,10 +112,35 @@ class EachArgument:
         """The value one thread sees."""
         if self.array is not None:
             return value_at(self.array, index, self.type)
-        assert isinstance(self.type, Struct)  # noqa: S101  (only structs have fields)
-        made: object = object.__new__(CLASSES[self.type])
-        made.__dict__.update({name: argument.at(index) for name, argument in self.fields.items()})
-        return made
+        return _with_fields(self.type, {name: argument.at(index) for name, argument in self.fields.items()})
+
+
+def spread_fields(type_: Type) -> dict[str, Type]:
+    """The fields of a struct; of an array of structs each field as an array. Nothing for other types."""
+    if isinstance(type_, Array):
+        return {name: Array(field, type_.size) for name, field in spread_fields(type_.element).items()}
+    return {f.name: f.type for f in type_.fields} if isinstance(type_, Struct) else {}
+
+
+def _with_fields(type_: Type, fields: Mapping[str, Any]) -> object:
+    """A struct of these fields, or an array of structs of what the items of these are."""
+    if isinstance(type_, Array):
+        cls: Any = annotation_of(type_)
+        rows = [{name: items[i] for name, items in fields.items()} for i in range(type_.size)]
+        return cls.of([_with_fields(type_.element, row) for row in rows])
+    assert isinstance(type_, Struct)  # noqa: S101  (only structs have fields)
+    made: object = object.__new__(CLASSES[type_])
+    made.__dict__.update(fields)
+    return made
+
+
+def _field_of(value: Any, name: str, type_: Type) -> object:  # noqa: ANN401  (a struct, or an array of them)
+    """The field of a struct, or of each item, as a value of the type that ``spread_fields`` tells."""
+    if not isinstance(value, ArrayValue):
+        return getattr(value, name)
+    assert isinstance(type_, Array)  # noqa: S101  (as spread_fields made it)
+    cls: Any = annotation_of(type_)
+    return cls.of([_field_of(item, name, type_.element) for item in value])
 
 
 def _field(value: object, name: str, what: str) -> object:
@@ -149,8 +174,9 @@ class EachResult:
         self.type = type_
         self.fields: dict[str, EachResult] = {}
         self.array: Numbers | None = None
-        if isinstance(type_, Struct):
-            self.fields = {f.name: EachResult(f.type, domain) for f in type_.fields}
+        spread = spread_fields(type_)
+        if spread:
+            self.fields = {name: EachResult(field, domain) for name, field in spread.items()}
         else:
             self.array = np.zeros((*domain, *trailing_shape(type_)), dtype_of(type_))
 
@@ -159,7 +185,7 @@ class EachResult:
         if self.array is not None:
             put_value(self.array, index, value, self.type)
         for name, result in self.fields.items():
-            result.put(index, getattr(value, name))
+            result.put(index, _field_of(value, name, result.type))
 
     def finish(self) -> object:
         """The array, or a mapping of fields to arrays."""
