@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 _HALF = b"#define SLANG_CUDA_ENABLE_HALF 1\n"
+_FLOAT_OPERATORS = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
+_HALF_OPERATORS = b" SLANG_FLOAT_VECTOR_OPS(half)"
 
 
 def finished(target: str, code: bytes) -> bytes:
     """The artefact's final bytes.
 
-    CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself.
+    CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code that uses
+    vectors of half needs their operators, which Slang's prelude has for float and double only.
     """
-    if target == "cuda" and b"__half" in code.rpartition(b"\n#endif")[2]:
+    own = code.rpartition(b"\n#endif")[2]
+    if target == "cuda" and b"__half" in own:
         return _HALF + code
+    if target == "cpp" and b"Vector<half" in own:
+        return code.replace(_FLOAT_OPERATORS, _FLOAT_OPERATORS + _HALF_OPERATORS, 1)
     return code

@@ -51,6 +51,15 @@ def test_targets__half__passes_the_validator(
     validate(artefact)
 
 
+@pytest.mark.parametrize("target", ["spirv", "glsl", "wgsl", "cuda", "cpp"])
+def test_targets__half_vectors__pass_the_validator(
+    compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], entry: str, target: str
+) -> None:
+    body = "half3 h = half3(half(r[i])); h = -h * half3(2.0h) + h / half3(0.5h); r[i] = float(h.x > h.y ? h.z : h.x);"
+    (artefact,) = compile_slang(entry.format(name="halves", body=body), ("halves",), (target,)).artefacts
+    validate(artefact)
+
+
 @pytest.mark.parametrize("target", [name for name in ALWAYS if TARGETS[name].is_text])
 def test_targets__entry_points_alone__count_their_bindings_from_zero(
     compile_slang: Callable[..., CompileResult], shade: Shade, target: str
