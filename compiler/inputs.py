@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,14 @@ class Input:
 
 
 def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:
-    """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A whole file makes a kernel of it superfluous."""
+    """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A whole file makes a kernel of it superfluous.
+
+    A file that is named in two ways, such as ``brdf.py`` and ``other/../brdf.py``, goes by the first.
+    """
     wanted: dict[Path, tuple[str, ...]] = {}
-    for path, kernel in map(_parse, words):
+    named: dict[str, Path] = {}
+    for word, kernel in map(_parse, words):
+        path = named.setdefault(os.path.realpath(word), word)
         known = wanted.get(path)
         whole = kernel is None or known == ()
         wanted[path] = () if whole or kernel is None else tuple(dict.fromkeys((*(known or ()), kernel)))

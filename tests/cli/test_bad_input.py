@@ -102,6 +102,12 @@ def test_compile__two_inputs_of_one_stem__are_refused(built: Project) -> None:
     assert built.files() == before
 
 
+def test_compile__one_file_named_in_two_ways__is_one_input(built: Project) -> None:
+    (built.folder / "other dir").mkdir()
+    built.run("compile", "k.py", "other dir/../k.py", str(built.folder / "k.py"), "--emit", "slang", "-o", "once")
+    assert len(built.manifest("once/manifest.json")["inputs"]) == 1
+
+
 def test_compile__two_kernels_of_one_name__are_refused_naming_both(built: Project) -> None:
     before = built.files()
     built.write("other.py", HEAD + KERNEL.format("x"))
