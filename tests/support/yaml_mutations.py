@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from slangad.compiler.frontends.yaml.sections import TABLE
+from slangad.compiler.frontends.yaml.shape import Either, ListOf, MapOf, Record, Shape
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = tuple(
@@ -199,3 +203,71 @@ _CHANGES: dict[str, Callable[[bytes, int, int, bytes], bytes]] = {
     "word": _word,
     "line": _line,
 }
+
+
+def shapes() -> Iterator[Shape]:
+    """Every shape of the table."""
+    waiting: list[Shape] = [TABLE.root, *TABLE.definitions.values()]
+    while waiting:
+        shape = waiting.pop()
+        yield shape
+        match shape:
+            case Record(keys=keys):
+                waiting.extend(key.shape for key in keys)
+            case MapOf(value=value):
+                waiting.append(value)
+            case ListOf(item=item):
+                waiting.append(item)
+            case Either(shapes=inner):
+                waiting.extend(inner)
+
+
+Place = tuple[object, object]
+
+
+def places(data: object) -> list[Place]:
+    """Every container of a document with each of its keys or indices."""
+    found: list[Place] = []
+    waiting = [data]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            found += [(inner, key) for key in inner]
+            waiting += inner.values()
+        elif isinstance(inner, list):
+            found += [(inner, index) for index in range(len(inner))]
+            waiting += inner
+    return found
+
+
+KEYS = sorted({key.name for shape in shapes() if isinstance(shape, Record) for key in shape.keys})
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2000),
+    st.floats(allow_nan=False, allow_infinity=False, width=16),
+    st.sampled_from(["", "float", "x", "recompute", "spirv", "a.slang", "a b", "f.x", "m[0].y", "é", "1"]),
+    st.lists(st.integers(0, 3), max_size=4),
+    st.dictionaries(st.sampled_from(KEYS), st.sampled_from([1, "x", {}, [], None, True]), max_size=3),
+)
+
+
+@st.composite
+def changed_data(draw: st.DrawFn, samples: Sequence[object]) -> object:
+    """A description as data with a few keys and values changed."""
+    data = copy.deepcopy(draw(st.sampled_from(samples)))
+    for _ in range(draw(st.integers(1, 3))):
+        container, key = draw(st.sampled_from(places(data)))
+        match draw(st.sampled_from(["delete", "value", "value", "rename", "add", "move"])):
+            case "delete":
+                del container[key]
+            case "value":
+                container[key] = draw(VALUES)
+            case "rename" if isinstance(container, dict):
+                container[draw(st.sampled_from([*KEYS, "a b", "9", "ß"]))] = container.pop(key)
+            case "add" if isinstance(container, dict):
+                container[draw(st.sampled_from(KEYS))] = draw(VALUES)
+            case _:
+                other, name = draw(st.sampled_from(places(data)))
+                container[key] = copy.deepcopy(other[name])
+    return data

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
-from support.yaml_mutations import CORPUS, mutated_documents
+from support.yaml_mutations import CORPUS, GOOD, changed_data, mutated_documents
 
 from slangad.compiler.diagnostics import CompileError
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.yaml.codes import CODES
+from slangad.compiler.frontends.yaml.compose import compose
+from slangad.compiler.frontends.yaml.nodes import plain_data
 from slangad.compiler.passes import run_passes
 from slangad.compiler.report.text import render
 
@@ -65,6 +68,20 @@ def take(document: bytes) -> None:
 @given(mutated_documents())
 def test_load__mutated_documents__are_loaded_or_refused_with_places(document: bytes) -> None:
     take(document)
+
+
+@pytest.mark.usefixtures("_in_folder")
+@settings(
+    max_examples=EXAMPLES // 10,
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(changed_data([plain_data(compose("x.yaml", document.decode()).root) for document in GOOD]))
+def test_load__documents_with_changed_values__are_loaded_or_refused_with_places(data: object) -> None:
+    take(yaml.safe_dump(data, allow_unicode=True, sort_keys=False).encode())
 
 
 def test_corpus__of_descriptions__is_rich() -> None:
