@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import MAX_DIAGNOSTICS, CompileError, Diagnostic, Severity
@@ -24,7 +25,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class Problems:
-    """The diagnostics of one description. Sorted by place, without repeats, at most ``MAX_DIAGNOSTICS``."""
+    """The diagnostics of one description. Sorted by place, without repeats."""
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}
@@ -43,13 +44,16 @@ class Problems:
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """All of them, by file, line and column."""
-        return tuple(sorted(self._found, key=lambda d: (d.span, d.code, d.message)))[:MAX_DIAGNOSTICS]
+        return tuple(sorted(self._found, key=lambda d: (d.span, d.code, d.message)))
 
     def raise_if_any(self) -> None:
         """Raises ``CompileError`` when there is an error.
 
         Raises:
-            CompileError: with everything collected so far.
+            CompileError: with everything collected so far; beyond ``MAX_DIAGNOSTICS`` the last tells how many more.
         """
         if any(d.severity is Severity.ERROR for d in self._found):
-            raise CompileError(self.sorted())
+            shown = list(self.sorted()[:MAX_DIAGNOSTICS])
+            if len(self) > len(shown):
+                shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, f"and {len(self) - len(shown)} more"))
+            raise CompileError(shown)

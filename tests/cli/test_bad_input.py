@@ -108,6 +108,14 @@ def test_compile__one_file_named_in_two_ways__is_one_input(built: Project) -> No
     assert len(built.manifest("once/manifest.json")["inputs"]) == 1
 
 
+def test_compile__more_errors_than_are_shown__tells_how_many_more(built: Project) -> None:
+    body = "".join(f"    y{i} = x * missing{i}\n" for i in range(25))
+    built.write("many.py", HEAD + KERNEL.format("x").replace("    return", body + "    return"))
+    ended = built.run("compile", "many.py", code=1)
+    assert len(_errors(ended.stderr)) == 20
+    assert ended.stderr.rstrip().endswith("note: and 5 more")
+
+
 def test_compile__two_kernels_of_one_name__are_refused_naming_both(built: Project) -> None:
     before = built.files()
     built.write("other.py", HEAD + KERNEL.format("x"))
