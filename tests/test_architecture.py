@@ -28,7 +28,18 @@ LAYERS = (
     ("check",),
     ("report",),
     (
-        *("blame", "codes", "compilers", "explanations", "inputs", "products", "project", "manifest", "delivery", "pipeline"),
+        *(
+            "blame",
+            "codes",
+            "compilers",
+            "explanations",
+            "inputs",
+            "products",
+            "project",
+            "manifest",
+            "delivery",
+            "pipeline",
+        ),
         *("recall", "trial"),
     ),
 )

@@ -78,6 +78,7 @@ def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -
 
 
 _NOT_CODE: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 _PIECE: Final = re.compile(r"\w+|[^\w\s]+")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -93,6 +94,11 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
             f"'{param.name}' is a word of Slang's own",
             help=f"a raw Slang body needs another name: {param.name}_",
         )
+        return None
+    control = _CONTROL.search(text.text)
+    if control is not None:
+        where = places.range(control.start(), control.end())
+        world.problems.error("SA063", where, f"the character U+{ord(control[0]):04X} can't stand in Slang")
         return None
     wrong = _unbalanced(text.text)
     if wrong is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.constants import table_of
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
     from slangad.compiler.frontends.yaml.world import Routine, World
     from slangad.compiler.ir.nodes import External
+
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def lower_all(world: World, definitions: Definitions) -> tuple[dict[str, Function], tuple[Kernel, ...]]:
@@ -53,7 +56,8 @@ def doc_of(node: Node | None) -> tuple[str, ...]:
 
 def doc_lines(text: str) -> tuple[str, ...]:
     """A docstring's lines."""
-    clean = inspect.cleandoc(re.sub(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]", "\n", text))
+    lines = re.sub(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]", "\n", text)
+    clean = inspect.cleandoc(_CONTROL.sub("", lines))
     return tuple(clean.split("\n")) if clean else ()
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.yaml.derivatives import all_params
 from slangad.compiler.frontends.yaml.literals import bounds
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.parts import part_type, steps_of
@@ -49,7 +50,7 @@ def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval:
 def _with_range(
     world: World, routine: Routine, key: ScalarNode, steps: list[str], interval: tuple[float, float]
 ) -> Routine:
-    types = {p.name: p.type for p in routine.signature.params}
+    types = {p.name: p.type for p in all_params(routine.signature)}
     path = "".join(s if s.startswith("[") else f".{s}" for s in steps).lstrip(".")
     if part_type(world.problems, key.span, path, types) is None:
         return routine

@@ -16,6 +16,8 @@ from slangad.compiler.ir.nodes import Range
 from slangad.compiler.ir.types import Struct, Tuple, Type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.frontends.yaml.world import World
 
 
@@ -48,7 +50,8 @@ def declare_function(
         function_key, name, tuple(p for p in params if p is not None), result, differentiable, owner,
         static=owner is not None and static,
     )  # fmt: skip
-    return Routine(key, node, signature, ranges_of(world, node, declared))
+    own = {} if owner is None or static else {"self": owner}
+    return Routine(key, node, signature, ranges_of(world, node, declared, own))
 
 
 def flag(node: MappingNode, name: str, *, default: bool) -> bool:
@@ -132,10 +135,12 @@ def _result(world: World, node: MappingNode) -> Type | None:
     return Tuple(tuple(words.type for _, words in parts)) if several else parts[0][1].type
 
 
-def ranges_of(world: World, node: MappingNode, declared: list[Declared]) -> tuple[Range, ...]:
-    """Where to draw samples, as the function itself says."""
+def ranges_of(
+    world: World, node: MappingNode, declared: list[Declared], own: Mapping[str, Type] | None = None
+) -> tuple[Range, ...]:
+    """Where to draw samples, as the function itself says; ``own`` is the object of a method."""
     found = {p.name: p.range for p in declared if p.range is not None}
-    types = {p.name: p.words.type for p in declared}
+    types = {**(own or {}), **{p.name: p.words.type for p in declared}}
     for key, value in entries_of(node.get("ranges")):
         interval = bounds(value, world.problems)
         if interval is not None and part_type(world.problems, key.span, key.text, types) is not None:
