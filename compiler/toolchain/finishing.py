@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+_TABLE: Final = re.compile(rb"^var<private> (\w+) : [^\n=]+ = ([^\n]+);$", re.MULTILINE)
 _HALF = b"#define SLANG_CUDA_ENABLE_HALF 1\n"
 _FLOAT_OPERATORS = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
 _HALF_OPERATORS = b" SLANG_FLOAT_VECTOR_OPS(half)"
@@ -11,11 +15,26 @@ def finished(target: str, code: bytes) -> bytes:
     """The artefact's final bytes.
 
     CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code that uses
-    vectors of half needs their operators, which Slang's prelude has for float and double only.
+    vectors of half needs their operators, which Slang's prelude has for float and double only. WGSL
+    tables must not be made of other tables, which Slang shares between rows and wholes.
     """
+    if target == "wgsl":
+        return _spelled_out(code)
     own = code.rpartition(b"\n#endif")[2]
     if target == "cuda" and b"__half" in own:
         return _HALF + code
     if target == "cpp" and b"Vector<half" in own:
         return code.replace(_FLOAT_OPERATORS, _FLOAT_OPERATORS + _HALF_OPERATORS, 1)
     return code
+
+
+def _spelled_out(code: bytes) -> bytes:
+    """The code with the entries of a table instead of its name wherever another table's start has the name."""
+    tables: dict[bytes, bytes] = {}
+
+    def start(found: re.Match[bytes]) -> bytes:
+        name, old = found.groups()
+        tables[name] = re.sub(rb"\b\w+\b", lambda word: tables.get(word[0], word[0]), old)
+        return found[0].replace(old, tables[name])
+
+    return _TABLE.sub(start, code)

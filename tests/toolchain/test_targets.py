@@ -60,6 +60,16 @@ def test_targets__half_vectors__pass_the_validator(
     validate(artefact)
 
 
+def test_targets__table_and_its_row_in_wgsl__pass_the_validator(
+    compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], entry: str
+) -> None:
+    table = "static const float[2][2][2] T = {{{1.5, 2.5}, {3.5, 4.5}}, {{5.5, 6.5}, {7.5, 8.5}}};\n"
+    text = table + entry.format(name="rows", body="r[i] = T[1][i % 2][1] + T[1][1][i % 2];")
+    (artefact,) = compile_slang(text, ("rows",), ("wgsl",)).artefacts
+    assert artefact.text.count("7.5") == 2
+    validate(artefact)
+
+
 @pytest.mark.parametrize("target", [name for name in ALWAYS if TARGETS[name].is_text])
 def test_targets__entry_points_alone__count_their_bindings_from_zero(
     compile_slang: Callable[..., CompileResult], shade: Shade, target: str
