@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, message="slangad %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, debug: bool) -> None:
-    """Differentiable pipelines described in Python, as readable Slang and compiled for every GPU API.
+    """Differentiable pipelines described in Python, YAML or Slang: readable Slang, compiled for every GPU API.
 
     Exit codes: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain or device is missing
     or failed, 70 a defect of slangad.
