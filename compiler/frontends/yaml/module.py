@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
         CompileError: when it can't be read.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise _failure("SA002", path, f"can't read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
