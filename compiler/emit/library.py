@@ -42,7 +42,7 @@ def libraries_of(module: Module) -> dict[str, str]:
 def _needed_by(expr: object) -> tuple[str, ...]:
     if not isinstance(expr, Intrinsic) or not is_own(expr.name):
         return ()
-    if expr.name == "at":
+    if expr.name in ("at", "with"):
         return (ELEMENTS,)
     element = element_of(expr.args[0].type)
     assert element is not None  # noqa: S101  (the library's functions take numbers, vectors and matrices)

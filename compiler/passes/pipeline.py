@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.verify import InvalidModule, verify
 from slangad.compiler.passes.activity import mark_no_diff
-from slangad.compiler.passes.constant_starts import cut_constant_starts
 from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.dynamic_index import separate_reads
@@ -17,7 +16,7 @@ from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.second_order import lower_inner_gradients
 from slangad.compiler.passes.splat import unspread_scalars
 from slangad.compiler.passes.tuples import lower_tuples
-from slangad.compiler.passes.vector_stores import store_whole_vectors
+from slangad.compiler.passes.whole_stores import store_whole_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,11 +38,10 @@ PIPELINE: Final = (
     Pass("activity", mark_no_diff),
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
-    Pass("vector_stores", store_whole_vectors),
+    Pass("whole_stores", store_whole_values),
     Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
-    Pass("constant_starts", cut_constant_starts),
     Pass("declare", declare_locals),
 )
 

@@ -83,6 +83,67 @@ def nested_arrays(p0: F, p1: int) -> F:
     e[2][1] = p0
     e[p1 % 3][0] = p0 * 2.0
     return e[2][1] + 3.0 * e[p1 % 3][0] + e[0][1]
+
+def part_and_whole_of_two_vectors(p0: F2, p1: F4) -> F:
+    t1 = F2(-0.5, 2.0)
+    if p1.x > 0.0:
+        t1.x -= 1.5
+        p0 *= 0.5
+    return t1.x / (abs(p0.x) + 0.5)
+
+def parts_of_two_vectors_in_a_loop(p0: F2, p1: F) -> F2:
+    t = F2(p1, 2.0)
+    p = F2(p1, p1 * p1)
+    for i in range(3):
+        t.yx = p * p1
+        p[i % 2] = t.x
+        if i == 1:
+            t[1] += p.x
+    return t + p
+
+def part_and_whole_of_two_structs(p0: Ball, p1: F) -> Ball:
+    a = sa.copy(p0)
+    b = Ball(a.center, p1, 2)
+    if p1 > 0.0:
+        b.radius *= 2.0
+        b.center.z = p1
+        a = Ball(a.center * 2.0, a.radius, 1)
+        b.count = 3
+    a.center.y += b.center.z * b.radius * b.count
+    return a
+
+def part_and_whole_of_two_arrays(p0: Array[F, 3], p1: F, p2: int) -> Array[F, 3]:
+    a = sa.copy(p0)
+    b = Array[F, 3](p1, 1.0, 2.0)
+    for i in range(3):
+        a[i] = a[i] * b[(p2 + i) % 3] + p1
+        b[p2 % 3] = a[(i + 1) % 3] * 0.5
+        b = Array[F, 3](b[1], b[0], b[2] * a[0])
+    a[0] += b[1]
+    return a
+
+def parts_of_two_matrices(p0: M2, p1: F, p2: int) -> M2:
+    a = sa.copy(p0)
+    b = M2(1.0, 0.5, -0.5, 2.0)
+    for i in range(2):
+        a[i, 1] = a[i, 0] * p1
+        b[1] = a[p2 % 2] * 0.5
+        if p1 > 0.0:
+            b = b * 2.0
+            a[p2 % 2, i] += b[1, 1]
+    return a + b
+
+def parts_of_nested_structs(p0: Group, p1: F, p2: int) -> F:
+    a = sa.copy(p0)
+    b = sa.copy(p0)
+    for i in range(3):
+        a.weights[i] += p1 * b.weights[p2 % 3]
+        b.ball.center.xz = a.ball.center.zy * p1
+        if p1 > 0.0:
+            b.weights[p2 % 3] = a.weights[2] * p1
+        else:
+            a = sa.copy(b)
+    return a.weights[0] + b.ball.center.x + b.weights[1] * a.ball.center.z
 """
 
 
