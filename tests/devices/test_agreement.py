@@ -19,7 +19,7 @@ from slangad.compiler.frontends import load
 from slangad.compiler.runtime.gpu import GpuModule, load_on
 
 if TYPE_CHECKING:
-    from slangad.compiler.emit import EntryParameter
+    from slangad.compiler.emit import EntryParameter, EntryPoint
 
 ROOT = Path(__file__).parents[2]
 FILES = [*sorted((ROOT / "tests" / "emit" / "described").glob("*.py")), *sorted((ROOT / "samples").glob("*/*.py"))]
@@ -44,6 +44,29 @@ def given(parameter: EntryParameter, shape: tuple[int, ...], rng: np.random.Gene
     return rng.uniform(0.2, 0.8, extents)
 
 
+def inputs(entry: EntryPoint, shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, object]:
+    """A value for everything the entry point reads; a struct that goes as one parameter is a mapping of its parts."""
+    read = [p for p in entry.parameters if p.access != "write" and p.role is not ParameterRole.DOMAIN]
+    names = [p.name for p in read]
+    values: dict[str, object] = {}
+    for p in read:
+        dtype = DTYPES.get(p.scalar.name, np.uint32)
+        value = np.asarray(given(p, shape, rng), dtype)
+        if names.count(p.name) == 1:
+            values[p.name] = value
+            continue
+        place = values.setdefault(p.name, {})
+        for step in p.path[:-1]:
+            place = place.setdefault(step, {})
+        place[p.path[-1]] = value
+    return values
+
+
+def plain(value: object) -> object:
+    """The same value in Python's own lists and numbers."""
+    return {k: plain(v) for k, v in value.items()} if isinstance(value, dict) else value.tolist()
+
+
 @pytest.mark.toolchain
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}/{f.stem}")
@@ -52,11 +75,7 @@ def test_device__every_entry_point__agrees_with_the_cpu(device: str, file: Path)
     rng = np.random.default_rng(3)
     for entry in program.emitted.entry_points:
         shape = (COUNT,) if entry.dims == 1 else (7, 10) if entry.dims == 2 else (2, 5, 7)
-        values = {
-            p.name: given(p, shape, rng)
-            for p in entry.parameters
-            if p.access != "write" and p.role is not ParameterRole.DOMAIN
-        }
+        values = inputs(entry, shape, rng)
         wanted = program.run(entry.kernel, entry.mode, values, shape)
         buffers: dict[str, np.ndarray] = {}
         uniforms: dict[str, object] = {}
@@ -65,8 +84,7 @@ def test_device__every_entry_point__agrees_with_the_cpu(device: str, file: Path)
             if p.role is ParameterRole.DOMAIN:
                 uniforms[p.name] = shape[0] if len(shape) == 1 else list(shape)
             elif p.access == "value":
-                array = np.asarray(values[p.name], dtype)
-                uniforms[p.name] = array.tolist() if array.shape else array.item()
+                uniforms[p.name] = plain(values[p.name])
             elif p.access == "read":
                 buffers[p.name] = np.ascontiguousarray(values[p.name], dtype).reshape(-1)
             else:
