@@ -144,6 +144,31 @@ def parts_of_nested_structs(p0: Group, p1: F, p2: int) -> F:
         else:
             a = sa.copy(b)
     return a.weights[0] + b.ball.center.x + b.weights[1] * a.ball.center.z
+
+def loop_of_one_turn_around_a_loop(p0: F) -> F:
+    for i in range(1, 2):
+        for j in range(2):
+            p0 = sa.tanh(F((sa.uint(i)) % 8) / (p0 * p0 + 0.5))
+    return p0
+
+def loop_of_one_turn_that_is_left(p0: F, p1: int) -> F:
+    for i in range(3, 4):
+        for j in range(2):
+            p0 = sa.tanh(i / (p0 * p0 + 0.5))
+        if p1 > 2:
+            break
+        p0 *= 2.0
+    for i in sa.range(p1 % 2, max_iters=1):
+        for j in range(3):
+            p0 = sa.sin((p1 % 3) * p0 + 0.5)
+    n = 0
+    while sa.max_iters(1) and n < 1 and p0 > -0.5:
+        n += 1
+        for j in range(3):
+            p0 = sa.sin((p1 % 3) * p0 + 0.5)
+            if p0 > 0.75:
+                break
+    return p0 * n
 """
 
 

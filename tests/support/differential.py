@@ -294,7 +294,8 @@ class _Comparison:
                 self.differ("forward against reverse", lane, f"forward {across[lane]}\nreverse {along[lane]}")
         slope = np.concatenate([s for _, s in slopes], axis=1) if slopes else np.zeros((LANES, 0))
         self.against_python(directions, slope)
-        self.against_differences(directions, slope, jvp)
+        if not self.program.cuts:
+            self.against_differences(directions, slope, jvp)
 
     def against_python(self, directions: dict[Key, Floats], slope: Floats) -> None:
         function = sa.fwd_diff(getattr(self.wide.python, self.program.name))

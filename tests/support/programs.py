@@ -62,6 +62,12 @@ class Generated:
     params: tuple[tuple[str, str], ...]
     result: str
     statements: int
+    differentiable: bool = True
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it cuts derivatives somewhere, so that they are not its slopes."""
+        return "no_diff" in self.text
 
 
 @dataclass
@@ -80,6 +86,7 @@ class Builder:
     depth: int = 0
     loops: int = 0
     result: str = ""
+    differentiable: bool = True
 
     def build(self) -> Generated:
         """The function."""
@@ -88,12 +95,13 @@ class Builder:
             params.append((f"p{len(params)}", "F"))
         self.known = dict(params)
         self.result = self.pick(RESULTS)
-        head = f"@sa.differentiable\ndef {self.name}({', '.join(f'{n}: {t}' for n, t in params)}) -> {self.result}:"
+        decorator = "differentiable" if self.differentiable else "function"
+        head = f"@sa.{decorator}\ndef {self.name}({', '.join(f'{n}: {t}' for n, t in params)}) -> {self.result}:"
         for _ in range(1 + self.below(self.size)):
             self.statement()
         self.write(f"return {self.returned()}")
         text = head + "\n" + "\n".join(self.lines) + "\n"
-        return Generated(self.name, text, tuple(params), self.result, len(self.lines))
+        return Generated(self.name, text, tuple(params), self.result, len(self.lines), self.differentiable)
 
     # --- choices -----------------------------------------------------------------------------------------------------
 
@@ -395,7 +403,9 @@ class Builder:
         if depth <= 0 or self.chance(15):
             return self.float_leaf()
         sub = depth - 1
-        match self.below(22):
+        match self.below(23):
+            case 22 if self.chance(30):
+                return f"sa.no_diff({self.float_(sub)})"
             case 0 | 1 | 2:
                 return f"({self.float_(sub)} {self.pick(('+', '-', '*'))} {self.float_(sub)})"
             case 3:
@@ -489,7 +499,8 @@ class Builder:
             self.argument(t) if i < first else (args[i] or f"{n}={self.argument(t)}")
             for i, (n, t) in enumerate(chosen.params)
         ]
-        return f"{chosen.name}({', '.join(parts)})"
+        made = f"{chosen.name}({', '.join(parts)})"
+        return made if chosen.differentiable else f"sa.no_diff({made})"
 
     def argument(self, type_: str) -> str:
         names = self.names(type_)
@@ -632,7 +643,7 @@ class Builder:
 
 def build_pair(random: Random) -> list[Generated]:
     """Two functions, the second of which may call the first."""
-    first = Builder(random, "first", size=4).build()
+    first = Builder(random, "first", size=4, differentiable=random.randrange(4) > 0).build()
     callable_ = () if first.result.startswith("tuple") else (first,)
     return [first, Builder(random, "second", callable_, size=6).build()]
 

@@ -46,6 +46,7 @@ def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:
         if reachable:
             done.extend(comments)
             done.extend(lowered)
+        ctx.reachable = ctx.reachable and reachable
     return tuple(done)
 
 
@@ -79,7 +80,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
         case ast.Break():
             return _break(ctx, node)
         case ast.Continue():
-            ctx.loops[-1].continues.append(ctx.assigned)
+            ctx.loops[-1].continues.extend([ctx.assigned] if ctx.reachable else [])
             ctx.aliases.jump("continue")
             ctx.reachable = False
             return [Continue(ctx.span(node))]
@@ -93,7 +94,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
 
 def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
     loop = ctx.loops[-1]
-    loop.breaks.append(ctx.assigned)
+    loop.breaks.extend([ctx.assigned] if ctx.reachable else [])
     ctx.aliases.jump("break")
     ctx.reachable = False
     span = ctx.span(node)
