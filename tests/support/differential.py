@@ -294,6 +294,7 @@ class _Comparison:
                 self.differ("forward against reverse", lane, f"forward {across[lane]}\nreverse {along[lane]}")
         slope = np.concatenate([s for _, s in slopes], axis=1) if slopes else np.zeros((LANES, 0))
         self.against_python(directions, slope)
+        self.against_python_reverse(directions, seeds, along, reach)
         if not self.program.cuts:
             self.against_differences(directions, slope, jvp)
 
@@ -314,6 +315,41 @@ class _Comparison:
             wanted = floats_of(tangent, self.program.result)
             if not close(slope[lane], wanted, 1e-7 * np.maximum(1.0, np.abs(wanted))):
                 self.differ("slope in Python", lane, f"Python {wanted.tolist()}\ndevice {slope[lane].tolist()}")
+
+    def against_python_reverse(
+        self, directions: dict[Key, Floats], seeds: dict[Key, Floats], along: Floats, reach: Floats
+    ) -> None:
+        """Reverse mode in Python, along the same direction; of two samples, since it is slow."""
+        function = sa.bwd_diff(getattr(self.wide.python, self.program.name))
+        moving = [(name, t) for name, t in self.program.params if any(kind == "F" for _, _, kind in LAYOUT[t])]
+        for lane in range(2):
+            values = self.arguments(self.wide, lane, self.inputs.parts)
+            try:
+                found = function(*values, self.cotangent(lane, seeds))
+            except (OverflowError, ZeroDivisionError, ValueError):
+                continue
+            gradients = found if len(moving) > 1 else (found,)
+            assert isinstance(gradients, tuple)
+            total_ = 0.0
+            for gradient, (name, type_) in zip(gradients, moving, strict=True):
+                parts = [directions[name, path][lane].ravel() for path, _, kind in LAYOUT[type_] if kind == "F"]
+                total_ += float(floats_of(gradient, type_) @ np.concatenate(parts))
+            if not close(along[lane], total_, 1e-8 * max(1.0, reach[lane])):
+                self.differ("gradient in Python", lane, f"Python {total_}\ndevice {along[lane]}")
+
+    def cotangent(self, lane: int, seeds: dict[Key, Floats]) -> object:
+        """The cotangent of one lane's result as a Python value; what carries no gradient is zero."""
+        types = self.program.result
+        parts = types[6:-1].split(", ") if types.startswith("tuple") else [types]
+        values = []
+        for number, type_ in enumerate(parts):
+            name = f"result.{number}" if types.startswith("tuple") else "result"
+            arrays: list[npt.NDArray[np.generic]] = []
+            for path, shape, kind in LAYOUT[type_]:
+                array = seeds.get((name, path), np.zeros((LANES, *shape)))[lane]
+                arrays.append(array if kind == "F" else array.astype(np.int32))
+            values.append(python_value(self.wide.python, type_, arrays))
+        return tuple(values) if types.startswith("tuple") else values[0]
 
     def against_differences(
         self, directions: dict[Key, Floats], slope: Floats, jvp: EntryPoint
