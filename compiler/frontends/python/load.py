@@ -7,6 +7,7 @@ import builtins
 import contextlib
 import importlib
 import importlib.util
+import io
 import itertools
 import linecache
 import os
@@ -22,6 +23,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.fence import fence_function, fence_struct
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, did_you_mean
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DEFINING = frozenset({"differentiable", "function", "kernel", "struct"})
+_CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "forward"})
 
 
@@ -71,17 +74,21 @@ def read_text(path: Path) -> str:
     Raises:
         CompileError: when it can't be read.
     """
+    data = read_bytes(path)
     try:
-        with tokenize.open(path) as file:
-            return file.read()
-    except OSError as error:
-        raise _failure("SA002", path, f"can't read {path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, SyntaxError) as error:
-        raise _failure("SA002", path, f"can't read {path}: {error}", help_="save it as UTF-8") from None
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        raise CompileError([_wrong_declaration(decode(data, "utf-8", path), str(error), path)]) from None
+    return io.StringIO(decode(data, encoding.removesuffix("-sig"), path), newline=None).read()
 
 
-def _failure(code: str, path: Path, message: str, help_: str = "") -> CompileError:
-    return CompileError([Diagnostic(code, message, Span(str(path), 1, 1, 1, 1), help=help_)])
+def _wrong_declaration(text: str, message: str, path: Path) -> Diagnostic:
+    """An encoding that does not exist, or is not that of the byte order mark, where it is declared."""
+    found = _CODING.search(text)
+    start = found.start(1) if found else 0
+    line, column = text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
+    span = Span(str(path), line, column, line, column + (len(found[1]) if found else 1))
+    return Diagnostic("SA002", f"can't read {path}: {message}", span, help="save it as UTF-8")
 
 
 def parse(text: str, file: str) -> ast.Module:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
+from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.load import import_path, shown_path
 from slangad.compiler.frontends.yaml.compose import compose
@@ -54,12 +55,7 @@ def read_text(path: Path) -> str:
     Raises:
         CompileError: when it can't be read.
     """
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise _failure("SA002", path, f"can't read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise _failure("SA002", path, f"can't read {path}: it is not UTF-8", "save it as UTF-8") from None
+    return decode(read_bytes(path), "utf-8", path)
 
 
 def _failure(code: str, path: Path, message: str, help_: str = "") -> CompileError:

@@ -1,0 +1,4 @@
+import slangad as sa
+
+
+# hÃ©llo ÿ

@@ -1,0 +1,4 @@
+# coding: ascii
+import slangad as sa
+
+# café

@@ -1,0 +1,2 @@
+# -*- coding: nonsense -*-
+x=1
