@@ -6,6 +6,8 @@ a row of the intrinsics table refuses argument types; front ends report it at th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class DescriptionError(Exception):
     """A decorator, policy or type was used wrongly; ``help`` says what to write instead."""
@@ -14,6 +16,31 @@ class DescriptionError(Exception):
         self.message = message
         self.help = help
         super().__init__(f"{message} ({help})" if help else message)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument in a call of what users import.
+
+    Attributes:
+        name: Its keyword.
+        unknown: Whether there is no such keyword: then that is at fault, not the value.
+        callee: Whose argument it is, where it may come without its keyword.
+        position: The place it has there.
+    """
+
+    name: str
+    unknown: bool = False
+    callee: str = ""
+    position: int | None = None
+
+
+class ArgumentError(DescriptionError):
+    """An argument makes no sense."""
+
+    def __init__(self, argument: Argument, message: str, help: str = "") -> None:  # noqa: A002  (as above)
+        super().__init__(message, help)
+        self.argument = argument
 
 
 class AnnotationError(DescriptionError):

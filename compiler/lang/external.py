@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.lang.annotations import ir_type, memory_annotation
-from slangad.compiler.lang.errors import AnnotationError, DescriptionError
+from slangad.compiler.lang.errors import AnnotationError, Argument, ArgumentError, DescriptionError
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.resolve import resolve
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.ir.types import Type
+
+NAME: Final = Argument("name", callee="extern", position=0)
+FILE: Final = Argument("file", callee="extern", position=1)
+SIGNATURE: Final = Argument("signature", callee="extern", position=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +110,14 @@ def _parse(extern: ExternalFunction) -> tuple[list[tuple[str, str]], str]:
     head, arrow, result = text.rpartition("->")
     head = head.strip() if arrow else text
     if not (head.startswith("(") and head.endswith(")")):
-        raise DescriptionError(f"the signature of {extern.name} is {text!r}", 'write "(x: float) -> float"')
+        message = f"the signature of {extern.name} is {text!r}"
+        raise ArgumentError(SIGNATURE, message, 'write "(x: float) -> float"')
     parameters = []
     for part in _split(head[1:-1]):
         name, colon, type_text = part.partition(":")
         if not colon or not name.strip().isidentifier() or not type_text.strip():
-            raise DescriptionError(f"{part.strip()!r} in the signature of {extern.name} is no parameter", "x: float")
+            message = f"{part.strip()!r} in the signature of {extern.name} is no parameter"
+            raise ArgumentError(SIGNATURE, message, "x: float")
         parameters.append((name.strip(), type_text.strip()))
     return parameters, result.strip() if arrow else "None"
 
@@ -148,7 +154,8 @@ def extern(
         DescriptionError: when the signature can't be read.
     """
     if not name.isidentifier() or not file.endswith(".slang"):
-        raise DescriptionError("sa.extern needs a name and a .slang file", 'sa.extern("ggx", "bsdf.slang", "(…) -> …")')
+        message, help_ = "sa.extern needs a name and a .slang file", 'sa.extern("ggx", "bsdf.slang", "(…) -> …")'
+        raise ArgumentError(FILE if name.isidentifier() else NAME, message, help_)
     made = ExternalFunction(name, file, signature, differentiable, python, caller(1))
     for _, text in _parse(made)[0]:
         _check_type_text(name, text)
@@ -159,7 +166,8 @@ def _check_type_text(name: str, text: str) -> None:
     try:
         ast.parse(text.removeprefix("no_diff").strip(), mode="eval")
     except SyntaxError:
-        raise DescriptionError(f"{text!r} in the signature of {name} is no type", "x: float") from None
+        message = f"{text!r} in the signature of {name} is no type"
+        raise ArgumentError(SIGNATURE, message, "x: float") from None
 
 
 __all__ = ["ExternalFunction", "extern"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.policies import Policy
@@ -143,11 +143,14 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
     ranges = options.pop("ranges", None)
     if options:
         unknown = next(iter(options))
-        raise DescriptionError(f"unknown keyword {unknown}= at {name}", "derivative=, prefer= and ranges= exist")
+        at = Argument(unknown, unknown=True)
+        raise ArgumentError(at, f"unknown keyword {unknown}= at {name}", "derivative=, prefer= and ranges= exist")
     if policy is not None and not isinstance(policy, Policy):
-        raise DescriptionError(f"derivative= of {name} is not a policy", "derivative=sa.finite_difference(step=1e-3)")
+        message, help_ = f"derivative= of {name} is not a policy", "derivative=sa.finite_difference(step=1e-3)"
+        raise ArgumentError(Argument("derivative"), message, help_)
     if prefer not in ("", *PREFERENCES):
-        raise DescriptionError(f"prefer= of {name} is {prefer!r}", 'prefer="recompute" or prefer="checkpoint"')
+        help_ = 'prefer="recompute" or prefer="checkpoint"'
+        raise ArgumentError(Argument("prefer"), f"prefer= of {name} is {prefer!r}", help_)
     return policy, str(prefer), read_ranges(name, ranges)
 
 
@@ -164,7 +167,8 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
         pair = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else ("", "")
         low, high = (float(b) if isinstance(b, (int, float)) else math.nan for b in pair)
         if not isinstance(path, str) or not path or not -math.inf < low <= high < math.inf:
-            raise DescriptionError(f"ranges= of {name} is not a mapping of bounds", 'ranges={"x": (-1.0, 1.0)}')
+            message = f"ranges= of {name} is not a mapping of bounds"
+            raise ArgumentError(Argument("ranges"), message, 'ranges={"x": (-1.0, 1.0)}')
         checked[path] = (low, high)
     return checked
 
@@ -271,8 +275,10 @@ def function(python: object = None, /, **options: object) -> object:
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
     """
-    if "derivative" in options or "prefer" in options:
-        raise DescriptionError("@sa.function is not differentiated", "use @sa.differentiable with derivative=")
+    refused = next((keyword for keyword in ("derivative", "prefer") if keyword in options), None)
+    if refused is not None:
+        at = Argument(refused, unknown=True)
+        raise ArgumentError(at, "@sa.function is not differentiated", f"use @sa.differentiable with {refused}=")
     if python is not None:
         return _make(python, caller(1), options, differentiable=False)
     return lambda function: _make(function, caller(1), options, differentiable=False)

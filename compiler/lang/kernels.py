@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, overload
 
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 from slangad.compiler.lang.factories import Instance, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.functions import describe_neighbours, factory_instance, read_ranges
@@ -83,22 +83,25 @@ def _read_options(
     dims, group = options.pop("dims", 1), options.pop("group_size", None)
     ranges = read_ranges(name, options.pop("ranges", None))
     if options:
-        raise DescriptionError(f"unknown keyword {next(iter(options))}= at {name}", "dims=, group_size=, ranges= exist")
+        unknown = next(iter(options))
+        message = f"unknown keyword {unknown}= at {name}"
+        raise ArgumentError(Argument(unknown, unknown=True), message, "dims=, group_size=, ranges= exist")
     if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
-        raise DescriptionError(f"dims= of {name} is {dims!r}, not 1, 2 or 3")
+        raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
     return dims, _group_size(name, dims, group), ranges
 
 
 def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
     if group is None:
         return GROUP_SIZES[dims]
+    at = Argument("group_size")
     sizes = group if isinstance(group, (tuple, list)) else (group,)
     if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
-        raise DescriptionError(f"group_size= of {name} is {group!r}, not positive integers", "group_size=(8, 8)")
+        raise ArgumentError(at, f"group_size= of {name} is {group!r}, not positive integers", "group_size=(8, 8)")
     if len(sizes) != dims:
-        raise DescriptionError(f"group_size= of {name} has {len(sizes)} numbers for {dims} dims", "one per axis")
+        raise ArgumentError(at, f"group_size= of {name} has {len(sizes)} numbers for {dims} dims", "one per axis")
     if math.prod(sizes) > MAX_GROUP:
-        raise DescriptionError(f"group_size= of {name} is {math.prod(sizes)} threads", f"at most {MAX_GROUP}")
+        raise ArgumentError(at, f"group_size= of {name} is {math.prod(sizes)} threads", f"at most {MAX_GROUP}")
     return tuple(sizes)
 
 
@@ -233,9 +236,11 @@ def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) 
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if unknown:
-        raise DescriptionError(f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer= exists")
+        at = Argument(unknown[0], unknown=True)
+        raise ArgumentError(at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer= exists")
     if optimizer is not None and not isinstance(optimizer, Optimizer):
-        raise DescriptionError(f"optimizer= of {python.__name__} is {optimizer!r}", "sa.SGD, sa.Adam or sa.AdamW")
+        message = f"optimizer= of {python.__name__} is {optimizer!r}"
+        raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
     return PipelineObject(python, place, optimizer)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,8 @@ def surrogate(g: object) -> Surrogate:
         DescriptionError: when g is not a function.
     """
     if not callable(g) or isinstance(g, type):
-        raise DescriptionError(f"sa.surrogate needs a function, not {g!r}", "write sa.surrogate(soft)")
+        at = Argument("g", callee="surrogate", position=0)
+        raise ArgumentError(at, f"sa.surrogate needs a function, not {g!r}", "write sa.surrogate(soft)")
     return Surrogate(g)
 
 
@@ -99,7 +100,8 @@ def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: 
     if (limit is None) == (norm is None):
         raise DescriptionError("sa.clip_gradient takes a limit or a norm", "write sa.clip_gradient(1e6)")
     if of is not None and not isinstance(of, Bounded):
-        raise DescriptionError("of= of sa.clip_gradient is another policy", "of=sa.finite_difference(step=1e-3)")
+        message = "of= of sa.clip_gradient is another policy"
+        raise ArgumentError(Argument("of"), message, "of=sa.finite_difference(step=1e-3)")
     if limit is not None:
         return ClipGradient(limit=_positive("clip_gradient", "limit", limit), of=of)
     return ClipGradient(norm=_positive("clip_gradient", "norm", norm), of=of)
@@ -120,15 +122,19 @@ def subgradient(*, at: float, value: float) -> Subgradient:
 
 def _finite(policy: str, name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise DescriptionError(f"{name}= of sa.{policy} is {value!r}, not a finite number")
+        raise ArgumentError(_at(policy, name), f"{name}= of sa.{policy} is {value!r}, not a finite number")
     return float(value)
 
 
 def _positive(policy: str, name: str, value: object) -> float:
     number = _finite(policy, name, value)
     if number <= 0.0:
-        raise DescriptionError(f"{name}= of sa.{policy} is {value!r}, not positive")
+        raise ArgumentError(_at(policy, name), f"{name}= of sa.{policy} is {value!r}, not positive")
     return number
+
+
+def _at(policy: str, name: str) -> Argument:
+    return Argument(name, callee=policy, position=0 if name in ("limit", "step") else None)
 
 
 __all__ = ["clip_gradient", "finite_difference", "straight_through", "subgradient", "surrogate"]

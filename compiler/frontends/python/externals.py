@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.python.arguments import place_of_argument
 from slangad.compiler.frontends.python.load import shown_path
 from slangad.compiler.ir.nodes import External, Function, Param
 from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.external import FILE, SIGNATURE
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
@@ -22,12 +24,12 @@ def declare_external(world: World, value: ExternalFunction) -> Signature | None:
         params = tuple(Parameter(p.name, p.type, p.no_diff, span=span) for p in value.parameters())
         result = value.result()
     except DescriptionError as error:
-        world.report(error, span)
+        world.report(error, place_of_argument(SIGNATURE, span))
         return None
     if not value.path.is_file():
         world.problems.error(
             "SA002",
-            span,
+            place_of_argument(FILE, span),
             f"there is no Slang file {value.file} beside {value.place.file}",
             help="the path of sa.extern is relative to the describing file",
         )

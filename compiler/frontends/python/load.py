@@ -27,8 +27,9 @@ from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.fence import fence_function, fence_struct
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.frontends.python.arguments import place_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
-from slangad.compiler.lang.errors import AnnotationError, DescriptionError
+from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
 from slangad.compiler.lang.source import remember_source
 from slangad.compiler.spans import Span
 
@@ -245,6 +246,8 @@ def _guarded(path: Path, text: str, run: object) -> None:
         run()
     except DescriptionError as error:
         span = raised_at(error.__traceback__, path, text)
+        if isinstance(error, ArgumentError):
+            span = place_of_argument(error.argument, span)
         code = "SA017" if isinstance(error, AnnotationError) else "SA005"
         raise CompileError([Diagnostic(code, error.message, span, help=error.help)]) from error
     except NameError as error:

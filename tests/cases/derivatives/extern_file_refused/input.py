@@ -1,0 +1,7 @@
+import slangad as sa
+
+one = sa.extern(
+    "noise",
+    file="missing.slang",
+    signature="(x: float) -> float",
+)

@@ -1,0 +1,3 @@
+import slangad as sa
+
+one = sa.extern("noise", "noise.slang", "(x) -> float")
