@@ -25,6 +25,7 @@ from slangad.compiler.products import (
     slang_products,
 )
 from slangad.compiler.recall import recall, remember
+from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.messages import to_diagnostics
 from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT, CompileJob, CompileResult
 from slangad.compiler.trial import Trial
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.inputs import Input
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.spans import Span
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -271,8 +271,10 @@ def _each_once(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _locate(unit: Unit, file: str, line: int, column: int) -> Span | None:
-    """The place in the user's description that a position of the emitted text was made from."""
-    return unit.emitted.locate(line, column) if file == unit.emitted.file_name else None
+    """The place in the user's description that a position of the emitted text was made from, at least its file."""
+    if file != unit.emitted.file_name:
+        return None
+    return unit.emitted.locate(line, column) or Span(unit.source, 0, 0, 0, 0)
 
 
 def _accepted(built: Sequence[Built]) -> tuple[Built, ...]:

@@ -7,6 +7,7 @@ says in particular what the message says in general.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _FIELDS = 8
 _CEASED = 40003
 """Slang's 'compilation ceased', which says nothing beside the errors before it."""
+
+_FAILED_IMPORT = re.compile(r"import of module .* failed because of a compilation error")
+"""What comes after the errors inside the module, at the import."""
 
 _NOISE = "For assistance, file an issue"
 _UNIT_CODES = range(36100, 36120)
@@ -88,8 +92,13 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
         locate: Maps a file, line and column of emitted Slang to the user's place, if the place came from one.
     """
     said = list(messages)
-    kept = [message for message in said if message.code != _CEASED] or said
+    kept = [message for message in said if not _only_follows(message)] or said
     return [_diagnostic(message, locate) for message in kept]
+
+
+def _only_follows(message: SlangMessage) -> bool:
+    """Whether a message only says that there were errors before it."""
+    return message.code == _CEASED or (message.is_error and _FAILED_IMPORT.match(message.text) is not None)
 
 
 def _diagnostic(message: SlangMessage, locate: Locate) -> Diagnostic:

@@ -1,15 +1,17 @@
 """Results in the cache, found before anything is compiled although a job's imports are known only afterwards.
 
 Two steps: the job's own key leads to the list of files that it depended on last time; that list, with what those
-files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools and slangad.
+files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools, slangad and
+what it does to Slang's output.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.toolchain.arguments import slangc_arguments
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.request import CompileJob, CompileResult
+
+FINISHERS: Final = ("finishing.py", "reflection.py", "collect.py")
+"""The files beside this one whose code goes over what Slang gives before it is stored."""
 
 
 class ResultCache:
@@ -58,8 +63,15 @@ class ResultCache:
             job.whole,
             job.declarations,
             _tools(job),
+            _finish(),
         ]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+@cache
+def _finish() -> list[str]:
+    """What slangad itself does to Slang's output; the files' content, since a version would be forgotten."""
+    return [_content_hash(Path(__file__).with_name(name)) for name in FINISHERS]
 
 
 def _tools(job: CompileJob) -> list[str]:

@@ -219,3 +219,13 @@ def test_compile__slang_refuses__is_reported_on_the_users_line(built: Project) -
     assert _errors(ended.stderr)[0].startswith("k.py:"), ended.stderr
     assert "gone" in ended.stderr
     assert built.files() == before
+
+
+def test_compile__mistake_in_a_slang_file_it_uses__is_told_once_where_it_is(built: Project) -> None:
+    before = built.files()
+    extern = 'ggx = sa.extern("ggx", "bsdf.slang", "(x: float) -> float", differentiable=True)\n\n\n'
+    built.write("bsdf.slang", "[Differentiable]\npublic float ggx(float x)\n{\n    return x * missing;\n}\n")
+    built.write("k.py", HEAD.rstrip("\n") + "\n\n" + extern + KERNEL.format("ggx(x)"))
+    ended = built.run("compile", "k.py", code=1)
+    assert _errors(ended.stderr) == ["bsdf.slang:4:16: error[SA200]: undefined identifier 'missing'"]
+    assert built.files() == before

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import slangad
+from slangad.compiler.toolchain import results
 from slangad.compiler.toolchain.cache import DIRECTORY_VARIABLE, SIZE_VARIABLE, Cache, cache_directory, default_cache
 from slangad.compiler.toolchain.messages import SlangMessage
 from slangad.compiler.toolchain.records import pack_result, unpack_result
@@ -191,6 +192,26 @@ def test_results__anything_changes__compiles_again(cache: Cache, tmp_path: Path,
         assert "2.0" in changed.artefacts[0].text
         table.write_text("float value() { return 1.0; }")
         assert compile_it().cached
+
+
+@pytest.mark.toolchain
+def test_results__slangads_own_finish_changes__compiles_again(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    one = job(entry, modules=(("table.slang", "public float value() { return 1.0; }"),))
+    for name in results.FINISHERS:
+        (tmp_path / name).write_bytes(Path(results.__file__).with_name(name).read_bytes())
+    monkeypatch.setattr(results, "__file__", str(tmp_path / "results.py"))
+    compile_jobs([one], cache=cache)
+    (again,) = compile_jobs([one], cache=cache)
+    assert again.cached
+    for name in results.FINISHERS:
+        results._finish.cache_clear()
+        with (tmp_path / name).open("a") as file:
+            file.write("# changed\n")
+        (changed,) = compile_jobs([one], cache=cache)
+        assert not changed.cached
+    results._finish.cache_clear()
 
 
 @pytest.mark.toolchain

@@ -118,3 +118,5 @@ def test_compile__import_missing_or_wrong__names_the_file(compile_slang: Callabl
     assert error.span.line == 1
     broken = compile_slang("import lib;\n" + KERNEL, ("k",), ("hlsl",), modules=(("lib.slang", "float f( {"),))
     assert {m.file for m in broken.messages if m.is_error} >= {"lib.slang"}
+    (told,) = to_diagnostics(broken.messages, nowhere)
+    assert told.span.file == "lib.slang"
