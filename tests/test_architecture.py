@@ -25,7 +25,6 @@ LAYERS = (
     ("frontends",),
     ("toolchain",),
     ("runtime",),
-    ("check",),
     ("report",),
     (
         *(
@@ -42,6 +41,7 @@ LAYERS = (
         ),
         *("recall", "trial"),
     ),
+    ("check",),
 )
 """Parts of ``slangad.compiler``, lowest first; each may import itself and those before it."""
 

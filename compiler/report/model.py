@@ -1,0 +1,333 @@
+"""What a gradient check found, as frozen data: ``check`` makes a ``Report``, each format of ``report`` shows it.
+
+Nothing here computes derivatives. Numbers are Python floats and may be NaN or infinite; a format that can't show those
+spells them out. Everything a verdict rests on is in here, so that JSON can carry it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Literal
+
+from slangad.compiler.spans import NOWHERE, Span
+
+SCHEMA: Final = 1
+"""Of the report; grows when a field changes its meaning or goes away."""
+
+Number = float | int | bool
+Kind = Literal["function", "kernel", "pipeline"]
+
+
+class Verdict(str, Enum):
+    """What became of one function, kernel or pipeline."""
+
+    PASS = "PASS"  # noqa: S105  (not a password)
+    FAIL = "FAIL"
+    KINK_OK = "KINK_OK"
+    KINK_BAD = "KINK_BAD"
+    PRECISION = "PRECISION"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    SKIPPED = "SKIPPED"
+
+    @property
+    def good(self) -> bool:
+        """Whether everything that was looked at is right."""
+        return self in (Verdict.PASS, Verdict.KINK_OK)
+
+    @property
+    def bad(self) -> bool:
+        """Whether something is wrong, strict or not."""
+        return not self.good and self not in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
+
+
+class Leg(str, Enum):
+    """One comparison; the name says what was held against what."""
+
+    REVERSE = "reverse"
+    """Reverse mode in float64 against differences."""
+    FORWARD = "forward"
+    """Forward mode in float64 against differences."""
+    TRANSPOSE = "forward-reverse"
+    """Forward mode against reverse mode: <Jv, w> = <v, J'w>."""
+    PRIMAL = "primal"
+    """The value that forward mode computes against the function alone."""
+    FLOAT32 = "float32"
+    """Values and derivatives in float32 on the device against those in float64."""
+    BOUND = "bound"
+    """Loops against their declared bounds."""
+    INTENT = "intent"
+    """The derivative against the one that was declared: a surrogate, a clip, nothing at all."""
+    ACCUMULATION = "accumulation"
+    """Gradient buffers that hold something already, indices that collide."""
+    REPEAT = "repeat"
+    """Two runs of the same launch against each other."""
+    COMPILE = "compile"
+    """Whether the compilers and the device take it at all."""
+
+
+class LegState(str, Enum):
+    """What came of a leg."""
+
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    UNDECIDED = "undecided"
+    MISSING = "missing"
+    """There is no such mode to test; the detail says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegResult:
+    """One leg of one function.
+
+    Attributes:
+        compared: Numbers that were compared.
+        worst: The largest distance in units of its tolerance, of those compared; at most 1 where it agrees.
+        detail: Why it is missing or undecided; empty otherwise.
+    """
+
+    leg: Leg
+    state: LegState
+    compared: int = 0
+    worst: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One scalar of an input, result or cotangent, by the path users write: ``m.albedo[1]``, ``v.x``, ``result``."""
+
+    path: str
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Estimates of one derivative over the step they were made with, largest step first; an axis of a picture.
+
+    ``errors`` is how far each is from what the derivative function gave, so that a log-log picture needs no more.
+    """
+
+    steps: tuple[float, ...]
+    estimates: tuple[float, ...]
+    errors: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jacobian:
+    """The derivative of every result by every input at one sample; rows are results, columns are inputs.
+
+    Attributes:
+        found: What the leg gave.
+        expected: What the oracle says, NaN where it can't tell.
+        error: Half the width of the oracle's error bar.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    found: tuple[tuple[float, ...], ...]
+    expected: tuple[tuple[float, ...], ...]
+    error: tuple[tuple[float, ...], ...]
+
+    @property
+    def difference(self) -> tuple[tuple[float, ...], ...]:
+        """Found minus expected."""
+        return tuple(
+            tuple(f - e for f, e in zip(found, expected, strict=True))
+            for found, expected in zip(self.found, self.expected, strict=True)
+        )
+
+
+class SampleState(str, Enum):
+    """What came of one sample."""
+
+    COMPARED = "compared"
+    KINK = "kink"
+    """It lies at a kink, and was held against the one-sided derivatives."""
+    JUMP = "jump"
+    """The function jumps there, so there is no derivative to compare with."""
+    NOT_FINITE = "not finite"
+    UNDECIDED = "undecided"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One input of the function and what was found there.
+
+    Attributes:
+        number: From 0; the same seed gives the same.
+        origin: How it was chosen: ``random``, ``tie``, ``zero``, ``equal indices``, ``bound`` and so on.
+        jacobian: Of reverse mode in float64 (of forward mode where there is no reverse one), with the oracle's.
+        forward: What forward mode found, in the shape of the Jacobian; empty where there is none.
+        float32: What the device found in float32, in the shape of the Jacobian; empty where it was not asked.
+    """
+
+    number: int
+    origin: str
+    state: SampleState
+    inputs: tuple[Value, ...]
+    results: tuple[Value, ...] = ()
+    jacobian: Jacobian | None = None
+    forward: tuple[tuple[float, ...], ...] = ()
+    float32: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that is wrong; a function has one for each leg that disagrees, the worst sample of each.
+
+    Attributes:
+        verdict: What this failure alone makes of the function.
+        message: One line: what is wrong.
+        sample: Where; None if it is not about a sample.
+        cotangent: The weights of the results where the comparison is not of one entry; empty otherwise.
+        row: The result concerned, column: the input concerned; empty if it is no entry of the Jacobian.
+        expected: With ``error``, half the width of its bar: what it should be.
+        bounds: At a kink, the lowest and highest value that is right.
+        found: What it is.
+        cause: The likely cause, where one fits: ``the sign is wrong``.
+        curve: How the oracle came to ``expected``.
+        reproduce: The command that shows just this.
+    """
+
+    leg: Leg
+    verdict: Verdict
+    message: str
+    sample: Sample | None = None
+    cotangent: tuple[Value, ...] = ()
+    row: str = ""
+    column: str = ""
+    expected: float | None = None
+    error: float | None = None
+    bounds: tuple[float, float] | None = None
+    found: float | None = None
+    cause: str = ""
+    curve: Curve | None = None
+    jacobian: Jacobian | None = None
+    reproduce: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """Found over expected; None where there is no such thing."""
+        if self.found is None or not self.expected:
+            return None
+        return self.found / self.expected
+
+
+class NoteKind(str, Enum):
+    """What a note is about."""
+
+    KINK = "kink"
+    JUMP = "jump"
+    STOP = "stop"
+    """Where a gradient ends: ``int(x)``, ``no_diff``, a parameter that gets none though the result depends on it."""
+    INTENT = "intent"
+    """What was declared about the derivative, and what it was therefore held against."""
+    MISSING = "missing"
+    """A leg that does not exist, so that something rests on less evidence."""
+    SAMPLES = "samples"
+    """Something about the samples: not finite, undecided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing that is not wrong; ``sample`` is the number of the sample it was seen at."""
+
+    kind: NoteKind
+    message: str
+    sample: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A place in the Slang that slangad made, the related location of a result; ``file`` is its name, not a path."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many samples came to what; ``entries`` are numbers of Jacobians that were held against the oracle."""
+
+    drawn: int = 0
+    compared: int = 0
+    kinks: int = 0
+    jumps: int = 0
+    not_finite: int = 0
+    undecided: int = 0
+    entries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One function, kernel or pipeline.
+
+    Attributes:
+        file: The user's file as it was named.
+        function: Its name there.
+        span: Where it stands there.
+        reason: One line: why it is not PASS; empty for PASS.
+        samples: All of them, with all their numbers.
+        seconds: How long its numbers took; compiling is shared by the file.
+    """
+
+    file: str
+    function: str
+    kind: Kind
+    verdict: Verdict
+    span: Span = NOWHERE
+    generated: Generated | None = None
+    reason: str = ""
+    legs: tuple[LegResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[Note, ...] = ()
+    counts: Counts = Counts()
+    samples: tuple[Sample, ...] = field(default=(), repr=False)
+    seconds: float = 0.0
+
+    def fails(self, *, strict: bool) -> bool:
+        """Whether it makes the check fail."""
+        return self.verdict.bad or (strict and not self.verdict.good)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole check.
+
+    Attributes:
+        version: Of slangad.
+        device: Where float32 ran, by the name of ``--device``.
+        toolchain: What was used, as name and version or path: ``slang``, ``c++``, the device.
+        samples: How many a function gets at least.
+        seconds: From start to end.
+        command: The command line that makes this report again.
+    """
+
+    version: str
+    seed: int
+    device: str
+    samples: int
+    results: tuple[Result, ...]
+    toolchain: tuple[tuple[str, str], ...] = ()
+    strict: bool = False
+    seconds: float = 0.0
+    command: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def failed(self) -> tuple[Result, ...]:
+        """The results that make the check fail."""
+        return tuple(result for result in self.results if result.fails(strict=self.strict))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the check passes."""
+        return not self.failed
+
+    def count(self, verdict: Verdict) -> int:
+        """How many results have a verdict."""
+        return sum(result.verdict is verdict for result in self.results)
