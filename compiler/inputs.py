@@ -41,6 +41,6 @@ def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:
 def _parse(word: str) -> tuple[Path, str | None]:
     """An existing file of the whole name wins, and so does a Windows drive."""
     named = _NAMED.fullmatch(word)
-    if named is None or _DRIVE.fullmatch(word) or Path(word).exists():
+    if named is None or _DRIVE.fullmatch(word) or os.path.exists(word):  # noqa: PTH110  (Path.exists raises for long names)
         return Path(word), None
     return Path(named["path"]), named["kernel"]
