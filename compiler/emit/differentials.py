@@ -22,6 +22,8 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -50,7 +52,7 @@ def is_own_differential(type_: Type) -> bool:
             return all(not f.no_diff and is_own_differential(f.type) for f in fields)
         case Tuple(elements):
             return all(is_own_differential(e) for e in elements)
-        case DiffPair() | Void() | Weak():
+        case DiffPair() | Tensor() | Texture() | Void() | Weak():
             return False
         case _:
             assert_never(type_)

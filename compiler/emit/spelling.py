@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.exhaustive import assert_never
-from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Tuple, Type, Vector, Void, Weak
+from slangad.compiler.ir.types import (
+    Array,
+    DiffPair,
+    Matrix,
+    Scalar,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Type,
+    Vector,
+    Void,
+    Weak,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +49,8 @@ class TypeSpeller:
                 return f"DifferentialPair<{self(primal)}>"
             case Void():
                 return "void"
-            case Weak():
-                raise AssertionError(f"literal type {type_} in a finished module")
+            case Weak() | Tensor() | Texture():
+                raise AssertionError(f"{type_} in a finished module")
             case _:
                 assert_never(type_)
 

@@ -202,6 +202,49 @@ class ThreadCount:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An element of a tensor, or a texel by row and column; the indices are ints, one per axis.
+
+    As the target of ``Assign`` it is an element of a tensor that is written.
+    """
+
+    source: Expr
+    indices: tuple[Expr, ...]
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many elements a tensor or texture has along an axis (a texture's axis 0 counts rows)."""
+
+    source: Expr
+    axis: int
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A texture filtered at coordinates (a float2) in [0, 1]."""
+
+    source: Expr
+    uv: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A value whose gradient is recorded under a name, one per element of the domain."""
+
+    name: str
+    value: Expr
+    type: Type
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Expr = (
     Const
     | Var
@@ -222,4 +265,8 @@ Expr = (
     | ForwardCall
     | ThreadId
     | ThreadCount
+    | Read
+    | Extent
+    | Sample
+    | Probe
 )

@@ -20,12 +20,16 @@ from slangad.compiler.ir.expressions import (
     ConstantRef,
     Construct,
     Expr,
+    Extent,
     ForwardCall,
     Index,
     Intrinsic,
     MakePair,
     Member,
     NoDiff,
+    Probe,
+    Read,
+    Sample,
     Swizzle,
     Ternary,
     ThreadCount,
@@ -36,14 +40,16 @@ from slangad.compiler.ir.expressions import (
 from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
-    from slangad.compiler.ir.types import Struct, Type
+    from slangad.compiler.ir.types import Struct, Tensor, Texture, Type
 
 __all__ = [
+    "Accumulation",
     "Assign",
     "Automatic",
     "BackwardCall",
     "Binary",
     "Break",
+    "Buffer",
     "Call",
     "Cast",
     "ClipGradient",
@@ -56,6 +62,7 @@ __all__ = [
     "Custom",
     "Derivative",
     "Expr",
+    "Extent",
     "External",
     "FiniteDifference",
     "For",
@@ -76,9 +83,12 @@ __all__ = [
     "NoDiff",
     "Node",
     "Param",
+    "Probe",
     "Range",
+    "Read",
     "Return",
     "Role",
+    "Sample",
     "SlangBody",
     "Stmt",
     "StraightThrough",
@@ -130,8 +140,9 @@ class If:
 class For:
     """A counted loop: ``variable`` runs from ``start`` to before ``stop`` by ``step``; the body never assigns it.
 
-    ``limit`` is the most turns it takes; with ``bounded`` false that is exact knowledge, with ``bounded`` true the
-    loop stops there (a trip count beyond it is the program's error). ``unroll`` asks Slang to unroll.
+    ``limit`` is the most turns it takes, or more where that makes room for what Slang keeps of them; with ``bounded``
+    false the bounds say exactly how many it takes, with ``bounded`` true the loop stops at the limit (a trip count beyond
+    it is the program's error). ``unroll`` asks Slang to unroll.
     """
 
     variable: str
@@ -412,6 +423,33 @@ class Kernel:
     modes: tuple[str, ...] = ()
 
 
+class Accumulation(str, Enum):
+    """How the gradients of many threads come together in one place."""
+
+    NONE = "none"
+    OWN = "own"
+    SHARED = "shared"
+    SCATTER = "scatter"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """What a tensor or texture of a kernel is once functions are specialised: memory that they access by name.
+
+    ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
+    comes together: every element has a thread of its own (``own``), all threads read the same one at a time
+    (``shared``), anything else (``scatter``), or it has none.
+    """
+
+    key: str
+    kernel: str
+    param: str
+    type: Tensor | Texture
+    no_diff: bool = False
+    accumulation: Accumulation = Accumulation.NONE
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A function that was found but can't be compiled, and why.
@@ -441,6 +479,7 @@ class Module:
         file_name: The emitted file's name where it is not ``<name>.slang``.
         left_out: What was found in the description but can't be compiled.
         targets: What to compile for where the command line doesn't say.
+        buffers: Tensors and textures of all kernels; there once functions are specialised to them.
     """
 
     name: str
@@ -458,6 +497,7 @@ class Module:
     file_name: str = ""
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[str, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
 
 
 Node = Expr | Stmt

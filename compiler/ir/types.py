@@ -78,6 +78,32 @@ class DiffPair:
 
 
 @dataclass(frozen=True, slots=True)
+class Tensor:
+    """Random access to values in memory by ``rank`` indices; ``reads`` and ``writes`` say what may be done with it.
+
+    Only parameters have this type.
+    """
+
+    element: Type
+    rank: int
+    reads: bool = True
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """Texels of floats, sampled by coordinates in [0, 1] (x along the last axis) or read by row and column.
+
+    ``address`` is ``clamp``, ``repeat`` or ``mirror``; ``filter`` is ``bilinear`` or ``nearest``. Only parameters have
+    this type.
+    """
+
+    element: Type
+    address: str = "clamp"
+    filter: str = "bilinear"
+
+
+@dataclass(frozen=True, slots=True)
 class Void:
     """No value."""
 
@@ -89,7 +115,7 @@ class Weak:
     name: str
 
 
-Type = Scalar | Vector | Matrix | Array | Struct | Tuple | DiffPair | Void | Weak
+Type = Scalar | Vector | Matrix | Array | Struct | Tuple | DiffPair | Tensor | Texture | Void | Weak
 
 HALF: Final = Scalar("half")
 FLOAT: Final = Scalar("float")
@@ -105,7 +131,7 @@ WEAK_FLOAT: Final = Weak("float")
 def show(type_: Type) -> str:
     """The name users know a type by: ``float3``, ``float2x4``, ``Array[float, 4]``, ``Material``."""
     match type_:
-        case Scalar(name):
+        case Scalar(name=name) | Struct(name=name):
             return name
         case Vector(element, size):
             return f"{element.name}{size}"
@@ -113,16 +139,24 @@ def show(type_: Type) -> str:
             return f"{element.name}{rows}x{columns}"
         case Array(element, size):
             return f"Array[{show(element)}, {size}]"
-        case Struct(name=name):
-            return name
         case Tuple(elements):
             return "tuple[" + ", ".join(show(e) for e in elements) + "]"
         case DiffPair(primal):
             return f"DiffPair[{show(primal)}]"
+        case Tensor() | Texture():
+            return _show_memory(type_)
         case Void():
             return "None"
         case Weak(name):
             return f"{name} literal"
+
+
+def _show_memory(type_: Tensor | Texture) -> str:
+    if isinstance(type_, Tensor):
+        form = "InOutTensor" if type_.reads and type_.writes else "OutTensor" if type_.writes else "Tensor"
+        return f"{form}[{show(type_.element)}, {type_.rank}]"
+    words = [word for word in (type_.address, type_.filter) if word not in ("clamp", "bilinear")]
+    return f"Texture2D[{', '.join([show(type_.element), *words])}]"
 
 
 def element_of(type_: Type) -> Scalar | None:
@@ -176,7 +210,7 @@ def carries_gradient(type_: Type) -> bool:
     match type_:
         case Scalar() | Vector() | Matrix():
             return is_floating(type_)
-        case Array(element=element):
+        case Array(element=element) | Tensor(element=element) | Texture(element=element):
             return carries_gradient(element)
         case Struct(fields=fields):
             return any(not f.no_diff and carries_gradient(f.type) for f in fields)

@@ -20,6 +20,7 @@ from slangad.compiler.ir.nodes import (
     Construct,
     Continue,
     Expr,
+    Extent,
     For,
     ForwardCall,
     Function,
@@ -31,7 +32,10 @@ from slangad.compiler.ir.nodes import (
     Member,
     Module,
     NoDiff,
+    Probe,
+    Read,
     Return,
+    Sample,
     Stmt,
     Swizzle,
     Ternary,
@@ -72,16 +76,34 @@ def map_children(expr: Expr, f: ExprMap) -> Expr:
             return _with(expr, left=f(a), right=f(b))
         case Ternary(condition=c, then=a, other=b):
             return _with(expr, condition=f(c), then=f(a), other=f(b))
-        case Call(args=args) | Intrinsic(args=args) | Construct(args=args):
+        case (
+            Call(args=args)
+            | Intrinsic(args=args)
+            | Construct(args=args)
+            | BackwardCall(args=args)
+            | ForwardCall(args=args)
+        ):
             return _with(expr, args=_same(args, f))
-        case BackwardCall(args=args) | ForwardCall(args=args):
-            return _with(expr, args=_same(args, f))
-        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x):
+        case Member(value=x) | Swizzle(value=x) | NoDiff(value=x) | Probe(value=x):
             return _with(expr, value=f(x))
+        case Read() | Extent() | Sample():
+            return _map_access(expr, f)
         case Index(value=x, index=i):
             return _with(expr, value=f(x), index=f(i))
         case MakePair(primal=a, tangent=b):
             return _with(expr, primal=f(a), tangent=f(b))
+        case _:
+            assert_never(expr)
+
+
+def _map_access(expr: Read | Extent | Sample, f: ExprMap) -> Expr:
+    match expr:
+        case Read(source=x, indices=indices):
+            return _with(expr, source=f(x), indices=_same(indices, f))
+        case Extent(source=x):
+            return _with(expr, source=f(x))
+        case Sample(source=x, uv=uv):
+            return _with(expr, source=f(x), uv=f(uv))
         case _:
             assert_never(expr)
 

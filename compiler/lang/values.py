@@ -28,6 +28,8 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -258,7 +260,7 @@ def convert(value: object, type_: Type) -> object:
             if not isinstance(value, PairValue):
                 raise TypeError(f"{shown(value)} is not {show(type_)}: make one with sa.diff_pair(value, tangent)")
             return PairValue(convert(value.p, primal), convert(value.d, primal))
-        case Vector() | Matrix() | Array() | Struct() | Void():
+        case Vector() | Matrix() | Array() | Struct() | Tensor() | Texture() | Void():
             if try_type_of(value) != type_:
                 raise TypeError(f"{shown(value)} is not {show(type_)}")
             return copy(value)
@@ -318,9 +320,7 @@ def _same(value: object) -> object:
     return value
 
 
-def map_floating(
-    value: object, change: Callable[[Data], Data], keep: Callable[[object], object] = _same
-) -> object:
+def map_floating(value: object, change: Callable[[Data], Data], keep: Callable[[object], object] = _same) -> object:
     """The same value with ``change`` applied to the components of every differentiable part, in memory order.
 
     Fields without gradient, integers and bools go through ``keep``.

@@ -20,6 +20,8 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -60,7 +62,7 @@ class _Structs:
                 return replace(type_, element=self.of(element))
             case DiffPair(primal):
                 return DiffPair(self.of(primal))
-            case Scalar() | Vector() | Matrix() | Struct() | Void() | Weak():
+            case Scalar() | Vector() | Matrix() | Struct() | Tensor() | Texture() | Void() | Weak():
                 return type_
             case _:
                 assert_never(type_)
