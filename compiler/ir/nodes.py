@@ -322,7 +322,8 @@ class Function:
 
     ``key`` is unique in the module, ``name`` is the user's and may collide. A method has ``owner``, the key of its
     struct, and unless ``static`` its first parameter is the object. A derivative has a ``role`` and ``of``, the key of
-    the function it belongs to.
+    the function it belongs to. ``reads`` says that it, or what it calls, reads memory that gets a gradient (known once
+    tensors have names).
     """
 
     key: str
@@ -340,6 +341,7 @@ class Function:
     doc: tuple[str, ...] = ()
     ranges: tuple[Range, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from slangad.compiler.ir.nodes import (
     Let,
     Member,
     NoDiff,
+    Read,
     Role,
+    Sample,
     Ternary,
     ThreadCount,
     ThreadId,
@@ -72,8 +74,10 @@ class Carrying:
                 return self.carries(value)
             case Member(value=value, name=name):
                 return not _is_no_diff(value.type, name) and self.carries(value)
-            case Call(function=key) if stops_gradient(self._functions[key]):
-                return False
+            case Read() | Sample():
+                return True
+            case Call(function=key) if stops_gradient(self._functions[key]) or self._functions[key].reads:
+                return not stops_gradient(self._functions[key])
             case _:
                 return any(self.carries(child) for child in children(expr))
 

@@ -1,0 +1,181 @@
+"""Decides from the index expressions of a tensor how the gradients of its elements come together.
+
+Every index is followed back to where it comes from, through locals, calls and loops: the thread's own index (and which
+axis of it), something all threads share, or anything else. Only ``own`` must be certain, for nothing guards its sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from slangad.compiler.ir.nodes import (
+    Accumulation,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Extent,
+    For,
+    Let,
+    Memory,
+    NoDiff,
+    Read,
+    Sample,
+    ThreadCount,
+    ThreadId,
+    Var,
+)
+from slangad.compiler.ir.walk import blocks, body_exprs, children, root, statements, stmt_exprs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.nodes import Buffer, Expr, Function, Kernel, Module, Stmt
+
+
+class Own(NamedTuple):
+    """The thread's index along an axis, and a constant."""
+
+    axis: int
+    offset: int
+
+
+class Kind(NamedTuple):
+    """What else an index can be."""
+
+    name: str
+
+
+SHARED: Final = Kind("shared")
+VARYING: Final = Kind("varying")
+
+Source = Own | Kind
+"""Where a value comes from."""
+
+Access = tuple[Source, ...]
+
+
+def accumulation_of(module: Module, buffer: Buffer) -> Accumulation:
+    """How the gradient of a tensor or texture comes together."""
+    kernel = next(k for k in module.kernels if k.name == buffer.kernel)
+    accesses = set(accesses_of(module, kernel, buffer.key))
+    if all(source == SHARED for access in accesses for source in access):
+        return Accumulation.SHARED
+    return Accumulation.OWN if _is_own(accesses, kernel.dims) else Accumulation.SCATTER
+
+
+def _is_own(accesses: set[Access], dims: int) -> bool:
+    """Whether no two threads touch the same element: the thread's whole index stands at the same places in all."""
+    places = {tuple((i, s) for i, s in enumerate(access) if isinstance(s, Own)) for access in accesses}
+    return len(places) == 1 and {source.axis for _, source in next(iter(places))} == set(range(dims))
+
+
+def accesses_of(module: Module, kernel: Kernel, key: str) -> Iterator[Access]:
+    """The indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
+    functions = {f.key: f for f in module.functions}
+    function = functions[kernel.function]
+    memories = {p.name: p.memory for p in kernel.params}
+    given = {p.name: VARYING if memories[p.name] is Memory.EACH else SHARED for p in function.params}
+    yield from _Reader(functions, key).accesses(function, given)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Finds the accesses to one buffer."""
+
+    functions: Mapping[str, Function]
+    key: str
+
+    def accesses(self, function: Function, given: Mapping[str, Source]) -> Iterator[Access]:
+        """Those of a function whose parameters come from ``given``, and of all it calls."""
+        sources = _Sources(dict(given))
+        sources.follow(statements(function))
+        for expr in body_exprs(statements(function)):
+            match expr:
+                case Read(source=Var(key), indices=indices) if key == self.key:
+                    yield tuple(sources.of(index) for index in indices)
+                case Sample(source=Var(key)) if key == self.key:
+                    yield (VARYING, VARYING)
+                case Call(function=callee, args=args):
+                    inner = self.functions[callee]
+                    passed = {p.name: sources.of(a) for p, a in zip(inner.params, args, strict=True)}
+                    yield from self.accesses(inner, passed)
+                case _:
+                    continue
+
+
+@dataclass(slots=True)
+class _Sources:
+    """Where the locals of a function come from; grows from ``shared`` to ``varying`` until nothing changes."""
+
+    known: dict[str, Source]
+    changed: bool = False
+
+    def follow(self, body: tuple[Stmt, ...]) -> None:
+        """Goes through a body as often as it takes."""
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            self._block(body, SHARED)
+
+    def _block(self, body: tuple[Stmt, ...], under: Source) -> None:
+        for stmt in body:
+            match stmt:
+                case Let(name=name, value=value) if value is not None:
+                    self._store(name, self.of(value), under)
+                case Assign(target=target, value=value):
+                    local = root(target)
+                    if local is not None:
+                        self._store(local.name, self.of(value) if target == local else VARYING, under)
+                case For(variable=variable, start=start, stop=stop):
+                    self._store(variable, _meet(_part(self.of(start)), _part(self.of(stop))), under)
+                case _:
+                    pass
+            inner = under if all(_part(self.of(e)) == SHARED for e in stmt_exprs(stmt)) else VARYING
+            for block in blocks(stmt):
+                self._block(block, inner)
+
+    def _store(self, name: str, source: Source, under: Source) -> None:
+        """A second value, or one that only some threads get, is no index of the thread's any more."""
+        stored = source if under == SHARED else VARYING
+        found = stored if name not in self.known else _meet(self.known[name], stored)
+        if self.known.get(name) != found:
+            self.known[name] = found
+            self.changed = True
+
+    def of(self, expr: Expr) -> Source:
+        """Where an expression comes from."""
+        match expr:
+            case ThreadId(axis):
+                return Own(axis, 0)
+            case Var(name):
+                return self.known.get(name, SHARED)
+            case Const() | ConstantRef() | ThreadCount() | Extent():
+                return SHARED
+            case Cast(operand=value) | NoDiff(value=value):
+                return self.of(value)
+            case Binary(op="+" | "-" as op, left=left, right=right):
+                return _shifted(op, self.of(left), left, self.of(right), right)
+            case _:
+                return SHARED if all(self.of(child) == SHARED for child in children(expr)) else VARYING
+
+
+def _shifted(op: str, left: Source, left_expr: Expr, right: Source, right_expr: Expr) -> Source:
+    match (left, right_expr), (right, left_expr):
+        case (Own(axis, offset), Const(value=int(step))), _:
+            return Own(axis, offset + step if op == "+" else offset - step)
+        case _, (Own(axis, offset), Const(value=int(step))) if op == "+":
+            return Own(axis, offset + step)
+        case _:
+            return SHARED if left == right == SHARED else VARYING
+
+
+def _part(source: Source) -> Source:
+    return source if source == SHARED else VARYING
+
+
+def _meet(a: Source, b: Source) -> Source:
+    return a if a == b else VARYING
