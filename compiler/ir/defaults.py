@@ -14,12 +14,16 @@ from slangad.compiler.ir.nodes import (
     ConstantRef,
     Construct,
     Expr,
+    Extent,
     ForwardCall,
     Index,
     Intrinsic,
     MakePair,
     Member,
     NoDiff,
+    Probe,
+    Read,
+    Sample,
     Swizzle,
     Ternary,
     ThreadCount,
@@ -36,6 +40,8 @@ from slangad.compiler.ir.types import (
     DiffPair,
     Matrix,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -54,6 +60,7 @@ class Known:
     def __init__(self) -> None:
         self.locals: Mapping[str, Type] = {}
         self.constants: dict[str, Type] = {}
+        self.buffers: dict[str, Type] = {}
         self.results: dict[str, Type] = {}
 
 
@@ -63,7 +70,7 @@ def default_type(expr: Expr, known: Known) -> Type:
         case Const(value=value):
             return _const(value)
         case Var(name):
-            return known.locals.get(name, VOID)
+            return known.locals.get(name) or known.buffers.get(name, VOID)
         case ConstantRef(key):
             return known.constants.get(key, VOID)
         case Call(function=key):
@@ -72,17 +79,19 @@ def default_type(expr: Expr, known: Known) -> Type:
             return VOID
         case Construct() | Cast():
             return expr.type
-        case ThreadId() | ThreadCount():
+        case ThreadId() | ThreadCount() | Extent():
             return INT
         case Member() | Swizzle() | Index():
             return _part(expr)
+        case Read(source=source) | Sample(source=source):
+            return source.type.element if isinstance(source.type, (Tensor, Texture)) else VOID
         case _:
             return _operation(expr)
 
 
-def _operation(expr: Unary | Binary | Ternary | Intrinsic | NoDiff | MakePair) -> Type:
+def _operation(expr: Unary | Binary | Ternary | Intrinsic | NoDiff | MakePair | Probe) -> Type:
     match expr:
-        case Unary(operand=x) | NoDiff(value=x):
+        case Unary(operand=x) | NoDiff(value=x) | Probe(value=x):
             return x.type
         case Binary(op=op, left=left):
             return with_element(left.type, BOOL) if op in COMPARISONS else left.type

@@ -15,12 +15,16 @@ from slangad.compiler.ir.nodes import (
     ConstantRef,
     Construct,
     Expr,
+    Extent,
     ForwardCall,
     Index,
     Intrinsic,
     MakePair,
     Member,
     NoDiff,
+    Probe,
+    Read,
+    Sample,
     Swizzle,
     Ternary,
     ThreadCount,
@@ -28,7 +32,7 @@ from slangad.compiler.ir.nodes import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.types import VOID, Vector
+from slangad.compiler.ir.types import VOID, Tensor, Texture, Vector
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.tokens import Tokens
@@ -61,6 +65,8 @@ class ExpressionReader:
         return replace(expr, type=type_)
 
     def _part(self, value: Expr) -> Expr:
+        if isinstance(value.type, (Tensor, Texture)):
+            return Read(value, self._list("[", "]"), VOID)
         if self._tokens.accept("["):
             index = self.read()
             self._tokens.expect("]")
@@ -111,6 +117,8 @@ class ExpressionReader:
                     return MakePair(primal, tangent, VOID)
                 case "thread_id" | "thread_count":
                     return self._thread(word)
+                case "extent" | "sample" | "probe":
+                    return self._access(word)
                 case _:
                     pass
         return Intrinsic(word, self._args(), VOID) if tokens.peek("(") else Var(word, VOID)
@@ -137,10 +145,24 @@ class ExpressionReader:
         self._tokens.expect(")")
         return ThreadId(axis, VOID) if word == "thread_id" else ThreadCount(axis, VOID)
 
+    def _access(self, word: str) -> Expr:
+        tokens = self._tokens
+        if word == "probe":
+            return Probe(tokens.string(), self._args()[0], VOID)
+        tokens.expect("(")
+        source = self.read()
+        tokens.expect(",")
+        made = Extent(source, tokens.integer(), VOID) if word == "extent" else Sample(source, self.read(), VOID)
+        tokens.expect(")")
+        return made
+
     def _args(self) -> tuple[Expr, ...]:
-        self._tokens.expect("(")
+        return self._list("(", ")")
+
+    def _list(self, opening: str, closing: str) -> tuple[Expr, ...]:
+        self._tokens.expect(opening)
         args = []
-        while not self._tokens.accept(")"):
+        while not self._tokens.accept(closing):
             args.append(self.read())
             self._tokens.accept(",")
         return tuple(args)

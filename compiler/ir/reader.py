@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from slangad.compiler.ir.defaults import Known
 from slangad.compiler.ir.expression_reader import ExpressionReader
 from slangad.compiler.ir.nodes import (
+    Accumulation,
     Automatic,
+    Buffer,
     ClipGradient,
     ConstantDef,
     Custom,
@@ -34,7 +37,7 @@ from slangad.compiler.ir.nodes import (
 from slangad.compiler.ir.statement_reader import StatementReader
 from slangad.compiler.ir.tokens import ReadError, Tokens
 from slangad.compiler.ir.type_reader import TypeReader
-from slangad.compiler.ir.types import Field, Struct, Type
+from slangad.compiler.ir.types import Field, Struct, Tensor, Texture, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +48,8 @@ _WORDS: Final = """
     module source bound import doc struct constant function kernel no_diff not_differentiable derivative role prefer
     static owner range slang external locals let set if else for while limit to step bounded unroll break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
-    out inout result dims group from Array tuple DiffPair void weak"""
+    out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
+    probe"""
 RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
@@ -85,14 +89,16 @@ class _Reader:
         doc = tuple(self._many("doc", tokens.string))
         structs = tuple(self._many("struct", self._struct))
         constants = tuple(self._many("constant", self._constant))
+        buffers = tuple(self._many("buffer", self._buffer))
         functions = tuple(self._many("function", self._function))
         kernels = tuple(self._many("kernel", self._kernel))
         if tokens.kind() != "end":
             raise ReadError(f"unexpected {tokens.take().text!r}")
         declared = structs, constants, functions, kernels
-        return Module(
+        module = Module(
             name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
         )
+        return replace(module, buffers=buffers)
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):
@@ -135,6 +141,17 @@ class _Reader:
         while self.tokens.kind() == "number" or self.tokens.peek("true", "false"):
             values.append(self.tokens.number())
         return ConstantDef(key, name, type_, tuple(values))
+
+    def _buffer(self) -> Buffer:
+        tokens = self.tokens
+        key, kernel, param = tokens.word(), tokens.word(), tokens.word()
+        tokens.expect(":")
+        no_diff = tokens.accept("no_diff")
+        type_ = self.types.read()
+        if not isinstance(type_, (Tensor, Texture)):
+            raise ReadError("a buffer is a tensor or texture")
+        self.known.buffers[key] = type_
+        return Buffer(key, kernel, param, type_, no_diff, Accumulation(tokens.word()))
 
     def _function(self) -> Function:
         tokens = self.tokens

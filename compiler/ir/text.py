@@ -18,6 +18,7 @@ from slangad.compiler.ir.nodes import (
     BackwardCall,
     Binary,
     Break,
+    Buffer,
     Call,
     Cast,
     ClipGradient,
@@ -29,6 +30,7 @@ from slangad.compiler.ir.nodes import (
     Custom,
     Derivative,
     Expr,
+    Extent,
     External,
     FiniteDifference,
     For,
@@ -44,8 +46,11 @@ from slangad.compiler.ir.nodes import (
     Module,
     NoDiff,
     Param,
+    Probe,
+    Read,
     Return,
     Role,
+    Sample,
     SlangBody,
     Stmt,
     StraightThrough,
@@ -61,12 +66,12 @@ from slangad.compiler.ir.nodes import (
     While,
 )
 from slangad.compiler.ir.reader import RESERVED, parse
-from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type, Void, Weak
+from slangad.compiler.ir.types import Array, DiffPair, Struct, Tensor, Texture, Tuple, Type, Void, Weak, show_memory
 from slangad.compiler.ir.types import show as show_plain
 from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["parse", "show"]
 
@@ -101,6 +106,9 @@ def _module(module: Module) -> Iterator[str]:
         known.constants[constant.key] = constant.type
         values = " ".join(_number(v) for v in constant.values)
         yield f"constant {_word(constant.key)} {_word(constant.name)}: {show_type(constant.type)} = {values}".rstrip()
+    for buffer in module.buffers:
+        known.buffers[buffer.key] = buffer.type
+        yield from ("", _buffer(buffer))
     for function in module.functions:
         yield ""
         yield from _function(function, known)
@@ -108,6 +116,12 @@ def _module(module: Module) -> Iterator[str]:
     for kernel in module.kernels:
         yield ""
         yield from _kernel(kernel)
+
+
+def _buffer(buffer: Buffer) -> str:
+    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.param)}"
+    no_diff = "no_diff " if buffer.no_diff else ""
+    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}"
 
 
 def _modes(modes: tuple[str, ...]) -> str:
@@ -138,7 +152,7 @@ def _function(function: Function, known: Known) -> Iterator[str]:
         case External(symbol, file):
             yield f"external {_quote(symbol)} {_quote(file)}"
         case body:
-            known.locals = local_types(function)
+            known.locals = local_types(function, known.buffers)
             declared = known.locals.keys() - {p.name for p in function.params}
             shown = ", ".join(f"{_word(n)}: {show_type(t)}" for n, t in known.locals.items() if n in declared)
             if shown:
@@ -148,11 +162,11 @@ def _function(function: Function, known: Known) -> Iterator[str]:
             yield "}"
 
 
-def local_types(function: Function) -> dict[str, Type]:
+def local_types(function: Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
     """The type of each parameter, local and loop variable, by the first place that names it."""
     found = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
-        if isinstance(expr, Var):
+        if isinstance(expr, Var) and expr.name not in buffers:
             found.setdefault(expr.name, expr.type)
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, Let):
@@ -293,8 +307,24 @@ def _bare(expr: Expr, known: Known) -> str:
             return f"thread_id({axis})"
         case ThreadCount(axis):
             return f"thread_count({axis})"
+        case Read() | Extent() | Sample() | Probe():
+            return _access(expr, known)
         case _:
             return _application(expr, known)
+
+
+def _access(expr: Read | Extent | Sample | Probe, known: Known) -> str:
+    match expr:
+        case Read(source, indices):
+            return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
+        case Extent(source, axis):
+            return f"extent({show_expr(source, known)}, {axis})"
+        case Sample(source, uv):
+            return f"sample({show_expr(source, known)}, {show_expr(uv, known)})"
+        case Probe(name, value):
+            return f"probe {_quote(name)}({show_expr(value, known)})"
+        case _:
+            assert_never(expr)
 
 
 def _operation(expr: Unary | Binary | Ternary, known: Known) -> str:
@@ -345,6 +375,8 @@ def show_type(type_: Type) -> str:
             return f"tuple[{', '.join(show_type(e) for e in elements)}]"
         case DiffPair(primal):
             return f"DiffPair[{show_type(primal)}]"
+        case Tensor() | Texture():
+            return show_memory(type_, show_type)
         case Void():
             return "void"
         case Weak(name):

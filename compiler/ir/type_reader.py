@@ -14,6 +14,8 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -41,6 +43,10 @@ class TypeReader:
                 return VOID
             case "Array" | "tuple" | "DiffPair" | "weak":
                 return self._composed(word)
+            case "Tensor" | "OutTensor" | "InOutTensor":
+                return self._tensor(word)
+            case "Texture2D":
+                return self._texture()
             case _:
                 return _shaped(word) or self._struct(word)
 
@@ -70,6 +76,24 @@ class TypeReader:
                 made = Weak(tokens.word())
         tokens.expect("]")
         return made
+
+    def _tensor(self, word: str) -> Tensor:
+        self._tokens.expect("[")
+        element = self.read()
+        self._tokens.expect(",")
+        rank = self._tokens.integer()
+        self._tokens.expect("]")
+        return Tensor(element, rank, word != "OutTensor", word != "Tensor")
+
+    def _texture(self) -> Texture:
+        self._tokens.expect("[")
+        element = self.read()
+        words = []
+        while self._tokens.accept(","):
+            words.append(self._tokens.word())
+        self._tokens.expect("]")
+        address = next((word for word in words if word in ("repeat", "mirror")), "clamp")
+        return Texture(element, address, "nearest" if "nearest" in words else "bilinear")
 
 
 def _shaped(word: str) -> Type | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FLOATING: Final = ("half", "float", "double")
 INTEGRAL: Final = ("int", "uint")
@@ -144,19 +144,20 @@ def show(type_: Type) -> str:
         case DiffPair(primal):
             return f"DiffPair[{show(primal)}]"
         case Tensor() | Texture():
-            return _show_memory(type_)
+            return show_memory(type_, show)
         case Void():
             return "None"
         case Weak(name):
             return f"{name} literal"
 
 
-def _show_memory(type_: Tensor | Texture) -> str:
+def show_memory(type_: Tensor | Texture, show_element: Callable[[Type], str]) -> str:
+    """The name of the type of a memory, with a way to name the type of its elements."""
     if isinstance(type_, Tensor):
         form = "InOutTensor" if type_.reads and type_.writes else "OutTensor" if type_.writes else "Tensor"
-        return f"{form}[{show(type_.element)}, {type_.rank}]"
+        return f"{form}[{show_element(type_.element)}, {type_.rank}]"
     words = [word for word in (type_.address, type_.filter) if word not in ("clamp", "bilinear")]
-    return f"Texture2D[{', '.join([show(type_.element), *words])}]"
+    return f"Texture2D[{', '.join([show_element(type_.element), *words])}]"
 
 
 def element_of(type_: Type) -> Scalar | None:

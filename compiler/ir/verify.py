@@ -18,12 +18,13 @@ from slangad.compiler.ir.nodes import (
     ForwardCall,
     Function,
     Kernel,
+    Memory,
     Module,
     Param,
     Role,
     Surrogate,
 )
-from slangad.compiler.ir.types import DiffPair, Struct, Tuple, Type, carries_gradient, leaves, show
+from slangad.compiler.ir.types import DiffPair, Struct, Tensor, Texture, Tuple, Type, carries_gradient, leaves, show
 from slangad.compiler.ir.verify_body import verify_body
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -60,6 +61,14 @@ CODES: Final[dict[str, Explanation]] = {
 }
 
 
+_TENSORS: Final = {
+    (True, False): Memory.TENSOR,
+    (False, True): Memory.OUT_TENSOR,
+    (True, True): Memory.INOUT_TENSOR,
+}
+_ACCESSED: Final = (*_TENSORS.values(), Memory.TEXTURE2D)
+
+
 class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an error of the user's)
     """A module broke a rule of the IR: a defect of slangad."""
 
@@ -77,13 +86,16 @@ def _verify(module: Module, *, declared: bool) -> Iterator[Diagnostic]:
     yield from _verify_keys(module)
     by_key = {f.key: f for f in module.functions}
     earlier: set[str] = set()
+    buffers: dict[str, Type] = {b.key: b.type for b in module.buffers}
     for function in module.functions:
         yield from _verify_references(function, module, by_key, earlier)
-        yield from verify_body(function, declared=declared)
+        yield from verify_body(function, buffers, declared=declared)
         yield from _verify_derivative(function, by_key)
         earlier.add(function.key)
     for kernel in module.kernels:
-        yield from _verify_kernel(kernel, by_key)
+        yield from _verify_kernel(kernel, by_key, {b.param for b in module.buffers if b.kernel == kernel.name})
+        yield from _verify_memories(kernel)
+    yield from _verify_buffers(module)
 
 
 def _verify_keys(module: Module) -> Iterator[Diagnostic]:
@@ -92,6 +104,7 @@ def _verify_keys(module: Module) -> Iterator[Diagnostic]:
         ("struct", [s.struct.key for s in module.structs]),
         ("constant", [c.key for c in module.constants]),
         ("kernel", [k.name for k in module.kernels]),
+        ("buffer", [b.key for b in module.buffers]),
     ):
         for key in {k for k in keys if keys.count(k) > 1}:
             yield Diagnostic("SA900", f"two {kind}s have the key {key!r}")
@@ -204,12 +217,42 @@ def _verify_role(function: Function, by_key: dict[str, Function]) -> Iterator[Di
         yield Diagnostic("SA903", f"{function.key} does not fit {function.of}", function.span)
 
 
-def _verify_kernel(kernel: Kernel, by_key: dict[str, Function]) -> Iterator[Diagnostic]:
+def _verify_buffers(module: Module) -> Iterator[Diagnostic]:
+    types = {(k.name, p.name): (p.type, p.no_diff) for k in module.kernels for p in k.params}
+    for buffer in module.buffers:
+        if types.get((buffer.kernel, buffer.param)) != (buffer.type, buffer.no_diff):
+            yield Diagnostic("SA904", f"buffer {buffer.key!r} is no parameter of {buffer.kernel!r}", buffer.span)
+
+
+def _verify_memories(kernel: Kernel) -> Iterator[Diagnostic]:
+    for p in kernel.params:
+        if memory_of(p.type) != (p.memory if isinstance(p.type, (Tensor, Texture)) else None):
+            yield Diagnostic("SA904", f"kernel {kernel.name}: {show(p.type)} in {p.memory.value}", p.span)
+        if p.memory in (Memory.SUM, Memory.MEAN) or (p.memory in _ACCESSED and memory_of(p.type) is None):
+            yield Diagnostic("SA904", f"kernel {kernel.name}: a parameter of {p.memory.value}", p.span)
+    for r in kernel.results:
+        if r.memory not in (Memory.EACH, Memory.SUM, Memory.MEAN):
+            yield Diagnostic("SA904", f"kernel {kernel.name}: a result of {r.memory.value}", kernel.span)
+
+
+def memory_of(type_: Type) -> Memory | None:
+    """Where values of a type live when it says so by itself: tensors and textures."""
+    match type_:
+        case Texture():
+            return Memory.TEXTURE2D
+        case Tensor(reads=reads, writes=writes):
+            return _TENSORS[reads, writes]
+        case _:
+            return None
+
+
+def _verify_kernel(kernel: Kernel, by_key: dict[str, Function], buffered: set[str]) -> Iterator[Diagnostic]:
     function = by_key.get(kernel.function)
     if function is None:
         yield Diagnostic("SA904", f"kernel {kernel.name}: no function {kernel.function!r}", kernel.span)
         return
-    if [p.type for p in kernel.params] != [p.type for p in function.params if p.direction != "out"]:
+    given = [p.type for p in kernel.params if p.name not in buffered]
+    if given != [p.type for p in function.params if p.direction != "out"]:
         yield Diagnostic("SA904", f"kernel {kernel.name} and its function differ in parameters", kernel.span)
     stored = {p.name: p.type for p in function.params if p.direction != "in"}
     if {r.param: r.type for r in kernel.results if r.param} != stored:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.diagnostics import Diagnostic
+from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.defaults import COMPARISONS
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -16,6 +17,7 @@ from slangad.compiler.ir.nodes import (
     Construct,
     Continue,
     Expr,
+    Extent,
     For,
     Function,
     If,
@@ -24,7 +26,10 @@ from slangad.compiler.ir.nodes import (
     MakePair,
     Member,
     NoDiff,
+    Probe,
+    Read,
     Return,
+    Sample,
     Stmt,
     Swizzle,
     Ternary,
@@ -34,16 +39,21 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import (
     BOOL,
+    FLOAT,
+    INT,
     Array,
     DiffPair,
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
     Void,
     Weak,
+    carries_gradient,
     element_of,
     is_integral,
     is_scalar,
@@ -53,14 +63,15 @@ from slangad.compiler.ir.types import (
 from slangad.compiler.ir.walk import root, statements, stmt_exprs, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _LOGICAL: Final = frozenset({"&&", "||"})
 
 
-def verify_body(function: Function, *, declared: bool) -> Iterator[Diagnostic]:
+def verify_body(function: Function, buffers: Mapping[str, Type], *, declared: bool) -> Iterator[Diagnostic]:
     """Everything wrong in a body."""
-    scope = _Scope({p.name: p.type for p in function.params}, declared=declared, result=function.result)
+    names = {**buffers, **{p.name: p.type for p in function.params}}
+    scope = _Scope(names, declared=declared, result=function.result)
     yield from _block(statements(function), scope)
 
 
@@ -79,10 +90,17 @@ class _Scope:
 
 def _block(body: tuple[Stmt, ...], scope: _Scope) -> Iterator[Diagnostic]:
     for stmt in body:
-        for expr in stmt_exprs(stmt):
+        for expr in _read(stmt):
             for node in walk(expr):
                 yield from _expr(node, scope)
         yield from _stmt(stmt, scope)
+
+
+def _read(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement that are read: of a stored element only the indices."""
+    if isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+        return (stmt.target.source, *stmt.target.indices, stmt.value)
+    return stmt_exprs(stmt)
 
 
 def _stmt(stmt: Stmt, scope: _Scope) -> Iterator[Diagnostic]:
@@ -115,13 +133,17 @@ def _stmt(stmt: Stmt, scope: _Scope) -> Iterator[Diagnostic]:
 def _let(stmt: Let, scope: _Scope) -> Iterator[Diagnostic]:
     if stmt.name in scope.names and scope.declared:
         yield Diagnostic("SA902", f"{stmt.name!r} is declared twice", stmt.span)
+    if isinstance(stmt.type, (Tensor, Texture)):
+        yield Diagnostic("SA902", f"{stmt.name!r} is a local {show(stmt.type)}", stmt.span)
     if stmt.value is not None:
         yield from _same(stmt.value, stmt.type, f"the value of {stmt.name!r}")
     scope.names[stmt.name] = stmt.type
 
 
 def _assign(target: Expr, value: Expr) -> Iterator[Diagnostic]:
-    if root(target) is None:
+    if isinstance(target, Read):
+        yield from _element(target, "writes")
+    elif root(target) is None:
         yield Diagnostic("SA902", "only locals and their parts can be assigned", target.span)
     if isinstance(target, Swizzle) and len(set(target.components)) != len(target.components):
         yield Diagnostic("SA902", "a component is assigned twice", target.span)
@@ -149,26 +171,69 @@ def _same(expr: Expr, wanted: Type, what: str) -> Iterator[Diagnostic]:
 
 
 def _expr(expr: Expr, scope: _Scope) -> Iterator[Diagnostic]:
-    if isinstance(expr.type, Weak):
-        yield Diagnostic("SA901", "a literal's type was not decided", expr.span)
+    yield from _kind(expr)
     match expr:
         case Const(value):
             if not isinstance(expr.type, Scalar) or isinstance(value, bool) != (expr.type == BOOL):
                 yield Diagnostic("SA901", f"constant {value!r} of type {show(expr.type)}", expr.span)
         case Var(name, type_):
             yield from _var(name, type_, scope, expr)
-        case Unary(op, x):
-            yield from _same(expr, x.type, f"'{op}'")
-        case Binary():
-            yield from _binary(expr)
+        case Unary() | Binary():
+            yield from _operation(expr)
         case Ternary(condition, then, other, type_):
             yield from _same(condition, BOOL, "condition")
             yield from _same(then, type_, "first choice")
             yield from _same(other, type_, "second choice")
         case Member() | Swizzle() | Index():
             yield from _part(expr)
+        case Read() | Extent() | Sample() | Probe():
+            yield from _access(expr)
         case _:
             yield from _made(expr)
+
+
+def _element(expr: Read, use: str) -> Iterator[Diagnostic]:
+    source = expr.source.type
+    if not isinstance(source, (Tensor, Texture)):
+        yield Diagnostic("SA901", f"an element of {show(source)}", expr.span)
+        return
+    yield from _same(expr, source.element, "an element")
+    rank = source.rank if isinstance(source, Tensor) else 2
+    if [i.type for i in expr.indices] != [INT] * rank:
+        shown = ", ".join(show(i.type) for i in expr.indices)
+        yield Diagnostic("SA901", f"an element of {show(source)} at ({shown})", expr.span)
+    if not (getattr(source, use) if isinstance(source, Tensor) else use == "reads"):
+        yield Diagnostic("SA902", f"{show(source)} allows no {use}", expr.span)
+
+
+def _access(expr: Read | Extent | Sample | Probe) -> Iterator[Diagnostic]:
+    match expr:
+        case Read():
+            yield from _element(expr, "reads")
+        case Extent(source, axis):
+            rank = source.type.rank if isinstance(source.type, Tensor) else 2 if isinstance(source.type, Texture) else 0
+            if axis not in range(rank):
+                yield Diagnostic("SA901", f"axis {axis} of {show(source.type)}", expr.span)
+            yield from _same(expr, INT, "an extent")
+        case Sample(source, uv):
+            if not isinstance(source.type, Texture):
+                yield Diagnostic("SA901", f"a sample of {show(source.type)}", expr.span)
+            else:
+                yield from _same(expr, source.type.element, "a sample")
+            yield from _same(uv, Vector(FLOAT, 2), "a coordinate")
+        case Probe(_, value):
+            yield from _same(expr, value.type, "a probe")
+            if not carries_gradient(value.type):
+                yield Diagnostic("SA901", f"a probe of {show(value.type)}", expr.span)
+        case _:
+            assert_never(expr)
+
+
+def _kind(expr: Expr) -> Iterator[Diagnostic]:
+    if isinstance(expr.type, (Tensor, Texture)) and not isinstance(expr, Var):
+        yield Diagnostic("SA901", f"a value that is a {show(expr.type)}", expr.span)
+    if isinstance(expr.type, Weak):
+        yield Diagnostic("SA901", "a literal's type was not decided", expr.span)
 
 
 def _var(name: str, type_: Type, scope: _Scope, expr: Expr) -> Iterator[Diagnostic]:
@@ -181,7 +246,10 @@ def _var(name: str, type_: Type, scope: _Scope, expr: Expr) -> Iterator[Diagnost
         yield Diagnostic("SA901", f"{name!r} is {show(known)}, used as {show(type_)}", expr.span)
 
 
-def _binary(expr: Binary) -> Iterator[Diagnostic]:
+def _operation(expr: Unary | Binary) -> Iterator[Diagnostic]:
+    if isinstance(expr, Unary):
+        yield from _same(expr, expr.operand.type, f"'{expr.op}'")
+        return
     left, right = expr.left.type, expr.right.type
     mixed = is_scalar(left) != is_scalar(right) and element_of(left) == element_of(right)
     if left != right and not (mixed and expr.op in ("+", "-", "*", "/")):

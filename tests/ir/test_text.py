@@ -49,6 +49,23 @@ function f f(x: float, n: int) -> float
     assert show(parse(text)) == text
 
 
+def test_show__memories__is_this_text() -> None:
+    text = """\
+module m from "m.py"
+
+buffer k_w k w: no_diff Tensor[float3, 2] shared
+
+function f f(w: Tensor[float3, 2], t: Texture2D[float, repeat, nearest], o: OutTensor[float, 1]) -> float
+    locals v: float3
+{
+    set v = w[(extent(w, 1) - 1), 0]
+    set o[thread_id(0)] = probe "seen"((v + k_w[0, 1]).x)
+    return (sample(t, v.xy) + t[0, 1])
+}
+"""
+    assert show(parse(text)) == text
+
+
 @pytest.mark.parametrize(
     "text", ["", "module", 'module m from "x" nonsense', 'module m from "m" function f f( -> float', "§"]
 )

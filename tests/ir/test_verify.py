@@ -20,10 +20,27 @@ def body(statements: str, result: str = "float", locals_: str = "") -> str:
     return f"{STRUCT}{F}function g g(x: float, m: M, v: float3, n: int) -> {result} {shown} {{ {statements} }}"
 
 
+MEMORIES = """function h h(w: Tensor[float, 2]) -> float { return w[0, 0] }
+function f f(w: Tensor[float, 2], o: OutTensor[float, 2], u: InOutTensor[float, 1], t: Texture2D[float], n: int,
+uv: float2, m: uint) -> float"""
+BUFFERED = """buffer b k w: Tensor[float, 1] own
+function f f(n: int) -> float { return b[n] } kernel k f dims 1 group (8) {
+param n: each int param w: tensor Tensor[float, 1] result result: each float }"""
+
+
+def memories(statements: str, locals_: str = "") -> str:
+    shown = f"locals {locals_}" if locals_ else ""
+    return f"{MEMORIES} {shown} {{ {statements} }}"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         body("set s = (x + m.a) return s", locals_="s: float"),
+        memories("return w[n, 0]"),
+        memories("set o[n, n] = u[extent(w, 1)] set u[0] = 1.0 return t[n, n]"),
+        memories('return probe "p"((sample(t, uv) + call h(w)))'),
+        BUFFERED,
         body("for i = 0 to n step 1 limit 3 bounded { if (i > 1) { break } } return x", locals_="i: int"),
         body("return ((v * x)::float3 + v.zyx)", "float3"),
         body("return call f(x, 2.0, n)"),
@@ -67,12 +84,36 @@ def test_verify__right_module__finds_nothing(text: str) -> None:
         (body("return new float3(x, x)", "float3"), "SA901"),
         (body("return cast float(v)"), "SA901"),
         (body("for i = 0 to 1.0 step 1 limit 3 { }"), "SA901"),
+        (memories("return w[n]"), "SA901"),
+        (memories("return w[n, m]"), "SA901"),
+        (memories("return cast float(extent(uv, 0))"), "SA901"),
+        (memories("return w[n, n]::int"), "SA901"),
+        (memories("return extent(w, 2)"), "SA901"),
+        (memories("return cast float(extent(t, 2))"), "SA901"),
+        (memories("return sample(w, uv)"), "SA901"),
+        (memories("return sample(t, n)"), "SA901"),
+        (memories("return cast float(probe \"p\"(n))"), "SA901"),
+        (memories("return probe \"p\"(uv)::float"), "SA901"),
+        (memories("return call h((true ? w : w))"), "SA901"),
+        (memories("let v: Tensor[float, 1] return 0.0"), "SA902"),
+        (memories("return o[0, 0]"), "SA902"),
+        (memories("set w[0, 0] = 1.0 return 0.0"), "SA902"),
+        (memories("set t[0, 0] = 1.0 return 0.0"), "SA902"),
+        (memories("set uv[0].x = 1.0 return 0.0"), "SA901"),
+        (memories("set u[o[0, 0]] = 1.0 return 0.0"), "SA901"),
         (body("set (x + x) = x"), "SA902"),
         (body("set v.xx = v.xy"), "SA902"),
         ('function b b(x: float) -> float role backward "f" { return x }', "SA903"),
         (F + 'function b b(x: float, d: float) -> float role backward "f" { return d }', "SA903"),
         ('function f f(x: float) -> float derivative surrogate("g") { return x }', "SA903"),
         ("kernel k f dims 1 group (8) { }", "SA904"),
+        (BUFFERED.replace("k w", "k v", 1), "SA904"),
+        (BUFFERED.replace("float, 1] own", "float, 2] own"), "SA904"),
+        (BUFFERED.replace("buffer", f"{BUFFERED.splitlines()[0]} buffer", 1), "SA900"),
+        (BUFFERED.replace("w: tensor", "w: out_tensor"), "SA904"),
+        (BUFFERED.replace("each int", "sum int"), "SA904"),
+        (BUFFERED.replace("each int", "tensor int"), "SA904"),
+        (BUFFERED.replace("result: each", "result: param"), "SA904"),
         (F + "kernel k f dims 1 group (8) { param x: each float }", "SA904"),
         ("function f f(x: float) -> float { return x } kernel k f dims 2 group (8) { param x: each float }", "SA904"),
     ],

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from slangad.compiler.ir.nodes import (
+    Accumulation,
     Assign,
     Automatic,
     BackwardCall,
     Binary,
     Break,
+    Buffer,
     Call,
     Cast,
     ClipGradient,
@@ -22,6 +24,7 @@ from slangad.compiler.ir.nodes import (
     Construct,
     Continue,
     Custom,
+    Extent,
     External,
     FiniteDifference,
     For,
@@ -40,9 +43,12 @@ from slangad.compiler.ir.nodes import (
     Module,
     NoDiff,
     Param,
+    Probe,
     Range,
+    Read,
     Return,
     Role,
+    Sample,
     SlangBody,
     StraightThrough,
     StructDef,
@@ -69,12 +75,16 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slangad.compiler.ir.nodes import Expr, Stmt
 
 Draw = st.DrawFn
@@ -98,6 +108,15 @@ TYPES: st.SearchStrategy[Type] = st.recursive(
 )
 
 
+MEMORIES: st.SearchStrategy[Type] = st.one_of(
+    st.builds(Tensor, TYPES, st.integers(1, 3), st.booleans(), st.just(True)),
+    st.builds(Tensor, TYPES, st.integers(1, 3)),
+    st.builds(
+        Texture, SCALARS, st.sampled_from(("clamp", "repeat", "mirror")), st.sampled_from(("bilinear", "nearest"))
+    ),
+)
+
+
 def number(type_: Scalar) -> st.SearchStrategy[Expr]:
     """A constant."""
     if type_ == BOOL:
@@ -115,7 +134,7 @@ def expressions(draw: Draw, type_: Type, scope: dict[str, Type], depth: int = 3)
     def operand(of: Type = type_) -> Expr:
         return draw(expressions(of, scope, depth - 1))
 
-    match draw(st.integers(0, 13)):
+    match draw(st.integers(0, 15)):
         case 0:
             return Unary(draw(st.sampled_from("-!~")), operand(), type_)
         case 1:
@@ -144,8 +163,19 @@ def expressions(draw: Draw, type_: Type, scope: dict[str, Type], depth: int = 3)
             return draw(st.sampled_from((BackwardCall, ForwardCall)))("f", (operand(INT), operand()), type_)
         case 12:
             return Member(operand(Tuple((INT, type_))), "item1", type_)
+        case 13:
+            return Probe(draw(st.text()), operand(), type_)
+        case 14:
+            return _access(type_, operand, draw(_leaf(draw(MEMORIES), scope)))
         case _:
             return Swizzle(operand(Vector(FLOAT, 3)), draw(st.sampled_from(("x", "zy", "xyz"))), type_)
+
+
+def _access(type_: Type, operand: Callable[[Type], Expr], source: Expr) -> Expr:
+    if isinstance(source.type, Tensor):
+        indices = tuple(operand(INT) for _ in range(source.type.rank))
+        return Read(source, indices, type_)
+    return Extent(source, 1, INT) if type_ == INT else Sample(source, operand(Vector(FLOAT, 2)), type_)
 
 
 def _leaf(type_: Type, scope: dict[str, Type]) -> st.SearchStrategy[Expr]:
@@ -242,6 +272,12 @@ def kernels(draw: Draw) -> Kernel:
     return Kernel("k", "f", tuple(params), tuple(results), len(sizes), tuple(sizes), draw(_LINES))
 
 
+_BUFFERS = st.builds(
+    Buffer, st.sampled_from(("w", "x", "a b")), st.sampled_from(NAMES), st.sampled_from(NAMES), MEMORIES, st.booleans(),
+    st.sampled_from(Accumulation),
+)  # fmt: skip
+
+
 @st.composite
 def modules(draw: Draw) -> Module:
     """A module."""
@@ -250,4 +286,5 @@ def modules(draw: Draw) -> Module:
         "m", draw(st.text()), (StructDef(MATERIAL, draw(_LINES)),), (constant,),
         tuple(draw(st.lists(functions(), max_size=3))), tuple(draw(st.lists(kernels(), max_size=1))),
         draw(_LINES), draw(_LINES), tuple(draw(st.lists(st.tuples(st.text(), st.text()), max_size=1))), draw(_LINES),
+        buffers=tuple(draw(st.lists(_BUFFERS, max_size=2))),
     )  # fmt: skip
