@@ -35,6 +35,35 @@ class ParameterRole(str, Enum):
     RESULT_TANGENT = "result_tangent"
     UNIFORM = "uniform"
     DOMAIN = "domain"
+    EXTENTS = "extents"
+    """How many elements a tensor has along each axis."""
+    SAMPLER = "sampler"
+    """What a texture is sampled with."""
+    ADJOINT = "adjoint"
+    """Of a tensor that is written: goes in as its cotangent, comes out as the gradient of what it held before."""
+    PROBE = "probe"
+    """The gradient of an intermediate value, by the probe's name."""
+    PARTS = "parts"
+    """How many partial sums there are of each total: groups of threads, on the CPU threads."""
+    PARTIALS = "partials"
+    """Partial sums, those of one total next to each other; scratch memory between the entry points of a mode."""
+    TOTALS = "totals"
+    """A gradient while it is scattered: scratch of ``copies`` times the tensor, to be zeroed first."""
+    COPIES = "copies"
+    """How many copies of a tensor's totals threads are spread over, so that each stays exact."""
+
+
+class Work(str, Enum):
+    """What a thread of an entry point is there for, which says how many are launched."""
+
+    ELEMENTS = "elements"
+    """One per element of the domain."""
+    STRIDED = "strided"
+    """``parts`` groups share the domain (on the CPU: ``parts`` threads)."""
+    TOTALS = "totals"
+    """One group per total (on the CPU: one thread), adding up its partial sums."""
+    SCALARS = "scalars"
+    """One per scalar of the tensor whose copies are added up; the domain's parameter holds their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +78,10 @@ class EntryParameter:
         scalar: What the buffer's or value's components are, as the device sees them (bools are ``uint``).
         shape: Trailing axes of one element: ``(3,)`` for float3, ``(2, 4)`` for float2x4, ``()`` for a scalar.
         type: The type text in the Slang.
-        access: ``read``, ``write`` or ``value`` (no buffer).
+        access: ``read``, ``write`` (every element is stored), ``add`` (added to what is there), ``change`` (read and
+            stored) or ``value`` (no buffer).
+        axes: Axes of the buffer before those of ``shape``: the domain's, a tensor's own, or none.
+        shared: Whether it is a parameter of the whole module rather than of the entry point.
     """
 
     name: str
@@ -60,6 +92,8 @@ class EntryParameter:
     shape: tuple[int, ...]
     type: str
     access: str
+    axes: int = 1
+    shared: bool = False
 
     @property
     def components(self) -> int:
@@ -72,7 +106,10 @@ class EntryParameter:
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """One compute entry point of a kernel."""
+    """One compute entry point of a kernel; those of one mode are launched one after the other, in order.
+
+    ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up.
+    """
 
     name: str
     kernel: str
@@ -80,6 +117,8 @@ class EntryPoint:
     group_size: tuple[int, int, int]
     dims: int
     parameters: tuple[EntryParameter, ...]
+    work: Work = Work.ELEMENTS
+    totals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
