@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.ir.nodes import StraightThrough, Subgradient
-from slangad.compiler.ir.types import FLOAT, Type, show
+from slangad.compiler.ir.types import FLOAT, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.entities import Parameter, Signature
@@ -34,10 +34,17 @@ def check_policy(
             pass
 
 
-def check_active(name: str, params: tuple[Parameter, ...], span: Span, problems: Problems) -> None:
-    """Reports a policy of a function that has no gradient."""
+def check_active(
+    name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems, code: str = "SA029"
+) -> bool:
+    """Reports a policy or an own derivative of a function that has no gradient; whether it has one."""
     if not gradient_types(params):
-        problems.error("SA029", span, f"'{name}' has no differentiable parameter, so derivative= means nothing")
+        problems.error(code, span, f"'{name}' has no differentiable parameter, so it has no derivative")
+        return False
+    if not carries_gradient(result):
+        problems.error(code, span, f"'{name}' returns {show(result)}, so it has no derivative")
+        return False
+    return True
 
 
 def check_surrogate(own: Signature, other: Signature, span: Span, problems: Problems) -> None:

@@ -241,12 +241,14 @@ def places(data: object) -> list[Place]:
 
 
 KEYS = sorted({key.name for shape in shapes() if isinstance(shape, Record) for key in shape.keys})
+NAMES = ("a b", "9", "ß", "lambda", "x\n", "x" * 201)
 VALUES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-2, 2000),
     st.floats(allow_nan=False, allow_infinity=False, width=16),
     st.sampled_from(["", "float", "x", "recompute", "spirv", "a.slang", "a b", "f.x", "m[0].y", "é", "1"]),
+    st.sampled_from(["a.slang\n", "x\n"]),
     st.lists(st.integers(0, 3), max_size=4),
     st.dictionaries(st.sampled_from(KEYS), st.sampled_from([1, "x", {}, [], None, True]), max_size=3),
 )
@@ -264,7 +266,7 @@ def changed_data(draw: st.DrawFn, samples: Sequence[object]) -> object:
             case "value":
                 container[key] = draw(VALUES)
             case "rename" if isinstance(container, dict):
-                container[draw(st.sampled_from([*KEYS, "a b", "9", "ß"]))] = container.pop(key)
+                container[draw(st.sampled_from([*KEYS, *NAMES]))] = container.pop(key)
             case "add" if isinstance(container, dict):
                 container[draw(st.sampled_from(KEYS))] = draw(VALUES)
             case _:

@@ -75,7 +75,7 @@ def derivative_of(world: World, described: Described) -> Derivative:
         )
     if value.policy is None:
         return Automatic()
-    check_active(signature.name, all_params(described), span, world.problems)
+    check_active(signature.name, all_params(described), signature.result, span, world.problems)
     return _policy(world, described, value.policy, span)
 
 
@@ -132,16 +132,11 @@ def _own(world: World, described: Described, function: FunctionType, role: Role)
     _check_names(world, described, definition.tree, places, role)
     if len(world.problems) != before:
         return None
-    params = all_params(described)
+    params, of = all_params(described), described.signature
+    if not check_active(of.name, params, of.result, places.name_span(definition.tree), world.problems, "SA028"):
+        return None
     if role is Role.BACKWARD:
         gradients = gradient_types(params)
-        if not gradients:
-            world.problems.error(
-                "SA028",
-                places.name_span(definition.tree),
-                f"'{described.signature.name}' has no differentiable parameter",
-            )
-            return None
         result: Type = gradients[0] if len(gradients) == 1 else Tuple(gradients)
         seen = {**{p.name: p.type for p in params}, "d_out": described.signature.result}
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
-from slangad.compiler.frontends.policy_rules import check_active, check_own_derivative, check_policy, check_surrogate
+from slangad.compiler.frontends.policy_rules import check_active, check_policy, check_surrogate
 from slangad.compiler.frontends.problems import did_you_mean
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
@@ -55,15 +55,12 @@ def derivative_of(world: World, routine: Routine) -> Derivative:
     node, signature = routine.node, routine.signature
     policy = node.get("derivative")
     own = [part for part in OWN_DERIVATIVES if part in node]
-    span = node.key(own[0]).span if own else node.key("derivative").span if policy is not None else routine.key.span
-    advice = "" if signature.differentiable else "remove differentiable: false"
-    check_own_derivative(signature.name, span, world.problems, policy=policy is not None, own=bool(own), advice=advice)
     if own:
         backward, forward = (f"{signature.key}.{part}" if part in node else None for part in OWN_DERIVATIVES)
         return Custom(backward, forward)
     if not isinstance(policy, MappingNode):
         return Automatic()
-    check_active(signature.name, all_params(signature), node.key("derivative").span, world.problems)
+    check_active(signature.name, all_params(signature), signature.result, node.key("derivative").span, world.problems)
     return _policy(world, routine, policy)
 
 
@@ -135,13 +132,12 @@ def _own(world: World, routine: Routine, role: Role) -> OwnDerivative | None:
     source = _source(world, node, key.span)
     params = all_params(of)
     gradients = gradient_types(params)
-    if not gradients:
-        world.problems.error("SA028", key.span, f"'{of.name}' has no differentiable parameter")
+    active = check_active(of.name, params, of.result, key.span, world.problems, "SA028")
     if any(p.name == "d_out" for p in params) and role is Role.BACKWARD:
         world.problems.error(
             "SA057", key.span, "'d_out' is the gradient of the result here", help="rename the parameter"
         )
-    if source is None or node is None or not gradients:
+    if source is None or node is None or not active:
         return None
     result: Type
     if role is Role.BACKWARD:

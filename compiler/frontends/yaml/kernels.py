@@ -36,7 +36,7 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
     before = len(world.problems)
     declared = read_params(world, node)
     params = [_param(world, p) for p in declared]
-    results = _results(world, key, node)
+    results = _results(world, node)
     dims = _whole(node.get("dims"), 1)
     group_size = _group_size(world, node.get("group_size"), dims)
     ranges = ranges_of(world, node, declared)
@@ -63,12 +63,8 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
     return KernelParam(declared.name, words.memory, words.type, passive, declared.key.span)
 
 
-def _results(world: World, key: ScalarNode, node: MappingNode) -> tuple[KernelResult, ...] | None:
-    returns = node.get("returns")
-    if returns is None:
-        world.problems.error("SA030", key.span, f"kernel '{key.text}' returns nothing", help="returns: each float")
-        return None
-    found = result_words(world, returns)
+def _results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
+    found = result_words(world, node.get("returns"))
     if found is None:
         return None
     parts, several = found
@@ -101,13 +97,6 @@ def _group_size(world: World, node: Node | None, dims: int) -> tuple[int, ...]:
         return GROUP_SIZES[dims]
     items = node.items if isinstance(node, SequenceNode) else (node,)
     sizes = tuple(_whole(item, 1) for item in items)
-    if len(sizes) != dims:
-        world.problems.error(
-            "SA061",
-            node.span,
-            f"{len(sizes)} {'number' if len(sizes) == 1 else 'numbers'} for {dims} dims",
-            help="group_size has one number per axis",
-        )
     if math.prod(sizes) > MAX_GROUP:
         world.problems.error("SA061", node.span, f"groups of {math.prod(sizes)} threads", help=f"at most {MAX_GROUP}")
     return sizes

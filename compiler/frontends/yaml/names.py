@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
+from slangad.compiler.frontends.yaml.shape import MAX_NAME
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.problems import Problems
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 SECTIONS: Final = ("constants", "structs", "functions", "kernels", "pipelines")
 """The sections whose names share one namespace."""
 OWN_DERIVATIVES: Final = {"backward": "bwd", "forward": "fwd"}
-_MAX_LENGTH: Final = 200
 
 
 def normal(name: str) -> str:
@@ -28,7 +28,7 @@ def good_name(key: ScalarNode, problems: Problems) -> str | None:
     if keyword.iskeyword(name):
         problems.error("SA057", key.span, f"'{name}' is a word of the expression language", help=f"call it {name}_")
         return None
-    if not name.isidentifier() or len(name) > _MAX_LENGTH:
+    if not name.isidentifier() or len(name) > MAX_NAME:
         problems.error(
             "SA057",
             key.span,

@@ -19,6 +19,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Shape,
     Table,
     Text,
+    When,
 )
 
 if TYPE_CHECKING:
@@ -73,8 +74,10 @@ def _collection(shape: ListOf | MapOf) -> Json:
     if isinstance(shape, ListOf):
         bounds = {**_bounds("minItems", shape.low or None), **_bounds("maxItems", shape.high)}
         return {"type": "array", "items": _shape(shape.item), **bounds}
-    names = {"pattern": shape.keys}
-    return {"type": ["object", "null"], "propertyNames": names, "additionalProperties": _shape(shape.value)}
+    inner = {"propertyNames": {"pattern": shape.keys}, "additionalProperties": _shape(shape.value)}
+    if shape.low:
+        return {"type": "object", **inner, "minProperties": shape.low}
+    return {"type": ["object", "null"], **inner}
 
 
 def _bounds(word: str, value: int | None) -> Json:
@@ -90,17 +93,27 @@ def _record(shape: Record) -> Json:
         **({"required": required} if required else {}),
         **dict(_choice(shape)),
         **dict(_exclusions(shape)),
+        **({"allOf": [_condition(when) for when in shape.when]} if shape.when else {}),
     }
 
 
 def _choice(shape: Record) -> Iterator[tuple[str, object]]:
     if shape.one_of:
         yield "oneOf", [{"required": [name]} for name in shape.one_of]
+    if shape.some_of:
+        full = {"type": "object", "minProperties": 1}
+        yield "anyOf", [{"required": [name], "properties": {name: full}} for name in shape.some_of]
 
 
 def _exclusions(shape: Record) -> Iterator[tuple[str, object]]:
     if shape.alone:
         yield "dependentSchemas", {name: {"properties": dict.fromkeys(others, False)} for name, others in shape.alone}
+
+
+def _condition(when: When) -> Json:
+    holds: Json = {"properties": {when.key: {"const": when.value}}}
+    others = {**dict.fromkeys(when.never, False), **{name: _shape(shape) for name, shape, _ in when.then}}
+    return {"if": holds if when.default else {**holds, "required": [when.key]}, "then": {"properties": others}}
 
 
 __all__ = ["json_schema"]

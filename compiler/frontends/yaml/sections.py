@@ -10,6 +10,7 @@ from typing import Final
 
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.shape import (
+    END,
     NAME,
     PART,
     PATH,
@@ -26,11 +27,12 @@ from slangad.compiler.frontends.yaml.shape import (
     Shape,
     Table,
     Text,
+    When,
 )
 
 VERSION: Final = 1
-SLANG_FILE: Final = r"\.slang$"
-FILE_STEM: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$"
+SLANG_FILE: Final = rf"\.slang{END}"
+FILE_STEM: Final = rf"^[A-Za-z0-9_][A-Za-z0-9_-]{{0,99}}{END}"
 BODIES: Final = ("body", "expr", "slang")
 
 _DESCRIPTION: Final = Key("description", Text(), "What it is for; becomes a comment in the Slang.")
@@ -78,8 +80,16 @@ _EXTERN: Final = Key(
     "The function exists in Slang: true, its name there, or {file, name}.",
 )  # fmt: skip
 _DERIVED: Final = ("derivative", "backward", "forward", "prefer")
+_ONE_DERIVATIVE: Final = ("derivative", ("backward", "forward"))
+_UNDIFFERENTIATED: Final = When("differentiable", value=False, never=_DERIVED)
 
-FUNCTION: Final = Record("a function", (*_CALLABLE, _EXTERN), one_of=(*BODIES, "extern"), alone=(("extern", _DERIVED),))
+FUNCTION: Final = Record(
+    "a function",
+    (*_CALLABLE, _EXTERN),
+    one_of=(*BODIES, "extern"),
+    alone=(("extern", _DERIVED), _ONE_DERIVATIVE),
+    when=(_UNDIFFERENTIATED,),
+)
 METHOD: Final = Record(
     "a method",
     (
@@ -87,6 +97,8 @@ METHOD: Final = Record(
         Key("static", Flag(), "Whether it belongs to the struct rather than to a value: it then has no self."),
     ),
     one_of=BODIES,
+    alone=(_ONE_DERIVATIVE,),
+    when=(_UNDIFFERENTIATED,),
 )
 STRUCT: Final = Record(
     "a struct",
@@ -94,29 +106,40 @@ STRUCT: Final = Record(
         _DESCRIPTION,
         Key(
             "fields",
-            MapOf(Named("param")),
+            MapOf(Named("field"), low=1),
             "Fields in order: names and types, `no_diff` for those without gradient.",
             required=True,
         ),
         Key("methods", MapOf(Named("method")), "Functions of a value of the struct, which is `self` in their bodies."),
     ),
 )
+_GROUP: Final = Integer(1, 1024)
 KERNEL: Final = Record(
     "a kernel",
     (
         _DESCRIPTION,
         _PARAMS,
-        Key("returns", Named("result"), "Where results live and their types: each float; a list for several."),
+        Key(
+            "returns",
+            Named("result"),
+            "Where results live and their types: each float; a list for several.",
+            required=True,
+        ),
         *_BODY,
         Key("dims", Integer(1, 3), "The number of axes of the domain; 1 unless said."),
         Key(
             "group_size",
-            Either((Integer(1, 1024), ListOf(Integer(1, 1024), 1, 3))),
+            Either((_GROUP, ListOf(_GROUP, 1, 3))),
             "Threads per group along each axis.",
         ),
         Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
     ),
     one_of=BODIES,
+    when=(
+        When("dims", 1, default=True, then=(("group_size", Either((_GROUP, ListOf(_GROUP, 1, 1))), "one number"),)),
+        When("dims", 2, then=(("group_size", ListOf(_GROUP, 2, 2), "a list of 2, a number for each axis"),)),
+        When("dims", 3, then=(("group_size", ListOf(_GROUP, 3, 3), "a list of 3, a number for each axis"),)),
+    ),
 )
 PIPELINE: Final = Record(
     "a pipeline",
@@ -183,6 +206,14 @@ DEFINITIONS: Final[dict[str, Shape]] = {
             _DESCRIPTION,
         )),
     )),
+    "field": Either((
+        _TYPE,
+        Record("a field", (
+            Key("type", _TYPE, "Its type.", required=True),
+            Key("default", Named("literal"), "What it is when a constructor leaves it out."),
+            _DESCRIPTION,
+        )),
+    )),
     "result": Either((_TYPE, ListOf(_TYPE, 1))),
     "range": ListOf(Number(), 2, 2),
     "literal": Either((Number(), Flag(), ListOf(Named("literal"), 1))),
@@ -228,6 +259,7 @@ ROOT: Final = Record(
         ),
         Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for, when the command line doesn't say."),
     ),
+    some_of=("structs", "functions", "kernels", "pipelines"),
 )  # fmt: skip
 
 TABLE: Final = Table(ROOT, DEFINITIONS)

@@ -6,6 +6,7 @@ loader and a schema's ``anyOf`` agree and errors can be told from the one altern
 
 from __future__ import annotations
 
+import keyword
 import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -14,11 +15,16 @@ Kind = Literal["text", "integer", "number", "bool", "nothing", "list", "mapping"
 
 _LETTER: Final = r"[^\x00-\x40\x5B-\x5E\x60\x7B-\x7F]"
 _LETTER_OR_DIGIT: Final = r"[^\x00-\x2F\x3A-\x40\x5B-\x5E\x60\x7B-\x7F]"
-NAME: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*$"
+END: Final = r"$(?!\n)"
+"""The end of a text; ``$`` alone is also before a last line end, to Python."""
+NAME: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*{END}"
 """A name: letters, digits and ``_``; all outside ASCII are letters. Means the same to Python and JavaScript."""
-PATH: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])+$"
+MAX_NAME: Final = 200
+OWN_NAME: Final = rf"^(?!(?:{'|'.join(keyword.kwlist)}){END}){_LETTER}{_LETTER_OR_DIGIT}{{0,{MAX_NAME - 1}}}{END}"
+"""A name that a description may give: not too long, no word of the expression language."""
+PATH: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])+{END}"
 """A path into a parameter: ``shade.m.roughness``, ``f.m[0][1]``."""
-PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])*$"
+PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])*{END}"
 """The same without the function's name."""
 
 
@@ -71,11 +77,12 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A mapping from names to things of one shape; nothing at all means an empty one."""
+    """A mapping from names to ``low`` things of one shape or more; nothing at all means an empty one."""
 
     value: Shape
-    keys: str = NAME
+    keys: str = OWN_NAME
     what: str = "a name"
+    low: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,22 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """What else holds in a record whose ``key`` has a ``value``; with ``default`` also in one that lacks the key.
+
+    Attributes:
+        never: Keys that can't be there.
+        then: The shapes that further keys have, if they are there, and the same in words.
+    """
+
+    key: str
+    value: bool | int
+    default: bool = False
+    never: tuple[str, ...] = ()
+    then: tuple[tuple[str, Shape, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A mapping with known keys.
 
@@ -96,13 +119,17 @@ class Record:
         what: What it describes, for messages.
         keys: The keys it may have.
         one_of: Exactly one of these is there.
+        some_of: At least one of these, all mappings, is there and not empty.
         alone: For a key, the others that can't stand beside it.
+        when: What depends on the value of a key.
     """
 
     what: str
     keys: tuple[Key, ...]
     one_of: tuple[str, ...] = ()
+    some_of: tuple[str, ...] = ()
     alone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    when: tuple[When, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +185,8 @@ def kinds(shape: Text | Choice | Integer | Number | Flag | ListOf | MapOf | Reco
             return frozenset({"bool"})
         case ListOf():
             return frozenset({"list"})
-        case MapOf():
-            return frozenset({"mapping", "nothing"})
+        case MapOf(low=low):
+            return frozenset({"mapping"} if low else {"mapping", "nothing"})
         case Record():
             return frozenset({"mapping"})
 

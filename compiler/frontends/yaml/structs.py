@@ -44,11 +44,7 @@ def _make(world: World, entry: StructEntry) -> Struct | None:
             fields.append(made)
     if len(world.problems) != before:
         return None
-    name = entry.name
-    if not fields:
-        world.problems.error("SA055", entry.key.span, f"struct '{name}' has no fields", help="fields: {x: float}")
-        return None
-    return Struct(world.key(name), name, tuple(fields))
+    return Struct(world.key(entry.name), entry.name, tuple(fields))
 
 
 def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:

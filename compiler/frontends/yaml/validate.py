@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.frontends.problems import Problems, did_you_mean
 from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
+    MAX_NAME,
+    OWN_NAME,
     Choice,
     Either,
     Flag,
@@ -21,6 +24,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Shape,
     Table,
     Text,
+    When,
     kinds,
     matches,
 )
@@ -108,16 +112,24 @@ class _Validator:
 
     def _record(self, node: MappingNode, shape: Record, owner: Span) -> None:
         known = {key.name: key for key in shape.keys}
+        faulty: set[str] = set()
         for entry in node.entries:
             key = known.get(entry.key.text)
             if key is None:
                 self._unknown(entry, shape, tuple(known))
-            else:
-                self.check(entry.value, key.shape, entry.key.span)
+            elif not self._is_good(entry, key.shape):
+                faulty.add(entry.key.text)
         for key in shape.keys:
             if key.required and key.name not in node:
                 self.problems.error("SA054", owner, f"{shape.what} needs '{key.name}'", help=_sentence(key.doc))
         self._combinations(node, shape, owner)
+        for when in shape.when:
+            self._condition(node, when, faulty)
+
+    def _is_good(self, entry: Entry, shape: Shape) -> bool:
+        before = len(self.problems)
+        self.check(entry.value, shape, entry.key.span)
+        return len(self.problems) == before
 
     def _unknown(self, entry: Entry, shape: Record, known: tuple[str, ...]) -> None:
         near = _cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
@@ -134,6 +146,8 @@ class _Validator:
         complete = all(entry.key.text in {key.name for key in shape.keys} for entry in node.entries)
         if shape.one_of and not present and complete:
             self.problems.error("SA054", owner, f"{shape.what} needs one of {', '.join(shape.one_of)}")
+        if shape.some_of and complete and all(_is_empty(node.get(name)) for name in shape.some_of):
+            self.problems.error("SA054", owner, f"{shape.what} needs something under {_either([*shape.some_of])}")
         for name in present[1:]:
             self.problems.error(
                 "SA054", node.key(name).span, f"'{name}' can't stand beside '{present[0]}'", help="keep one of them"
@@ -144,9 +158,35 @@ class _Validator:
                     "SA054", node.key(other).span, f"'{other}' can't stand beside '{name}'", help=f"remove '{other}'"
                 )
 
+    def _condition(self, node: MappingNode, when: When, faulty: set[str]) -> None:
+        value = node.get(when.key)
+        holds = when.default if value is None else isinstance(value, ScalarNode) and _is_same(value.value, when.value)
+        if not holds:
+            return
+        for name in (n for n in when.never if n in node):
+            self.problems.error(
+                "SA054",
+                node.key(name).span,
+                f"'{name}' can't stand beside '{when.key}: {str(when.value).lower()}'",
+                help="keep one of them",
+            )
+        for name, shape, words in (rule for rule in when.then if rule[0] not in faulty):
+            inner, alone = node.get(name), Problems()
+            if inner is not None and not validate(inner, Table(shape, self.table.definitions), alone):
+                why = f"because {when.key} is {when.value}"
+                self.problems.error("SA055", inner.span, f"expected {words}", help=why)
+
     def _map(self, node: MappingNode, shape: MapOf) -> None:
+        if len(node.entries) < shape.low:
+            self.problems.error("SA055", node.span, f"expected {shape.low} entry or more, found none")
         for entry in node.entries:
-            if not matches(shape.keys, entry.key.text):
+            text = entry.key.text
+            word = shape.keys == OWN_NAME and keyword.iskeyword(text)
+            if word:
+                self.problems.error(
+                    "SA057", entry.key.span, f"'{text}' is a word of the expression language", help=f"call it {text}_"
+                )
+            if not word and not matches(shape.keys, text):
                 self.problems.error(
                     "SA057",
                     entry.key.span,
@@ -185,6 +225,14 @@ class _Validator:
                 self.problems.error("SA055", node.span, f"expected a number above 0, found {_cut(node.text)}")
             case _:
                 pass
+
+
+def _is_empty(node: Node | None) -> bool:
+    return not (isinstance(node, MappingNode) and node.entries)
+
+
+def _is_same(value: object, wanted: bool | int) -> bool:  # noqa: FBT001  (a bool is a value here)
+    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
 
 
 def _or(bound: int | None, value: float) -> float:
@@ -236,4 +284,6 @@ def _cut_at_comma(key: str) -> str:
 
 
 def _name_help(text: str) -> str:
+    if len(text) > MAX_NAME:
+        return f"a name has at most {MAX_NAME} characters"
     return _cut_at_comma(text) or "a name is letters, digits and _, and does not begin with a digit"

@@ -12,9 +12,10 @@ import jsonschema
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
-from support.yaml_mutations import CORPUS, changed_data, shapes
+from support.yaml_mutations import CORPUS, GOOD, changed_data, shapes
 
 from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.frontends import load
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.compose import compose
@@ -117,3 +118,28 @@ def test_schema__changed_documents__are_refused_by_both_or_by_none(data: object)
     if not isinstance(data, dict) or not data:
         return
     assert loader_accepts(text) == schema_accepts(text), text
+
+
+STRUCTURE = {"SA053", "SA054", "SA055"}
+"""Codes of errors in the structure of a description."""
+
+
+@settings(
+    max_examples=int(os.environ.get("SLANGAD_FUZZ", "200")), deadline=None, derandomize=bool(os.environ.get("CI")),
+    database=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=changed_data([plain_data(compose("x.yaml", document.decode()).root) for document in GOOD]))
+def test_schema__changed_descriptions__are_accepted_when_loaded_and_refused_when_misshaped(
+    tmp_path: Path, data: object
+) -> None:
+    if not isinstance(data, dict) or not data:
+        return
+    path = tmp_path / "input.yaml"
+    path.write_text(yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=10_000), encoding="utf-8")
+    codes = set()
+    try:
+        load(path)
+    except CompileError as error:
+        codes = {diagnostic.code for diagnostic in error.diagnostics}
+    if not codes or codes & STRUCTURE:
+        assert VALIDATOR.is_valid(data) == (not codes), (codes, path.read_text(encoding="utf-8"))

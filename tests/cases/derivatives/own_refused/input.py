@@ -80,3 +80,18 @@ def m(x: float) -> float:
 @m.backward
 def m_bwd(x, d_out):
     y = x
+
+
+@sa.differentiable
+def whole(x: float) -> int:
+    return int(x)
+
+
+@whole.backward
+def whole_bwd(x, d_out):
+    return d_out
+
+
+@whole.forward
+def whole_fwd(x):
+    return 1, 1

@@ -40,3 +40,8 @@ def f(n: int) -> float:
 @sa.differentiable(derivative=sa.clip_gradient(1.0, of=sa.surrogate(soft)))
 def g(x: float) -> float:
     return x
+
+
+@sa.differentiable(derivative=sa.finite_difference(step=1e-3))
+def whole(x: float) -> int:
+    return int(x)
