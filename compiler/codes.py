@@ -15,8 +15,8 @@ file systems don't tell those apart). Rename one, or compile them in two runs wi
     ),
     "SA402": Explanation(
         "two kernels of one name",
-        """Kernels are looked up by name by the program that launches them, so one run compiles every name once. Rename
-one of the two kernels, or compile the two inputs in two runs with different output folders.""",
+        """Kernels are looked up by name by the program that launches them, so one run compiles every name once.
+Rename one of the two kernels, or compile the two inputs in two runs with different output folders.""",
     ),
     "SA403": Explanation(
         "no kernel of this name",
@@ -30,8 +30,8 @@ module that emitted Slang imports. Rename the input.""",
     ),
     "SA405": Explanation(
         "the outputs can't be written",
-        """The output folder can't be created or written, or the disk is full. Files of one run are written beside their
-destination first and renamed at the end, so what was there before is unchanged.""",
+        """The output folder can't be created or written, or the disk is full. Files of one run are written beside
+their destination first and renamed at the end, so what was there before is unchanged.""",
     ),
     "SA406": Explanation(
         "an output would overwrite a source",
@@ -39,15 +39,68 @@ destination first and renamed at the end, so what was there before is unchanged.
 example because the output folder is the folder of the sources. Choose another output folder, or rename the source.
 Nothing was written.""",
     ),
+    "SA410": Explanation(
+        "an input is missing",
+        """A kernel needs an array for every parameter, and for every field of a struct: m.albedo. They come from
+.npz files (--inputs), from --set name=value, or are drawn at random with --random SEED. jvp and jtjvp need a
+direction as well, at least one tangent.<parameter>; tangents that are not given are zero. Cotangents that are not
+given are one.""",
+    ),
+    "SA411": Explanation(
+        "an input the kernel doesn't take",
+        """The arrays of a kernel are named after its parameters and results: x, m.albedo for a field,
+cotangent.result, tangent.x, grad.x, jvp.result. Keys of another mode than the one that runs are fine and ignored;
+this one means nothing in any mode.""",
+    ),
+    "SA412": Explanation(
+        "an array of the wrong shape",
+        """An Each parameter has the axes of the domain first, then those of its type: Each[float3] over one axis is
+(n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type alone.""",
+    ),
+    "SA413": Explanation(
+        "an array of the wrong type",
+        """float wants float32, half float16, double float64, int int32, uint uint32, bool bool. Floats of another
+width are converted with a note, and so are integers given for floats. Integers must fit; floats are not taken for
+integers, nor numbers other than 0 and 1 for bools.""",
+    ),
+    "SA414": Explanation(
+        "the domain is unknown or ambiguous",
+        """The domain is the common shape of the Each parameters; all must agree. A kernel without them, or whose
+domain is to be stated, takes --domain 4096 or --domain 512x512 (domain= in Python), one number per axis.""",
+    ),
+    "SA415": Explanation(
+        "a file of arrays can't be read",
+        """--inputs takes .npz files, as numpy.savez writes them, with one array per key. Arrays of Python objects are
+not read, since that could run code.""",
+    ),
+    "SA416": Explanation(
+        "NaN in the input",
+        """An array has values that are not numbers, which would spread into every result and gradient they touch. The
+message says where the first one is. --allow-nan runs all the same.""",
+    ),
+    "SA417": Explanation(
+        "the kernel has no such mode",
+        """Every kernel runs forward. backward, jvp and jtjvp need a gradient that flows: a parameter that is not
+NoDiff, not Uniform and not an integer, and a result that depends on it.""",
+    ),
+    "SA418": Explanation(
+        "inputs were converted",
+        """Arrays were given in another width than the kernel computes in, such as float64 for float, and were
+rounded. Save them in the right type to be rid of the note: array.astype("float32").""",
+    ),
+    "SA419": Explanation(
+        "which kernel to run is not said",
+        """The description has several kernels, or none. `slangad run brdf.py:fit` names one.""",
+    ),
     "SA306": Explanation(
         "pyproject.toml can't be read",
-        """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be read
-or is not TOML.""",
+        """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be
+read or is not TOML.""",
     ),
     "SA307": Explanation(
         "a pattern without inputs",
         """A pattern under inputs in [tool.slangad] matches no file. Patterns are relative to the folder of
-pyproject.toml; * and ? stand for characters of a name, ** for any folders. Files that slangad can't compile, those that
-exclude names and those in the output folder are left out.""",
+pyproject.toml; * and ? stand for characters of a name, ** for any folders. Files that slangad can't compile, those
+that exclude names and those in the output folder are left out.""",
     ),
 }

@@ -39,7 +39,7 @@ LAYERS = (
             "delivery",
             "pipeline",
         ),
-        *("recall", "trial"),
+        *("recall", "trial", "programs"),
     ),
     ("check",),
 )

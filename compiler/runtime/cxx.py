@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -27,6 +28,11 @@ TIME_LIMIT = 300.0
 """Seconds the C++ compiler may take."""
 
 _GNU_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno")
+_NATIVE = {
+    **dict.fromkeys(("x86_64", "amd64", "i686"), ("-march=native",)),
+    **dict.fromkeys(("aarch64", "arm64"), ("-mcpu=native",)),
+}
+"""Flags for all instructions of the machine, by what ``platform`` calls it."""
 _MSVC_FLAGS = ("/nologo", "/std:c++17", "/LD", "/EHsc", "/fp:precise", "/w")
 _MAX_LINES = 12
 
@@ -38,15 +44,17 @@ class CxxCompiler:
     command: tuple[str, ...]
     msvc: bool = False
 
-    def arguments(self, source: Path, output: Path, optimization: int) -> list[str]:
+    def arguments(self, source: Path, output: Path, optimization: int, *, native: bool = False) -> list[str]:
         """The command line that makes a shared library of one source file.
 
-        Contraction into fused multiply-adds stays off, so that results do not depend on the machine.
+        Contraction into fused multiply-adds stays off, so that results do not depend on the machine, not even with
+        ``native``, which uses all instructions that this one has.
         """
         if self.msvc:
             level = "/Od" if optimization == 0 else "/O2"
             return [*self.command, *_MSVC_FLAGS, level, str(source), f"/Fe:{output}", f"/Fo:{output}.obj"]
-        return [*self.command, *_GNU_FLAGS, f"-O{optimization}", str(source), "-o", str(output)]
+        own = _NATIVE.get(platform.machine().lower(), ()) if native else ()
+        return [*self.command, *_GNU_FLAGS, *own, f"-O{optimization}", str(source), "-o", str(output)]
 
     def identity(self) -> str:
         """Tells one compiler from another, for cache keys, without running it."""
@@ -66,8 +74,10 @@ def find_cxx() -> CxxCompiler | None:
     return CxxCompiler((sys.executable, "-m", "ziglang", "c++")) if find_spec("ziglang") else None
 
 
-def build_shared_library(source: bytes, *, optimization: int = 1, cache: Cache | None = None) -> bytes:
-    """Compile C++ text to a shared library.
+def build_shared_library(
+    source: bytes, *, optimization: int = 1, native: bool = False, cache: Cache | None = None
+) -> bytes:
+    """Compile C++ text to a shared library; ``native`` ones run on machines like this one only.
 
     Raises:
         ToolchainError: There is no C++ compiler, it rejects the text, or it takes too long.
@@ -79,27 +89,38 @@ def build_shared_library(source: bytes, *, optimization: int = 1, cache: Cache |
             "the cpu device needs a C++ compiler and found none",
             help="install g++ or clang++, set CXX, or `pip install slangad[zig]`",
         )
-    key = _key(source, compiler, optimization)
+    key = _key(source, compiler, optimization, native=native)
     stored = cache.get(key) if cache else None
     if stored is not None:
         return stored
-    library = _build(compiler, source, optimization)
+    library = _build(compiler, source, optimization, native=native)
     if cache:
         cache.put(key, library)
     return library
 
 
-def _key(source: bytes, compiler: CxxCompiler, optimization: int) -> str:
+def _key(source: bytes, compiler: CxxCompiler, optimization: int, *, native: bool) -> str:
     digest = hashlib.sha256(source)
-    digest.update(f"|{compiler.identity()}|{compiler.arguments(Path(), Path(), optimization)}".encode())
+    arguments = compiler.arguments(Path(), Path(), optimization, native=native)
+    digest.update(f"|{compiler.identity()}|{arguments}|{_machine() if native else ''}".encode())
     return digest.hexdigest()
 
 
-def _build(compiler: CxxCompiler, source: bytes, optimization: int) -> bytes:
+def _machine() -> str:
+    """Tells processors with different instructions apart: a cache may be shared."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()} {platform.node()}"
+    kinds = ("model name", "flags", "Features", "CPU part", "cpu family", "model\t")
+    return hashlib.sha256("\n".join(sorted({line for line in lines if line.startswith(kinds)})).encode()).hexdigest()
+
+
+def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool) -> bytes:
     with tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True) as folder:
         text, output = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         text.write_bytes(source)
-        command = compiler.arguments(text, output, optimization)
+        command = compiler.arguments(text, output, optimization, native=native)
         try:
             done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=TIME_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
         except subprocess.TimeoutExpired:

@@ -6,17 +6,17 @@ of its own.
 
 from __future__ import annotations
 
-import json
 import platform
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.runtime.choice import PROBE_LIMIT, try_device
 from slangad.compiler.runtime.cxx import CxxCompiler, find_cxx
+from slangad.compiler.runtime.devices import DEVICES
 from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.locate import toolchain_record
 from slangad.compiler.toolchain.request import CompileJob, CompileResult
@@ -26,9 +26,6 @@ from slangad.compiler.toolchain.tools import CXX_COMPILER
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-PROBE_LIMIT: Final = 60.0
-"""Seconds a device may take before it counts as hanging."""
 
 _SOURCE: Final = """
 [Differentiable]
@@ -43,14 +40,11 @@ void probe(uint3 thread: SV_DispatchThreadID, StructuredBuffer<float> x, RWStruc
 }
 """
 
-_DEVICES: Final = {
-    "cpu": "install g++ or clang++, or `pip install slangad[zig]`",
-    "cuda": "needs an NVIDIA GPU and its driver",
-    "vulkan": "install a Vulkan driver; Mesa 25 or later (mesa-vulkan-drivers) has one that needs no GPU",
+_REMEDIES: Final = {
+    **{kind.name: kind.remedy for kind in DEVICES.values()},
     "webgpu": "`pip install wgpu`; needs a Vulkan, Metal or Direct3D 12 driver",
-    "d3d12": "needs Windows and a GPU with Direct3D 12",
-    "metal": "needs macOS",
 }
+"""Every device with what it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class Inventory:
 def take_inventory(slangc: Path | None = None) -> Inventory:
     """Try everything; takes a few seconds."""
     with ThreadPoolExecutor() as threads:
-        devices = threads.map(_try_device, _DEVICES)
+        devices = threads.map(_try_device, _REMEDIES)
         targets = _try_targets(slangc)
         return Inventory(_versions(slangc), _tools(), targets, tuple(devices), _cache())
 
@@ -105,7 +99,7 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
-    cxx = Check("C++ compiler", compiler is not None, _describe(compiler) if compiler else "", _DEVICES["cpu"])
+    cxx = Check("C++ compiler", compiler is not None, _describe(compiler) if compiler else "", _REMEDIES["cpu"])
     needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
     found = {name: tool.find() for name, tool in needed.items()}
     downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
@@ -144,16 +138,8 @@ def _target_check(name: str, result: CompileResult) -> Check:
 
 
 def _try_device(name: str) -> Check:
-    """Run a kernel on a device; whatever happens there, it happens to another process."""
-    command = [sys.executable, "-m", "slangad.compiler.runtime.probe", name]
-    try:
-        ended = subprocess.run(command, capture_output=True, timeout=PROBE_LIMIT, check=False)  # noqa: S603  (our own module)
-    except subprocess.TimeoutExpired:
-        return Check(name, works=False, detail=f"it did not answer within {PROBE_LIMIT:.0f} s", remedy=_DEVICES[name])
-    if not ended.stdout:
-        return Check(name, works=False, detail=f"it crashed (exit status {ended.returncode})", remedy=_DEVICES[name])
-    report = json.loads(ended.stdout)
-    return Check(name, bool(report["works"]), str(report["adapter"] or report["reason"]), _DEVICES[name])
+    works, detail = try_device(name)
+    return Check(name, works, detail, _REMEDIES[name])
 
 
 def _cache() -> tuple[Path, int, int]:

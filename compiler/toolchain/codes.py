@@ -131,4 +131,19 @@ reverse mode.""",
         """slangpy found no such device here, its driver failed, or the driver did not take the emitted Slang. The notes
 hold what it said. slangad doctor tries every device and says what to install.""",
     ),
+    "SA250": Explanation(
+        "there is no device of this name",
+        """--device (device= in Python) takes cpu, cuda, vulkan, d3d12, metal, or auto for a GPU that works, else the
+CPU. slangad doctor tries them all. slangad was never tried on d3d12 and metal; they are driven like the others.""",
+    ),
+    "SA251": Explanation(
+        "too little memory on the device",
+        """The buffers of the kernel don't fit: one for each parameter, result, gradient and tangent. On the CPU slangad
+asks before it takes memory, and leaves some to others. Run on fewer elements at a time, or on another device.""",
+    ),
+    "SA252": Explanation(
+        "a device failed while it ran",
+        """The driver reported an error in the middle of the work: the device was lost or reset, a kernel ran longer
+than the system allows, or an index was out of bounds. The notes hold what it said. Nothing was written.""",
+    ),
 }

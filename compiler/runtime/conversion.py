@@ -1,0 +1,84 @@
+"""One array that a user gave becomes one of the dtype that a part wants, or is refused.
+
+Numbers that would change their value are refused, except that floats are rounded to fewer digits, with a note.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.signature import Part
+
+    Array = npt.NDArray[Any]
+
+NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "uint32", "?": "bool"}
+
+
+class MisfitError(ValueError):
+    """Why an array can't be taken; ``help`` says what to do."""
+
+    def __init__(self, message: str, help_: str = "") -> None:
+        super().__init__(message)
+        self.help = help_
+
+
+def convert(given: object, part: Part) -> tuple[Array, str]:
+    """The array as the part wants it, and a note or nothing.
+
+    Raises:
+        MisfitError: It has another kind of values, or values that don't fit.
+    """
+    import numpy as np
+
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise MisfitError(f"is no array: {error}") from None
+    dtype = np.dtype(part.dtype)
+    if array.dtype == dtype:
+        return np.ascontiguousarray(array).reshape(array.shape), ""
+    if array.size == 0 and array.dtype.kind in "fiub":
+        return array.astype(dtype), ""
+    match dtype.kind, array.dtype.kind:
+        case "f", "f":
+            return _rounded(array, part, plain=not isinstance(given, np.ndarray))
+        case "f", "i" | "u":
+            return _floated(array, part)
+        case "i" | "u", "i" | "u":
+            return _ranged(array, part), ""
+        case "b", "i" | "u" if bool(np.isin(array, (0, 1)).all()):
+            return array.astype(dtype), ""
+        case _:
+            name = NAMES[part.dtype]
+            raise MisfitError(f"holds {array.dtype}, not {name}", f"convert it: .astype({name!r})")
+
+
+def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        result = array.astype(part.dtype)
+    lost = np.isfinite(array) & ~np.isfinite(result)
+    if lost.any():
+        raise MisfitError(f"has values too large for {NAMES[part.dtype]}, such as {array[lost].flat[0]:g}")
+    narrowed = array.dtype.itemsize > result.dtype.itemsize and not plain
+    return result, f"was converted from {array.dtype} to {NAMES[part.dtype]}" if narrowed else ""
+
+
+def _floated(array: Array, part: Part) -> tuple[Array, str]:
+    result = array.astype(part.dtype)
+    exact = bool((result.astype("f8") == array.astype("f8")).all())
+    return result, "" if exact else f"was rounded from {array.dtype} to {NAMES[part.dtype]}"
+
+
+def _ranged(array: Array, part: Part) -> Array:
+    import numpy as np
+
+    limits = np.iinfo(part.dtype)
+    if int(array.min()) < limits.min or int(array.max()) > limits.max:
+        worst = array.min() if int(array.min()) < limits.min else array.max()
+        raise MisfitError(f"has {worst}, which {NAMES[part.dtype]} can't hold")
+    return array.astype(part.dtype)

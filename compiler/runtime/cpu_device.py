@@ -1,0 +1,223 @@
+"""The cpu device: the ``cpp`` target, built by the machine's C++ compiler and run in a worker on all cores.
+
+Goes in: emitted modules. Buffers are memory shared with the worker, so nothing is copied to launch a kernel, and what
+they hold outlives a crash of the worker, which is started anew with the next launch.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
+from slangad.compiler.runtime.cpu_worker import Attach, BufferUse, Detach, Dispatch, Load, Refused, Submit
+from slangad.compiler.runtime.cxx import build_shared_library
+from slangad.compiler.runtime.devices import too_little_memory
+from slangad.compiler.runtime.segments import Segment, free_memory
+from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.messages import to_diagnostics
+from slangad.compiler.toolchain.processes import Child, ProcessDiedError
+from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.session import compile_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.runtime.devices import Launch, Source
+    from slangad.compiler.spans import Span
+
+LAUNCH_LIMIT: Final = 600.0
+"""Seconds one submission may take."""
+OPTIMIZATION: Final = 3
+_TARGET: Final = "cpp"
+_WORKER: Final = "slangad.compiler.runtime.cpu_worker"
+_HELP: Final = "look for an index out of bounds, or a loop that does not end"
+_SPARE: Final = 64 << 20
+"""Bytes of memory to leave to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuProgram:
+    """An emitted module as a shared library; ``number`` is what the worker knows it by."""
+
+    emitted: EmittedModule
+    number: int
+    library: bytes = field(repr=False)
+    reflection: str = field(repr=False)
+
+
+@dataclass(slots=True)
+class CpuBuffer:
+    """Scalars in memory that the worker sees too."""
+
+    dtype: np.dtype[Any]
+    count: int
+    number: int
+    segment: Segment
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The memory itself."""
+        import numpy as np
+
+        return np.frombuffer(self.segment.memory, self.dtype, self.count)
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array of as many scalars in."""
+        self.array[...] = array.reshape(-1)
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds."""
+        return self.array.copy()
+
+    def zero(self) -> None:
+        """Set everything to 0."""
+        self.array[...] = 0
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.segment.close()
+
+
+class CpuDevice:
+    """All cores of this machine, behind a worker process."""
+
+    name = "cpu"
+
+    def __init__(self, limit: float = LAUNCH_LIMIT) -> None:
+        self._limit = limit
+        self._numbers = count()
+        self._child: Child | None = None
+        self._loaded: set[int] = set()
+        self._attached: dict[int, CpuBuffer] = {}
+
+    @property
+    def adapter(self) -> str:
+        """How many cores there are, of what kind."""
+        return f"{core_count()} threads, {platform.machine()}"
+
+    def __enter__(self) -> CpuDevice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> CpuProgram:
+        """Compile some entry points of a module; both compilers' outputs are cached."""
+        job = CompileJob(
+            name=emitted.file_name,
+            source=emitted.text,
+            entry_points=tuple(e.name for e in emitted.entry_points if e.name in entries),
+            targets=(_TARGET,),
+            modules=tuple(emitted.libraries.items()),
+            include_dirs=source.include_dirs,
+            defines=source.defines,
+            whole=True,
+        )
+        (result,) = compile_jobs([job], workers=1, cache=source.cache)
+        said = to_diagnostics(result.messages, partial(_locate, emitted))
+        errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
+        if errors:
+            raise CompileError(errors)
+        if result.diagnostics:
+            raise ToolchainError(result.diagnostics)
+        library = build_shared_library(
+            result.artefacts[0].data, optimization=OPTIMIZATION, native=True, cache=source.cache
+        )
+        return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
+        """Take memory, if the machine has that much to spare."""
+        size = dtype.itemsize * count
+        free = free_memory()
+        if free is not None and size > max(0, free - _SPARE):
+            raise too_little_memory(self.name, size, free)
+        try:
+            return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
+        except MemoryError:
+            raise too_little_memory(self.name, size) from None
+
+    def submit(self, launches: Sequence[Launch]) -> None:
+        """Run launches one after the other, and wait for them."""
+        self._release()
+        dispatches = tuple(self._dispatch(launch) for launch in launches)
+        self._ask(Submit(dispatches), ", ".join(dict.fromkeys(launch.entry for launch in launches)))
+
+    def wait(self) -> None:
+        """Nothing is ever under way."""
+
+    def close(self) -> None:
+        """End the worker."""
+        child, self._child = self._child, None
+        self._loaded.clear()
+        self._attached.clear()
+        if child is not None:
+            child.close()
+
+    def _dispatch(self, launch: Launch) -> Dispatch:
+        program = launch.program
+        assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
+        if program.number not in self._loaded:
+            self._ask(Load(program.number, program.library, program.reflection), "loading")
+            self._loaded.add(program.number)
+        buffers = {name: value for name, value in launch.bindings.items() if isinstance(value, CpuBuffer)}
+        for buffer in buffers.values():
+            if buffer.number not in self._attached:
+                self._ask(Attach(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count), "mapping")
+                self._attached[buffer.number] = buffer
+        uses = {name: BufferUse(b.number, b.dtype.str, b.count) for name, b in buffers.items()}
+        values = {name: value for name, value in launch.bindings.items() if name not in buffers}
+        return Dispatch(program.number, launch.entry, launch.threads, uses, values)
+
+    def _release(self) -> None:
+        """Have the worker forget the buffers that were closed here."""
+        gone = tuple(number for number, buffer in self._attached.items() if buffer.segment.closed)
+        if gone and self._child is not None:
+            self._ask(Detach(gone), "unmapping")
+        for number in gone:
+            del self._attached[number]
+
+    def _ask(self, request: object, doing: str) -> None:
+        if self._child is None:
+            self._child = Child(_WORKER, paths=tuple(path for path in sys.path if path))
+        try:
+            with closing(self._child.talk(request, self._limit)) as answers:
+                answer = next(answers)
+        except ProcessDiedError as death:
+            self.close()
+            raise _died(death, doing, self._limit) from None
+        except BaseException:
+            self.close()  # interrupted: it would go on computing
+            raise
+        if isinstance(answer, Refused):
+            raise answer.error
+
+
+def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:
+    tail = tuple(death.tail.splitlines()[-3:])
+    if death.how == "SIGKILL":
+        message = f"the kernel {doing} was killed on the CPU, most likely because memory ran out"
+        return failed("SA251", message, "run on fewer elements at a time", tail)
+    what = f"crashed ({death.how})" if death.how else f"did not end within {limit:g} s"
+    return failed("SA248", f"the kernel {doing} {what} on the CPU", _HELP, tail)
+
+
+def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
+    """The place in the user's file that a position of the emitted text was made from."""
+    return emitted.locate(line, column) if file == emitted.file_name else None
+
+
+def core_count() -> int:
+    """Cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,122 @@
+"""The process that runs the kernels of one cpu device: requests come on stdin, what becomes of them goes to stdout.
+
+A kernel that crashes or never ends takes this process, not slangad. Buffers are memory that both processes see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slangad.compiler.toolchain.frames import private_stdout, requests, send
+
+if TYPE_CHECKING:
+    import mmap
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.cpu import CpuModule
+
+
+class Load(NamedTuple):
+    """Load a shared library under a number; ``reflection`` is Slang's of its parameters."""
+
+    program: int
+    library: bytes
+    reflection: str
+
+
+class Attach(NamedTuple):
+    """Map the memory of a buffer under a number."""
+
+    buffer: int
+    place: str
+    size: int
+
+
+class Detach(NamedTuple):
+    """Forget the memory of some buffers."""
+
+    buffers: tuple[int, ...]
+
+
+class BufferUse(NamedTuple):
+    """A buffer as one launch sees it."""
+
+    buffer: int
+    dtype: str
+    size: int
+
+
+class Dispatch(NamedTuple):
+    """One launch of a kernel."""
+
+    program: int
+    entry: str
+    threads: tuple[int, int, int]
+    buffers: dict[str, BufferUse]
+    values: dict[str, object]
+
+
+class Submit(NamedTuple):
+    """Launches to be run one after the other."""
+
+    dispatches: tuple[Dispatch, ...]
+
+
+class Refused(NamedTuple):
+    """A request that makes no sense, such as a missing buffer: raised on the other side."""
+
+    error: Exception
+
+
+@dataclass
+class _State:
+    programs: dict[int, CpuModule] = field(default_factory=dict)
+    memory: dict[int, mmap.mmap] = field(default_factory=dict)
+
+
+def main() -> None:
+    """Serve one parent until its end of the pipe closes."""
+    state = _State()
+    with private_stdout() as pipe:
+        for request in requests():
+            send(pipe, _answer(state, request))
+
+
+def _answer(state: _State, request: object) -> Refused | str:
+    try:
+        _serve(state, request)
+    except (LookupError, TypeError, ValueError, NotImplementedError, OSError) as error:
+        return Refused(error)
+    return "done"
+
+
+def _serve(state: _State, request: object) -> None:
+    from slangad.compiler.runtime.cpu import load_module
+    from slangad.compiler.runtime.segments import attach
+
+    match request:
+        case Load(program, library, reflection):
+            state.programs[program] = load_module(library, reflection)
+        case Attach(buffer, place, size):
+            state.memory[buffer] = attach(place, size)
+        case Detach(buffers):
+            for buffer in buffers:
+                state.memory.pop(buffer, None)
+        case Submit(dispatches):
+            for dispatch in dispatches:
+                _launch(state, dispatch)
+        case _:
+            raise TypeError(f"{request!r} is no request")
+
+
+def _launch(state: _State, dispatch: Dispatch) -> None:
+    arrays = {name: _array(state, use) for name, use in dispatch.buffers.items()}
+    state.programs[dispatch.program].launch(dispatch.entry, dispatch.threads, arrays, dispatch.values)
+
+
+def _array(state: _State, use: BufferUse) -> npt.NDArray[Any]:
+    import numpy as np
+
+    return np.frombuffer(state.memory[use.buffer], use.dtype, use.size)

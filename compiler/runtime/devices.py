@@ -1,0 +1,199 @@
+"""Devices: a name goes in, a device with buffers that stay on it and kernels that run on them comes out.
+
+Everything above this module (``run``, ``train``, the Python calls) sees devices through the protocols here and never
+asks which one it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from slangad.compiler.toolchain.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.toolchain.cache import Cache
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """What can stand after ``--device``: half a line about it, what it needs, whether slangad was ever tried on it."""
+
+    name: str
+    title: str
+    remedy: str
+    tested: bool = True
+
+
+_ROWS = (
+    DeviceKind("cpu", "this machine's processor", "install g++ or clang++, or `pip install slangad[zig]`"),
+    DeviceKind("cuda", "NVIDIA GPUs", "needs an NVIDIA GPU and its driver"),
+    DeviceKind(
+        "vulkan",
+        "GPUs with a Vulkan driver",
+        "install a Vulkan driver; Mesa 25 or later (mesa-vulkan-drivers) has one that needs no GPU",
+    ),
+    DeviceKind("d3d12", "GPUs with Direct3D 12", "needs Windows and a GPU with Direct3D 12", tested=False),
+    DeviceKind("metal", "Apple's GPUs", "needs macOS", tested=False),
+)
+
+DEVICES: Final = {row.name: row for row in _ROWS}
+"""Every device by name; ``auto`` stands for the best of them that works."""
+
+AUTO: Final = "auto"
+
+
+class Buffer(Protocol):
+    """Scalars on a device, one after the other. It holds anything until it is uploaded to, zeroed or written."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What it holds."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array of as many scalars of this dtype to the device."""
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds, of one axis; waits for what was submitted before."""
+
+    def zero(self) -> None:
+        """Set everything to 0."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One dispatch.
+
+    Attributes:
+        program: What ``Device.load`` gave.
+        entry: The entry point's name.
+        threads: Threads along x, y and z; at least as many run, in whole groups.
+        bindings: A buffer, or for values a number, a list or a mapping of them, for every parameter by name.
+    """
+
+    program: DeviceProgram
+    entry: str
+    threads: tuple[int, int, int]
+    bindings: Mapping[str, Buffer | object]
+
+
+class DeviceProgram(Protocol):
+    """An emitted module on a device."""
+
+    @property
+    def emitted(self) -> EmittedModule:
+        """What was loaded."""
+
+
+class Device(Protocol):
+    """An open device. Close it, or use it in a ``with``."""
+
+    @property
+    def name(self) -> str:
+        """As in ``DEVICES``."""
+
+    @property
+    def adapter(self) -> str:
+        """What the machine calls it."""
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> DeviceProgram:
+        """Compile a module's entry points for this device.
+
+        Raises:
+            CompileError: Slang rejects it.
+            ToolchainError: A compiler is missing or failed, or the driver does not take the code.
+        """
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> Buffer:
+        """Take memory.
+
+        Raises:
+            ToolchainError: There isn't that much.
+        """
+
+    def submit(self, launches: Sequence[Launch]) -> None:
+        """Run launches one after the other; each sees what those before it wrote. May return before they are done.
+
+        Raises:
+            ToolchainError: A kernel crashed, or the driver failed.
+        """
+
+    def wait(self) -> None:
+        """Return when everything submitted is done."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+    def __enter__(self) -> Device: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a module is compiled, as far as its text doesn't say: where imports look, macros, the cache."""
+
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    cache: Cache | None = None
+
+
+def open_device(name: str = AUTO, *, limit: float | None = None) -> Device:
+    """Open a device by name; ``auto`` takes a GPU that works, else the CPU.
+
+    Args:
+        name: One of ``DEVICES``, or ``auto``.
+        limit: Seconds a submission may take on the CPU, after which it counts as hanging.
+
+    Raises:
+        ToolchainError: It isn't there, or doesn't work.
+    """
+    if name == AUTO:
+        from slangad.compiler.runtime.choice import best_device
+
+        name = best_device()
+    if name not in DEVICES:
+        raise unknown_device(name)
+    if name == "cpu":
+        from slangad.compiler.runtime.cpu_device import LAUNCH_LIMIT, CpuDevice
+
+        return CpuDevice(limit or LAUNCH_LIMIT)
+    from slangad.compiler.runtime.gpu_device import open_gpu
+
+    return open_gpu(name)
+
+
+def unknown_device(name: str) -> ToolchainError:
+    """There is no device of this name."""
+    return failed("SA250", f"there is no device {name!r}", help=f"there are {', '.join(DEVICES)} and {AUTO}")
+
+
+def too_little_memory(device: str, wanted: int, free: int | None = None) -> ToolchainError:
+    """A buffer or all of them don't fit."""
+    left = f"; {_size(free)} are free" if free is not None else ""
+    return failed(
+        "SA251",
+        f"too little memory on {device}: {_size(wanted)} more are needed{left}",
+        help="run on fewer elements at a time",
+    )
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count} bytes"

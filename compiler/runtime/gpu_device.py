@@ -1,0 +1,192 @@
+"""GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal, with raw kernels and buffers that stay on the device.
+
+Goes in: emitted modules. A submission is one command buffer of many dispatches, in order where they share buffers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.runtime.devices import DEVICES, too_little_memory
+from slangad.compiler.toolchain.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import slangpy
+
+    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.runtime.devices import Launch, Source
+
+_NOTES = 5
+
+
+@dataclass(slots=True)
+class GpuProgram:
+    """An emitted module on one device; ``folder`` holds the files it imports while it lives."""
+
+    emitted: EmittedModule
+    module: slangpy.SlangModule
+    session: slangpy.SlangSession
+    folder: tempfile.TemporaryDirectory[str]
+    kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GpuBuffer:
+    """Scalars on a GPU."""
+
+    dtype: np.dtype[Any]
+    count: int
+    handle: slangpy.Buffer
+    device: slangpy.Device
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array of as many scalars to the device."""
+        import numpy as np
+
+        if self.count:
+            self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds; waits for what was submitted before."""
+        found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
+        return found
+
+    def zero(self) -> None:
+        """Set everything to 0, in order with what is submitted."""
+        encoder = self.device.create_command_encoder()
+        encoder.clear_buffer(self.handle)
+        self.device.submit_command_buffer(encoder.finish())
+
+    def close(self) -> None:
+        """Nothing to do: the memory goes when nobody refers to it any more."""
+
+
+class GpuDevice:
+    """A device of slangpy's."""
+
+    def __init__(self, name: str, device: slangpy.Device) -> None:
+        self.name = name
+        self.handle = device
+
+    @property
+    def adapter(self) -> str:
+        """What the driver calls it."""
+        return str(self.handle.info.adapter_name)
+
+    def __enter__(self) -> GpuDevice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+        """Compile entry points of a module; the driver's part of it happens here too."""
+        import slangpy
+
+        folder = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+        for name, text in emitted.libraries.items():
+            (Path(folder.name) / name).write_text(text, encoding="utf-8")
+        options = slangpy.SlangCompilerOptions(
+            {"include_paths": [Path(folder.name), *map(Path, source.include_dirs)], "defines": dict(source.defines)}
+        )
+        try:
+            session = self.handle.create_slang_session(options)
+            module = session.load_module_from_source(_module_name(emitted), emitted.text)
+            program = GpuProgram(emitted, module, session, folder)
+            for entry in entries:
+                linked = session.link_program([module], [module.entry_point(entry)])
+                program.kernels[entry] = self.handle.create_compute_kernel(linked)
+        except RuntimeError as error:
+            message = f"{self.name} does not take {emitted.file_name}"
+            raise failed("SA249", message, notes=_lines(error)) from None
+        return program
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
+        """Take memory on the device."""
+        import slangpy
+
+        use = slangpy.BufferUsage
+        usage = use.shader_resource | use.unordered_access | use.copy_source | use.copy_destination
+        try:
+            handle = self.handle.create_buffer(element_count=max(1, count), struct_size=dtype.itemsize, usage=usage)
+        except (RuntimeError, MemoryError):
+            raise too_little_memory(self.name, dtype.itemsize * count) from None
+        return GpuBuffer(dtype, count, handle, self.handle)
+
+    def submit(self, launches: Sequence[Launch]) -> None:
+        """Put launches into one command buffer; returns while they run."""
+        try:
+            encoder = self.handle.create_command_encoder()
+            with encoder.begin_compute_pass() as compute:
+                for launch in launches:
+                    _record(compute, launch)
+            self.handle.submit_command_buffer(encoder.finish())
+        except RuntimeError as error:
+            raise _broken(self.name, error) from None
+
+    def wait(self) -> None:
+        """Return when everything submitted is done."""
+        try:
+            self.handle.wait()
+        except RuntimeError as error:
+            raise _broken(self.name, error) from None
+
+    def close(self) -> None:
+        """Give the device back."""
+        self.handle.close()
+
+
+def _record(compute: slangpy.ComputePassEncoder, launch: Launch) -> None:
+    """Add one dispatch; parameters are set through a cursor, since names of the user's may be those of arguments."""
+    import slangpy
+
+    assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+    root = compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline)
+    cursor = slangpy.ShaderCursor(root).find_entry_point(0)
+    for name, value in launch.bindings.items():
+        cursor[name] = value.handle if isinstance(value, GpuBuffer) else value
+    compute.dispatch(list(launch.threads))
+
+
+def open_gpu(name: str) -> GpuDevice:
+    """Open a device of slangpy's.
+
+    Raises:
+        ToolchainError: There is none here, or its driver doesn't work.
+    """
+    import slangpy
+
+    kind = DEVICES[name]
+    try:
+        device = slangpy.Device(type=getattr(slangpy.DeviceType, name), enable_print=False)
+    except RuntimeError as error:
+        untested = "" if kind.tested else "; slangad was never tried on it"
+        raise failed(
+            "SA249",
+            f"the device {name} can't be used: {_lines(error)[0]}{untested}",
+            f"{kind.remedy}; `slangad doctor` tells what works here",
+        ) from None
+    return GpuDevice(name, device)
+
+
+def _module_name(emitted: EmittedModule) -> str:
+    """A name that no other text has: a session may keep modules by name."""
+    digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:12]
+    return f"{Path(emitted.file_name).stem}_{digest}"
+
+
+def _broken(name: str, error: RuntimeError) -> ToolchainError:
+    return failed("SA252", f"the device {name} failed while it ran", "slangad doctor tries it", _lines(error))
+
+
+def _lines(error: RuntimeError) -> tuple[str, ...]:
+    return tuple(line for line in str(error).splitlines() if line.strip())[:_NOTES] or (type(error).__name__,)

@@ -1,0 +1,102 @@
+"""Memory that two processes see: the bytes of a device buffer of the cpu device, mapped here and in its worker.
+
+Goes in: a size. Comes out: a mapping, and the place by which another process of the same user maps the same bytes.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+class Segment:
+    """Zeroed memory; it goes when it is closed and nothing looks into it any more, at the latest with the process.
+
+    Attributes:
+        place: What ``attach`` takes in another process.
+        memory: The bytes.
+    """
+
+    def __init__(self, size: int) -> None:
+        """Take ``size`` bytes, or one where that is 0.
+
+        Raises:
+            MemoryError: There isn't that much.
+        """
+        self._file, self.place, self._named = _nameless() or _named()
+        try:
+            os.ftruncate(self._file, max(1, size))
+            self.memory = mmap.mmap(self._file, max(1, size))
+        except (OSError, OverflowError, ValueError):
+            self.close()
+            raise MemoryError from None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was given back."""
+        return self._file < 0
+
+    def close(self) -> None:
+        """Give the memory back; arrays over it stay valid."""
+        file, self._file = self._file, -1
+        if file < 0:
+            return
+        os.close(file)
+        if self._named:
+            with suppress(OSError):
+                Path(self.place).unlink()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def attach(place: str, size: int) -> mmap.mmap:
+    """Map a segment of another process."""
+    file = os.open(place, os.O_RDWR | getattr(os, "O_BINARY", 0))
+    try:
+        return mmap.mmap(file, max(1, size))
+    finally:
+        os.close(file)
+
+
+def free_memory() -> int | None:
+    """Bytes that can be had before this machine, or the group of processes we are in, runs out; None where unknown."""
+    known = [amount for amount in (_machine_free(), _group_free()) if amount is not None]
+    return min(known, default=None)
+
+
+def _nameless() -> tuple[int, str, bool] | None:
+    """A file that is in no folder, so that nothing can be left behind."""
+    make = getattr(os, "memfd_create", None)
+    if make is None or not Path("/proc/self/fd").is_dir():
+        return None
+    file: int = make("slangad")
+    return file, f"/proc/{os.getpid()}/fd/{file}", False
+
+
+def _named() -> tuple[int, str, bool]:
+    file, place = tempfile.mkstemp(prefix="slangad-")
+    return file, place, True
+
+
+def _machine_free() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _group_free() -> int | None:
+    """What the container's limit leaves; files it has read count as free, since they can be dropped."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))
+        statistics = (group / "memory.stat").read_text(encoding="ascii").split()
+        dropped = int(statistics[statistics.index("inactive_file") + 1])
+        return None if limit == "max" else int(limit) - int(used) + dropped
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,68 @@
+"""Values that go to a kernel without a buffer: arrays of a parameter's parts go in, lists and mappings come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.ir.types import BOOL, Array, Struct
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.ir.types import Type
+    from slangad.compiler.runtime.arrays import Slot
+    from slangad.compiler.runtime.signature import Path, Signature
+
+    Arrays = Mapping[Path, npt.NDArray[Any]]
+
+FieldNames = Mapping[str, Mapping[str, str]]
+"""For each struct, by key, what its fields are called in the Slang."""
+
+
+def uniform_value(
+    parameter: EntryParameter,
+    entry: EntryPoint,
+    signature: Signature,
+    arrays: Mapping[Slot, npt.NDArray[Any]],
+    fields: FieldNames,
+) -> object:
+    """What is bound for a parameter: the whole value, or the one part where parts are parameters of their own."""
+    value = next(v for v in signature.parameters if v.name == parameter.parameter)
+    parts = {part.path: arrays[ParameterRole.UNIFORM, value.name, part.path] for part in value.parts}
+    names = {p.name for p in entry.parameters if p.parameter == value.name and p.role is ParameterRole.UNIFORM}
+    if len(names) == 1 and isinstance(_innermost(value.type), Struct) and not _sent_apart(signature, value.name):
+        return _nested(value.type, (), (), parts, fields)
+    return _plain(parts[parameter.path])
+
+
+def _sent_apart(signature: Signature, name: str) -> bool:
+    """Whether a struct goes part by part, as it does when there is a bool in it."""
+    return any(part.scalar == BOOL for value in signature.parameters if value.name == name for part in value.parts)
+
+
+def _innermost(type_: Type) -> Type:
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_
+
+
+def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fields: FieldNames) -> object:
+    """A mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
+    match type_:
+        case Struct(key=key, fields=members):
+            return {
+                fields[key][member.name]: _nested(member.type, (*path, member.name), index, parts, fields)
+                for member in members
+            }
+        case Array(element, size) if isinstance(_innermost(type_), Struct):
+            return [_nested(element, path, (*index, number), parts, fields) for number in range(size)]
+        case _:
+            return _plain(parts[path][index])
+
+
+def _plain(array: npt.NDArray[Any]) -> object:
+    """Python's own numbers and lists; bools as 0 and 1."""
+    return (array.astype("u4") if array.dtype == bool else array).tolist()
