@@ -1,4 +1,4 @@
-"""Diagnostics in colour: the pieces of the plain text rendering go in, rich texts for a console come out."""
+"""Diagnostics and checks in colour: the pieces of the plain text rendering go in, rich texts for a console come out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from slangad.compiler.report.check_text import lines_of_check
 from slangad.compiler.report.text import Reader, Role, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.report.model import Report
+    from slangad.compiler.report.text import Line
 
 STYLES: Final[dict[Role, str]] = {
     "plain": "",
@@ -23,11 +26,21 @@ STYLES: Final[dict[Role, str]] = {
     "gutter": "blue",
     "caret": "bold red",
     "help": "bold",
+    "good": "bold green",
+    "faint": "dim",
 }
 
 
 def texts_of(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> Iterator[Text]:
     """One text per line of the diagnostics, the same words as ``report.text`` has."""
     for diagnostic in diagnostics:
-        for line in lines_of(diagnostic, read):
-            yield Text.assemble(*((piece.text, STYLES[piece.role]) for piece in line))
+        yield from map(_text, lines_of(diagnostic, read))
+
+
+def texts_of_check(report: Report) -> Iterator[Text]:
+    """One text per line of a check's report, the same words as ``report.check_text`` has."""
+    yield from map(_text, lines_of_check(report))
+
+
+def _text(line: Line) -> Text:
+    return Text.assemble(*((piece.text, STYLES[piece.role]) for piece in line))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slangad.compiler.diagnostics import Diagnostic
     from slangad.compiler.spans import Span
 
-Role = Literal["plain", "place", "error", "warning", "note", "message", "gutter", "caret", "help"]
+Role = Literal["plain", "place", "error", "warning", "note", "message", "gutter", "caret", "help", "good", "faint"]
 TAB_WIDTH = 4
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -107,7 +107,7 @@ def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
             result.append((Piece("." * min(3, width + 1), "gutter"),))
         text = lines[number - 1]
         start, end = _columns(span, number, last, text)
-        result.append((Piece(f"{number:>{width}} | ", "gutter"), Piece(_display(text).rstrip())))
+        result.append((Piece(f"{number:>{width}} | ", "gutter"), Piece(display(text).rstrip())))
         carets = " " * _width(text[: start - 1]) + "^" * max(1, _width(text[start - 1 : end - 1]))
         tail = f" {label}" if label and number == last else ""
         result.append((Piece(" " * (width + 1) + "| ", "gutter"), Piece(carets + tail, "caret")))
@@ -122,14 +122,14 @@ def _columns(span: Span, number: int, last: int, text: str) -> tuple[int, int]:
     return max(1, min(start, len(text) + 1)), end
 
 
-def _display(text: str) -> str:
+def display(text: str) -> str:
     """The text as it is shown: tabs become spaces, and nothing that steers a terminal reaches it."""
     return "".join(_shown(char) for char in text)
 
 
 def _width(text: str) -> int:
     """How many terminal cells the text takes as shown."""
-    return sum(_cells(char) for char in _display(text))
+    return sum(_cells(char) for char in display(text))
 
 
 def _shown(char: str) -> str:

@@ -1,0 +1,210 @@
+"""A gradient check as text: a ``Report`` goes in, styled lines come out: a row a function, then every failure.
+
+``render_check`` joins the pieces; the terminal report colours the same ones. The JUnit file and the pytest plugin show
+single results with ``render_result``.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
+from slangad.compiler.report.model import LegState, Verdict
+from slangad.compiler.report.text import Piece, display
+from slangad.compiler.report.words import LEGS, MARKS, SEVERITY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from slangad.compiler.report.model import Counts, Failure, LegResult, Note, Report, Result, Value
+    from slangad.compiler.report.text import Line, Role
+
+VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
+NAME_WIDTH: Final = 32
+LABEL_WIDTH: Final = 10
+MOST_VALUES: Final = 24
+"""Of an input or result; the JSON report has all."""
+MOST_NOTES: Final = 4
+
+
+def render_check(report: Report) -> str:
+    """The whole report as plain text."""
+    return _joined(lines_of_check(report))
+
+
+def render_result(result: Result) -> str:
+    """One result with its failures as plain text."""
+    return _joined(lines_of_result(result))
+
+
+def lines_of_check(report: Report) -> Iterator[Line]:
+    """The rows of all results by file, each failure in full, and the summary."""
+    width = min(max((len(result.function) for result in report.results), default=0), NAME_WIDTH)
+    for file, results in groupby(report.results, lambda result: result.file):
+        yield (Piece(_clean(file) or "(no file)", "place"),)
+        for result in results:
+            yield from _row(result, width)
+        yield ()
+    for result in report.results:
+        for failure in result.failures:
+            yield from _failure(result, failure)
+            yield ()
+    yield from _summary(report)
+
+
+def lines_of_result(result: Result) -> Iterator[Line]:
+    """One result: its row, then its failures in full."""
+    yield from _row(result, 0)
+    for failure in result.failures:
+        yield ()
+        yield from _failure(result, failure)
+
+
+def verdict_role(verdict: Verdict) -> Role:
+    """The colour of a verdict."""
+    if verdict.good:
+        return "good"
+    if verdict.bad:
+        return "error"
+    return "faint" if verdict is Verdict.SKIPPED else "warning"
+
+
+def place_of(result: Result) -> str:
+    """File, line and column, as far as they are known."""
+    return str(result.span) if result.span.line else result.file
+
+
+def tally(report: Report) -> str:
+    """``3 functions: 2 PASS, 1 FAIL``, most severe first."""
+    counts = [(verdict.value, report.count(verdict)) for verdict in SEVERITY]
+    parts = ", ".join(f"{count} {name}" for name, count in counts if count)
+    return counted(len(report.results), "result") + (f": {parts}" if parts else "")
+
+
+def evidence(counts: Counts) -> str:
+    """How many samples a verdict rests on, and what became of the others."""
+    parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
+    for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
+        parts += [counted(number, noun)] if number else []
+    for number, word in ((counts.not_finite, "not finite"), (counts.undecided, "undecided")):
+        parts += [f"{number} {word}"] if number else []
+    return ", ".join(parts)
+
+
+def facts_of(failure: Failure) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is known of a failure, as labels and lines of text; nothing that isn't known."""
+    yield "leg", (f"{failure.leg.value}: {LEGS[failure.leg]}",)
+    if failure.sample is not None:
+        yield "sample", (f"{failure.sample.number} ({failure.sample.origin}), {failure.sample.state.value}",)
+        yield "input", _values(failure.sample.inputs)
+        yield "result", _values(failure.sample.results)
+    yield "cotangent", _values(failure.cotangent)
+    yield "entry", (entry_of(failure),)
+    yield from _comparison(failure)
+    yield "likely", (failure.cause,)
+    yield "note", failure.notes
+    yield "reproduce", (failure.reproduce,)
+
+
+def entry_of(failure: Failure) -> str:
+    """``d result / d x``, or what there is of it."""
+    if failure.row and failure.column:
+        return f"d {failure.row} / d {failure.column}"
+    return failure.row or failure.column
+
+
+def _comparison(failure: Failure) -> Iterator[tuple[str, tuple[str, ...]]]:
+    expected, found = failure.expected, failure.found
+    if failure.bounds is not None:
+        low, high = failure.bounds
+        yield "expected", (f"between {exact(low)} and {exact(high)}",)
+    elif expected is not None:
+        yield "expected", (with_bar(expected, failure.error),)
+    if found is not None:
+        short = expected is not None and failure.bounds is None and failure.error is not None
+        yield "found", (_beside(found, expected, failure.error) if short else exact(found),)
+    if failure.ratio is not None:
+        yield "ratio", (apart(failure.ratio, 1.0)[0],)
+
+
+def _beside(found: float, expected: float | None, error: float | None) -> str:
+    """What was found with as many digits as the expected value is shown with, at least so many that they differ."""
+    beside = with_bar(found, error).split(" ")[0]
+    known = with_bar(expected, error).split(" ")[0] if expected is not None else ""
+    return beside if beside != known else exact(found)
+
+
+def _row(result: Result, width: int) -> Iterator[Line]:
+    function = _clean(result.function) + ("" if result.kind == "function" else f" ({result.kind})")
+    pieces = [
+        Piece("  "),
+        Piece(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),
+        Piece(f"  {function:<{width}}", "message"),
+        *(Piece(f"  {MARKS[leg.state]} {leg.leg.value}", _leg_role(leg)) for leg in result.legs),
+    ]
+    rest = "  ".join(part for part in (evidence(result.counts), duration(result.seconds)) if part)
+    yield (*pieces, Piece(f"  {rest}", "faint"))
+    indent = " " * (VERDICT_WIDTH + 4)
+    if result.reason:
+        yield (Piece(indent + _clean(result.reason), "plain"),)
+    yield from (_note(indent, note) for note in result.notes[:MOST_NOTES])
+    if len(result.notes) > MOST_NOTES:
+        yield (Piece(f"{indent}and {counted(len(result.notes) - MOST_NOTES, 'more note')}", "faint"),)
+
+
+def _note(indent: str, note: Note) -> Line:
+    where = "" if note.sample is None else f" (sample {note.sample})"
+    return Piece(f"{indent}{note.kind.value}: ", "help"), Piece(_clean(note.message) + where, "faint")
+
+
+def _leg_role(leg: LegResult) -> Role:
+    roles: dict[LegState, Role] = {
+        LegState.AGREES: "good",
+        LegState.DISAGREES: "error",
+        LegState.UNDECIDED: "warning",
+        LegState.MISSING: "faint",
+    }
+    return roles[leg.state]
+
+
+def _failure(result: Result, failure: Failure) -> Iterator[Line]:
+    yield (
+        Piece(f"{_clean(place_of(result))}: ", "place"),
+        Piece(failure.verdict.value, verdict_role(failure.verdict)),
+        Piece(f" {_clean(result.function)}", "message"),
+        Piece(f": {_clean(failure.message)}", "message"),
+    )
+    for label, texts in facts_of(failure):
+        yield from _fact(label, [text for text in texts if text])
+    if result.generated is not None:
+        yield from _fact("generated", [f"{result.generated.file}:{result.generated.line}"])
+
+
+def _fact(label: str, texts: Sequence[str]) -> Iterator[Line]:
+    for number, text in enumerate(texts):
+        yield Piece(f"  {'' if number else label:<{LABEL_WIDTH}} ", "gutter"), Piece(_clean(text))
+
+
+def _values(values: Sequence[Value]) -> tuple[str, ...]:
+    texts = tuple(assigned(value) for value in values[:MOST_VALUES])
+    left = len(values) - len(texts)
+    return (*texts, f"and {left} more, which the JSON report has") if left else texts
+
+
+def _summary(report: Report) -> Iterator[Line]:
+    role: Role = "good" if report.ok else "error"
+    if report.ok and not all(result.verdict.good for result in report.results):
+        role = "warning"
+    about = f"{duration(report.seconds)}, seed {report.seed}, {_clean(report.device)}"
+    strict = ", strict" if report.strict else ""
+    yield Piece(tally(report), role), Piece(f" in {about}{strict}", "faint")
+
+
+def _clean(text: str) -> str:
+    """One line that does nothing to a terminal."""
+    return encodable(display(text))
+
+
+def _joined(lines: Iterable[Line]) -> str:
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)
