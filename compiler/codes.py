@@ -36,7 +36,8 @@ their destination first and renamed at the end, so what was there before is unch
     "SA406": Explanation(
         "an output would overwrite a source",
         """One of the files to be written has the name and place of a file that is compiled, imported or included, for
-example because the output folder is the folder of the sources. Choose another output folder, or rename the source.
+example because the output folder is the folder of the sources; or there is a Slang file of that name that slangad did
+not make. Choose another output folder, or rename the source.
 Nothing was written.""",
     ),
     "SA410": Explanation(

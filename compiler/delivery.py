@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.emit.model import GENERATED
 from slangad.compiler.manifest import FILE_NAME, Record, input_record, manifest_text, record_text
 from slangad.compiler.products import Product
 from slangad.compiler.toolchain.depfile import depfile_text
@@ -94,14 +95,23 @@ def deliver(built: Sequence[Built], options: Options, to: Destination) -> Delive
 
 
 def _spare_sources(built: Sequence[Built], files: Iterable[Path]) -> None:
-    """Refuse to write over what is compiled: slangad changes no file that it did not make."""
+    """Refuse to write over what is compiled, and over Slang that people wrote."""
     sources = {os.path.realpath(path) for one in built for path in one.sources}
-    hit = [path for path in files if os.path.realpath(path) in sources]
+    slang = {product.name for one in built for product in one.products if product.kind == "slang"}
+    hit = [f"{path} is a source" for path in files if os.path.realpath(path) in sources]
+    hit = hit or [f"{path} was not made by slangad" for path in files if path.name in slang and _is_foreign(path)]
     if hit:
         help_ = "choose another output folder with -o, or rename the source"
-        raise CompileError(
-            [Diagnostic("SA406", f"{path} is a source and would be overwritten", help=help_) for path in hit]
-        )
+        raise CompileError([Diagnostic("SA406", f"{what} and would be overwritten", help=help_) for what in hit])
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether there is a file that the emitter did not write."""
+    try:
+        with path.open("rb") as file:
+            return not GENERATED.encode().startswith(file.read(len(GENERATED)))
+    except OSError:
+        return False
 
 
 def _depfile(to: Destination, written: Sequence[Path], sources: Sequence[str]) -> bytes:

@@ -142,6 +142,12 @@ def test_compile__into_the_folder_of_the_file__never_overwrites_a_source(slang: 
     slang.write("user.slang", 'import "user_kernels.slang";\n[Differentiable] float g(float x) { return helper(x); }\n')
     ended = slang.run("compile", "user.slang", "-o", ".", code=1)
     assert "error[SA406]: user_kernels.slang is a source and would be overwritten" in ended.stderr
+    slang.write(
+        "k.yaml", "slangad: 1\nname: mine\nkernels: {k: {params: {x: each float}, returns: each float, expr: x}}\n"
+    )
+    ended = slang.run("compile", "k.yaml", "-o", ".", code=1)
+    assert "error[SA406]: mine.slang was not made by slangad and would be overwritten" in ended.stderr
+    assert (slang.folder / "mine.slang").read_text(encoding="utf-8").startswith("[Differentiable]")
 
 
 @pytest.mark.parametrize(
