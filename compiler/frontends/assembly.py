@@ -11,18 +11,15 @@ from slangad.compiler.ir.nodes import (
     ConstantDef,
     ConstantRef,
     Custom,
-    Expr,
     ForwardCall,
     Function,
     Kernel,
-    NoDiff,
     Param,
-    Stmt,
     StructDef,
     Surrogate,
 )
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
-from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
+from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -92,52 +89,6 @@ def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tupl
         derivative = derivative.of
     if isinstance(derivative, Surrogate):
         yield derivative.function, function.span
-
-
-def refuse_nested_backward(functions: Mapping[str, Function], problems: Problems) -> None:
-    """Reports ``bwd_diff`` of a function that itself takes ``bwd_diff``: Slang 2026.12 crashes on it."""
-    reverse = {key for key, function in functions.items() if _takes_backward(key, functions, set())}
-    for function in functions.values():
-        for expr in body_exprs(statements(function)):
-            if isinstance(expr, BackwardCall) and expr.function in reverse:
-                problems.error(
-                    "SA037",
-                    expr.span,
-                    f"'{functions[expr.function].name}' takes bwd_diff itself",
-                    label="reverse mode of reverse mode",
-                    help="Slang can't differentiate reverse mode in reverse: use sa.fwd_diff for the inner derivative",
-                )
-
-
-def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
-    """Whether differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
-    function = functions.get(key)
-    if function is None or key in seen or isinstance(function.derivative, Custom):
-        return False
-    seen.add(key)
-    for expr in active_exprs(statements(function)):
-        if isinstance(expr, BackwardCall):
-            return True
-        if isinstance(expr, Call) and _takes_backward(expr.function, functions, seen):
-            return True
-    return False
-
-
-def active_exprs(body: tuple[Stmt, ...]) -> Iterable[Expr]:
-    """Every expression of a body that is not inside ``no_diff``."""
-    for stmt in body:
-        for expr in stmt_exprs(stmt):
-            yield from _active(expr)
-        for block in blocks(stmt):
-            yield from active_exprs(block)
-
-
-def _active(expr: Expr) -> Iterable[Expr]:
-    if isinstance(expr, NoDiff):
-        return
-    yield expr
-    for child in children(expr):
-        yield from _active(child)
 
 
 def struct_types(type_: Type) -> Iterable[Struct]:

@@ -175,9 +175,12 @@ left need as many values on the right.""",
 dims.""",
     ),
     "SA037": Explanation(
-        "reverse mode of reverse mode",
+        "derivatives of derivatives that Slang can't have",
         """Slang 2026.12 crashes when it differentiates, in reverse, a function that itself uses bwd_diff. Use
-sa.fwd_diff for the inner derivative: reverse over forward is right.""",
+sa.fwd_diff for the inner derivative: reverse over forward is right. It also crashes on third derivatives; in forward
+mode only those of plain arithmetic work. A kernel is differentiated too, and with it all it calls, even inside no_diff:
+put second derivatives into a function that is not differentiated (@sa.function) and call that inside no_diff, or put
+NoDiff around all parameters of the kernel.""",
     ),
     "SA038": Explanation(
         "a function without source",

@@ -53,11 +53,16 @@ class _State:
             self.woken.append(function.key)
         return self.made[key]
 
-    def differentiate(self, key: str) -> None:
-        """Lets Slang differentiate a function's own forward derivative."""
-        derivative = self.functions[key].derivative
-        if isinstance(derivative, Custom) and derivative.forward is not None:
-            forward = self.functions[derivative.forward]
+    def differentiate(self, key: str, seen: set[str]) -> None:
+        """Lets Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
+        function = self.functions[key]
+        seen.add(key)
+        if not isinstance(function.derivative, Custom):
+            called = {e.function for e in body_exprs(statements(function)) if isinstance(e, Call)}
+            for callee in sorted(called - seen):
+                self.differentiate(callee, seen)
+        elif function.derivative.forward is not None:
+            forward = self.functions[function.derivative.forward]
             if not forward.differentiable:
                 self.functions[forward.key] = replace(forward, differentiable=True)
                 self.woken.append(forward.key)
@@ -69,7 +74,7 @@ def _function(function: Function, state: _State) -> Function:
     carrying = Carrying(function, state.functions)
     for expr in body_exprs(statements(function)):
         if isinstance(expr, ForwardCall):
-            state.differentiate(expr.function)
+            state.differentiate(expr.function, set())
     return replace(function, body=map_body_exprs(function.body, lambda e: _expr(e, carrying, state)))
 
 

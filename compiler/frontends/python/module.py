@@ -12,6 +12,7 @@ from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
 from slangad.compiler.frontends.memories import refuse_pipeline
+from slangad.compiler.frontends.orders import refuse_higher_orders
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
@@ -50,7 +51,8 @@ def load_python(path: Path) -> Module:
     if not functions:
         raise _nothing(loaded.path)
     ordered = assembly.order_functions(functions, problems)
-    assembly.refuse_nested_backward(functions, problems)
+    problems.raise_if_any()
+    refuse_higher_orders(functions, lowered_kernels, problems)
     problems.raise_if_any()
     return _module(world, loaded, ordered, lowered_kernels)
 

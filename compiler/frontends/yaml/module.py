@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.encoding import decode, read_bytes
+from slangad.compiler.frontends.orders import refuse_higher_orders
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.load import import_path, shown_path
 from slangad.compiler.frontends.yaml.compose import compose
@@ -44,7 +45,8 @@ def load_yaml(path: Path) -> Module:
     if not functions:
         raise _failure("SA005", path, "nothing is described in this file", "add functions: or kernels:")
     ordered = assembly.order_functions(functions, problems)
-    assembly.refuse_nested_backward(functions, problems)
+    problems.raise_if_any()
+    refuse_higher_orders(functions, kernels, problems)
     problems.raise_if_any()
     return _module(world, definitions, ordered, kernels)
 

@@ -33,6 +33,11 @@ def cube_bwd(x, d_out):
     return 3.0 * x * x * d_out
 
 
+@sa.differentiable
+def walled(x: float) -> float:
+    return cube(x) * x + cube(x * x)
+
+
 @sa.kernel
 def force(x: Each[float], k: Each[float]) -> Each[float]:
     dx, dk = sa.bwd_diff(energy)(x, k, 1.0)
@@ -59,3 +64,13 @@ def of_vectors(k: Each[float], x: Each[float]) -> Each[float]:
 @sa.kernel
 def tangent_of_custom(x: Each[float]) -> Each[float]:
     return sa.fwd_diff(cube)(sa.diff_pair(x, x)).d * x
+
+
+@sa.kernel
+def tangent_through_custom(x: Each[float]) -> Each[float]:
+    return sa.fwd_diff(walled)(sa.diff_pair(x, 1.0)).d * x
+
+
+@sa.kernel
+def gradient_through_custom(x: Each[float]) -> Each[float]:
+    return sa.bwd_diff(walled)(x, 1.0) * x
