@@ -1,19 +1,26 @@
 """Every format of a check's report by its name on the command line: a ``Report`` goes in, a text comes out.
 
-A format is imported when it is used.
+A format is imported when it is used. This is all that ``slangad check --format NAME --output FILE`` needs:
+``publish(report, NAME, write)``.
 """
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from slangad.compiler.report.model import Report
 
 FORMATS: Final[dict[str, str]] = {
     "text": "slangad.compiler.report.check_text:render_check",
     "json": "slangad.compiler.report.check_json:check_json",
+    "junit": "slangad.compiler.report.junit:junit_xml",
+    "sarif": "slangad.compiler.report.sarif:sarif_json",
+    "github": "slangad.compiler.report.github:workflow_commands",
 }
 """Names of ``--format`` and the functions that write them, ``Report -> str``."""
 
@@ -24,3 +31,18 @@ def render(report: Report, name: str) -> str:
     text = getattr(import_module(module), function)(report)
     assert isinstance(text, str)  # noqa: S101  (the table above is ours)
     return text
+
+
+def publish(
+    report: Report, name: str, write: Callable[[str], object], environment: Mapping[str, str] = os.environ
+) -> None:
+    """Give the report in one format to ``write``; ``github`` also adds to the summary of the step, if there is one.
+
+    Raises:
+        OSError: The summary can't be written.
+    """
+    write(render(report, name))
+    if name == "github":
+        from slangad.compiler.report.github import add_step_summary
+
+        add_step_summary(report, environment)

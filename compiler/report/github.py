@@ -1,0 +1,149 @@
+"""A gradient check for GitHub Actions: a ``Report`` goes in, workflow commands and the summary of a step come out.
+
+GitHub keeps ten annotations of a severity from a step, so those are the most severe; the summary, in Markdown, has the
+others too.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.report.check_text import evidence, facts_of, place_of, tally
+from slangad.compiler.report.figures import duration, encodable
+from slangad.compiler.report.paths import below_here
+from slangad.compiler.report.sarif import level_of
+from slangad.compiler.report.text import display
+from slangad.compiler.report.words import SEVERITY, VERDICTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.report.model import Failure, Report, Result
+
+MOST_ANNOTATIONS: Final = 10
+"""Of a severity: what GitHub shows of one step."""
+MOST_ROWS: Final = 500
+MOST_FAILURES: Final = 50
+"""In the summary, which GitHub refuses beyond a MiB."""
+MOST_TEXT: Final = 200
+"""Characters of one cell of the summary's table."""
+COMMANDS: Final = {"error": "error", "warning": "warning", "note": "notice"}
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&@:$])")
+
+
+def workflow_commands(report: Report) -> str:
+    """A command for each of the worst results, and a line that says what there was."""
+    lines: list[str] = []
+    for severity, command in COMMANDS.items():
+        found = [result for result in worst_first(report) if _level(result, report) == severity]
+        lines += [_annotation(command, result) for result in found[:MOST_ANNOTATIONS]]
+    return "\n".join([*lines, f"slangad check: {tally(report)}"]) + "\n"
+
+
+def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:
+    """Add the summary to the file that GitHub Actions names; without one do nothing.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    name = environment.get("GITHUB_STEP_SUMMARY")
+    if name:
+        with Path(name).open("a", encoding="utf-8", newline="\n") as file:
+            file.write(step_summary(report))
+
+
+def step_summary(report: Report) -> str:
+    """The report in Markdown: a table of what is not right, and the failures below it."""
+    bad = [result for result in worst_first(report) if not result.verdict.good]
+    title = "## Gradient check: " + ("passed" if report.ok else "failed")
+    about = f"{tally(report)}. {duration(report.seconds)}, seed {report.seed}, {markdown(report.device)}."
+    lines = [title, "", about, ""]
+    if bad:
+        lines += ["| verdict | function | place | reason | evidence |", "|---|---|---|---|---|"]
+        lines += [_table_row(result) for result in bad[:MOST_ROWS]]
+        lines += [f"\nand {len(bad) - MOST_ROWS} more, not shown"] if len(bad) > MOST_ROWS else []
+        lines += ["", *_failures(bad)]
+    return "\n".join(lines) + "\n"
+
+
+def worst_first(report: Report) -> list[Result]:
+    """The results, most severe first, else in their order."""
+    return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))
+
+
+def markdown(text: str) -> str:
+    """The text on one line, with nothing that Markdown, HTML or GitHub's mentions take for their own."""
+    return _MARKDOWN.sub(r"\\\1", _line(text))
+
+
+def _line(text: str) -> str:
+    """The text on one line that is not too long."""
+    cut = text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
+    return encodable(display(cut))
+
+
+def _level(result: Result, report: Report) -> str:
+    return "" if result.verdict.good else level_of(result.verdict, strict=report.strict)
+
+
+def _annotation(command: str, result: Result) -> str:
+    span = result.span
+    place = {"file": below_here(result.file)}
+    if span.line:
+        place |= {"line": str(span.line), "endLine": str(span.end_line)}
+    if span.line and span.line == span.end_line:
+        place |= {"col": str(span.column), "endColumn": str(span.end_column)}
+    place["title"] = display(f"{result.verdict.value} {result.function}")
+    properties = ",".join(f"{name}={_property(value)}" for name, value in place.items() if value)
+    return f"::{command} {properties}::{_data(_message(result))}"
+
+
+def _message(result: Result) -> str:
+    first = result.reason or VERDICTS[result.verdict].short
+    if not result.failures:
+        return display(first)
+    failure = result.failures[0]
+    more = [f"and {len(result.failures) - 1} more"] if len(result.failures) > 1 else []
+    return "\n".join(map(display, [failure.message or first, *_facts(failure), *more]))
+
+
+def _facts(failure: Failure) -> Iterator[str]:
+    for label, texts in facts_of(failure):
+        known = [text for text in texts if text]
+        yield from (f"{label if number == 0 else ' ' * len(label)}  {text}" for number, text in enumerate(known))
+
+
+def _data(text: str) -> str:
+    """Text of a workflow command, which ends at the line."""
+    return encodable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Value of a property of a workflow command, which ends at a comma or colon too."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _table_row(result: Result) -> str:
+    cells = (result.function, place_of(result), result.reason, evidence(result.counts))
+    return " | ".join([f"| **{result.verdict.value.replace('_', ' ')}**", *map(markdown, cells)]) + " |"
+
+
+def _failures(results: Iterable[Result]) -> Iterator[str]:
+    shown = [(result, failure) for result in results for failure in result.failures]
+    for result, failure in shown[:MOST_FAILURES]:
+        yield f"<details><summary>{escape(_line(f'{result.function}: {failure.message}'))}</summary>"
+        yield ""
+        yield from _fenced(_facts(failure))
+        yield "</details>"
+        yield ""
+    if len(shown) > MOST_FAILURES:
+        yield f"and {len(shown) - MOST_FAILURES} more failures, not shown"
+
+
+def _fenced(lines: Iterable[str]) -> Iterator[str]:
+    """Lines as they are: indented, so that no fence in them ends it."""
+    yield from ("    " + encodable(display(line))[:1000] for line in lines)
+    yield ""

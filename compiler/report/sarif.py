@@ -1,0 +1,146 @@
+"""A gradient check as SARIF 2.1.0: a ``Report`` goes in, a log comes out that code scanning and editors show.
+
+A verdict is a rule; every failure is a result at the function in the user's file, with the generated Slang as related
+location. What is right is not in the log, except as a count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final, Literal
+
+from slangad.compiler.report.check_json import json_value
+from slangad.compiler.report.check_text import facts_of
+from slangad.compiler.report.figures import encodable
+from slangad.compiler.report.paths import uri
+from slangad.compiler.report.words import SEVERITY, VERDICTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.report.model import Failure, Report, Result, Verdict
+
+Json = dict[str, object]
+Level = Literal["error", "warning", "note"]
+
+SCHEMA_URI: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+GENERATED: Final = "GENERATED"
+"""The folder that generated Slang would be in; it need not exist."""
+RULES: Final = tuple(verdict for verdict in SEVERITY if not verdict.good)
+
+
+def sarif_json(report: Report) -> str:
+    """The report as one SARIF log."""
+    log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [_run(report)]}
+    return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def level_of(verdict: Verdict, *, strict: bool) -> Level:
+    """How bad a verdict is: an error if it makes the check fail."""
+    if verdict.bad or (strict and not verdict.good):
+        return "error"
+    return "note" if verdict.value == "SKIPPED" or verdict.good else "warning"
+
+
+def _run(report: Report) -> Json:
+    driver: Json = {
+        "name": "slangad check",
+        "version": encodable(report.version),
+        "rules": [_rule(verdict) for verdict in RULES],
+    }
+    return {
+        "tool": {"driver": driver},
+        "invocations": [{"commandLine": encodable(report.command), "executionSuccessful": True}],
+        "originalUriBaseIds": {GENERATED: {"description": {"text": "Where slangad writes the Slang it makes."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": [made for result in report.results for made in _results(result, report)],
+        "properties": {
+            "seed": report.seed,
+            "device": encodable(report.device),
+            "samples": report.samples,
+            "toolchain": [f"{encodable(name)} {encodable(version)}" for name, version in report.toolchain],
+            "verdicts": {verdict.value: report.count(verdict) for verdict in SEVERITY},
+        },
+    }
+
+
+def _rule(verdict: Verdict) -> Json:
+    words = VERDICTS[verdict]
+    return {
+        "id": verdict.value,
+        "name": words.title.title().replace(" ", ""),
+        "shortDescription": {"text": words.title},
+        "fullDescription": {"text": words.short},
+        "help": {"text": words.advice},
+        "defaultConfiguration": {"level": level_of(verdict, strict=False)},
+        "properties": {"tags": ["gradient"], "precision": "very-high"},
+    }
+
+
+def _results(result: Result, report: Report) -> Iterator[Json]:
+    if result.verdict.good:
+        return
+    for failure in result.failures or (None,):
+        verdict = failure.verdict if failure and not failure.verdict.good else result.verdict
+        made: Json = {
+            "ruleId": verdict.value,
+            "ruleIndex": RULES.index(verdict),
+            "level": level_of(verdict, strict=report.strict),
+            "message": {"text": _message(result, failure)},
+            "locations": [_location(result)],
+            "partialFingerprints": {"slangadCheck/v1": _fingerprint(result, failure)},
+            "properties": _properties(result, failure),
+        }
+        if result.generated is not None:
+            made["relatedLocations"] = [_generated(result.generated.file, result.generated.line)]
+        yield made
+
+
+def _message(result: Result, failure: Failure | None) -> str:
+    """One sentence, then what is known, a line each."""
+    if failure is None:
+        reason = result.reason or VERDICTS[result.verdict].short
+        return encodable(f"{result.function}: {reason}")
+    facts = [f"{label}: {', '.join(filter(None, texts))}" for label, texts in facts_of(failure) if any(texts)]
+    return encodable("\n".join([f"{result.function}: {failure.message}", *facts]))
+
+
+def _location(result: Result) -> Json:
+    """The function; a line is needed, so one that is not known is the first."""
+    span = result.span
+    region: Json = {"startLine": max(span.line, 1)}
+    if span.line:
+        region |= {"startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
+    name = encodable(result.function)
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri(result.file)}, "region": region},
+        "logicalLocations": [{"name": name, "fullyQualifiedName": name, "kind": "function"}],
+    }
+
+
+def _generated(file: str, line: int) -> Json:
+    place = {"uri": uri(file), "uriBaseId": GENERATED}
+    return {
+        "id": 1,
+        "message": {"text": "the Slang made from it"},
+        "physicalLocation": {"artifactLocation": place, "region": {"startLine": max(line, 1)}},
+    }
+
+
+def _fingerprint(result: Result, failure: Failure | None) -> str:
+    """The same as long as the same thing is wrong, wherever it moves in its file."""
+    parts = [uri(result.file), result.function]
+    parts += [failure.leg.value, failure.row, failure.column] if failure else [result.verdict.value]
+    return hashlib.sha256("\0".join(map(encodable, parts)).encode()).hexdigest()[:32]
+
+
+def _properties(result: Result, failure: Failure | None) -> Json:
+    """What programs may want of a result; the JSON report has the rest."""
+    if failure is None:
+        return {"verdict": result.verdict.value}
+    names = ("expected", "error", "bounds", "found", "ratio", "cause", "reproduce", "row", "column")
+    values = {name: json_value(getattr(failure, name)) for name in names}
+    return {"verdict": result.verdict.value, "leg": failure.leg.value} | {
+        name: value for name, value in values.items() if value not in (None, "")
+    }
