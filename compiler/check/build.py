@@ -1,0 +1,179 @@
+"""Both builds of a program: a module with harness kernels goes in, CPU libraries come out, in float32 and in float64.
+
+A file is compiled once in each precision, both at a time. What crashes, hangs or is rejected is found out by compiling
+the kernels one by one, named with the reason, and left out; the rest is compiled again together.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.twin import build_job
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.emit import emit_module
+from slangad.compiler.runtime.cxx import build_shared_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slangad.compiler.compilers import Compilers
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
+    from slangad.compiler.ir.nodes import Kernel, Module
+    from slangad.compiler.toolchain.cache import Cache
+    from slangad.compiler.toolchain.request import CompileJob, CompileResult
+
+_OPTIMIZATION: Final = 1
+_DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A shared library with Slang's reflection of it, and the entry points in it."""
+
+    data: bytes
+    reflection: str
+    entries: tuple[EntryPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A kernel, or one mode of it, that can't be built, and why."""
+
+    kernel: str
+    mode: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One precision of a program."""
+
+    libraries: tuple[Library, ...]
+    refusals: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How to build: where imports are looked for, macros, and where results are kept."""
+
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    time_limit: float
+    cache: Cache | None
+
+
+def build_both(module: Module, setting: Setting, compilers: tuple[Compilers, Compilers]) -> tuple[Built, Built]:
+    """The float64 twin and the program itself, built at the same time.
+
+    Raises:
+        ToolchainError: There is no Slang or no C++ compiler.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        wide = pool.submit(_Builder(module, setting, compilers[0], wide=True).build, module.kernels)
+        narrow = pool.submit(_Builder(module, setting, compilers[1], wide=False).build, module.kernels)
+        return wide.result(), narrow.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds kernels of a module in one precision."""
+
+    module: Module
+    setting: Setting
+    compilers: Compilers
+    wide: bool
+
+    def build(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels together; where that fails, without those that are to blame."""
+        if not kernels:
+            return Built((), ())
+        emitted = self._emit(kernels)
+        (result,) = self.compilers.compile([self._job(emitted)])
+        if not result.ok or not result.artefacts:
+            good, refusals = self._part(kernels)
+            rest = self._library(good) if good else Built((), ())
+            return replace(rest, refusals=(*refusals, *rest.refusals))
+        return self._link(kernels, emitted, result)
+
+    def _library(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels that Slang takes one by one; where it doesn't take them together, one by one."""
+        emitted = self._emit(kernels)
+        (result,) = self.compilers.compile([self._job(emitted)])
+        if result.ok and result.artefacts:
+            return self._link(kernels, emitted, result)
+        return _joined(self._library([kernel]) if len(kernels) > 1 else _refused(kernel, result) for kernel in kernels)
+
+    def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
+        reflection = result.reflection_text("cpp") or ""
+        try:
+            data = build_shared_library(result.artefacts[0].data, optimization=_OPTIMIZATION, cache=self.setting.cache)
+        except ToolchainError as error:
+            if error.diagnostics[0].code not in ("SA246", "SA241"):
+                raise
+            if len(kernels) > 1:
+                return _joined(self._library([kernel]) for kernel in kernels)
+            return self._by_mode(kernels[0], f"C++ compiler: {error.diagnostics[0].message}")
+        return Built((Library(data, reflection, emitted.entry_points),), ())
+
+    def _by_mode(self, kernel: Kernel, reason: str) -> Built:
+        """A kernel whose modes don't build together, mode by mode."""
+        modes = [entry.mode.value for entry in self._emit([kernel]).entry_points]
+        if len(modes) < 2:
+            return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason),))
+        return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
+
+    def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
+        """The kernels that Slang takes, some with fewer modes, and what it refuses."""
+        bad = self._failing(kernels) if len(kernels) > 1 else dict.fromkeys(range(len(kernels)), "")
+        good = [kernel for index, kernel in enumerate(kernels) if index not in bad]
+        singles = [
+            replace(kernels[index], modes=(entry.mode.value,))
+            for index in bad
+            for entry in self._emit([kernels[index]]).entry_points
+        ]
+        failing = self._failing(singles)
+        refusals = [Refusal(singles[k].name, singles[k].modes[0], reason) for k, reason in failing.items()]
+        for index in bad:
+            name = kernels[index].name
+            modes = tuple(s.modes[0] for k, s in enumerate(singles) if s.name == name and k not in failing)
+            if modes:
+                good.append(replace(kernels[index], modes=modes))
+        return good, refusals
+
+    def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
+        """The kernels that Slang doesn't compile by themselves, with the reason."""
+        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
+        results = self.compilers.compile(jobs)
+        return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
+
+    def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
+        return emit_module(replace(self.module, kernels=tuple(kernels)))
+
+    def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
+        names = tuple(entry.name for entry in emitted.entry_points)
+        setting = self.setting
+        if number is not None:
+            emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
+        return build_job(
+            emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=setting.time_limit
+        )
+
+
+def _refused(kernel: Kernel, result: CompileResult) -> Built:
+    return Built((), (Refusal(kernel.name, kernel.modes[0] if len(kernel.modes) == 1 else "", _reason(result)),))
+
+
+def _joined(parts: Iterable[Built]) -> Built:
+    found = list(parts)
+    return Built(
+        tuple(library for part in found for library in part.libraries),
+        tuple(refusal for part in found for refusal in part.refusals),
+    )
+
+
+def _reason(result: CompileResult) -> str:
+    for diagnostic in result.diagnostics:
+        return _DEATHS.get(diagnostic.code, diagnostic.message)
+    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")

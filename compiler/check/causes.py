@@ -1,0 +1,91 @@
+"""What is probably wrong: a wrong Jacobian and the right one go in, the likely cause comes out in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+_CLOSE: Final = 1e-5
+_SIMPLE: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
+
+
+def likely_cause(found: Floats, expected: Floats, names: Sequence[str], groups: Sequence[str], entry: int) -> str:
+    """Name what makes one input's gradients wrong.
+
+    Args:
+        found: The leg's slopes by samples and inputs, of one result; NaN where not known.
+        expected: The oracle's.
+        names: The inputs' paths.
+        groups: What each is a component of.
+        entry: The input that is wrong.
+    """
+    mine, right = found[:, entry], expected[:, entry]
+    known = np.isfinite(mine) & np.isfinite(right)
+    if not known.any():
+        return "the derivative is not a number" if not np.isfinite(mine).any() else ""
+    if not np.isfinite(mine[np.isfinite(right)]).all():
+        return "the derivative is not a number"
+    mine, right = mine[known], right[known]
+    size = float(np.abs(right).max())
+    if size == 0.0:
+        return "the result does not depend on this input, but the derivative says so"
+    wrong = np.abs(mine - right) > _CLOSE * size
+    if wrong.any() and np.all(mine[wrong] == 0.0):
+        return _nothing(mine, wrong, right)
+    return _swapped(found[known], expected[known], names, groups, entry) or _scaled(mine, right, wrong, size)
+
+
+def _nothing(mine: Floats, wrong: npt.NDArray[np.bool_], right: Floats) -> str:
+    if not np.any(mine):
+        return "no gradient reaches this input: a missing term, detach, a cast or a parameter that was forgotten"
+    if wrong.sum() < (right != 0.0).sum():
+        return "no gradient reaches this input at some samples: one branch or one index is forgotten"
+    return "no gradient reaches this input"
+
+
+def _swapped(found: Floats, expected: Floats, names: Sequence[str], groups: Sequence[str], entry: int) -> str:
+    mine = found[:, entry]
+    for other in range(expected.shape[1]):
+        theirs = expected[:, other]
+        if other == entry or not np.isfinite(theirs).all() or not _same(mine, theirs):
+            continue
+        if groups[other] == groups[entry] and "][" in names[entry]:
+            return f"it is the gradient of {names[other]}: a transposed matrix or swapped indices"
+        return f"it is the gradient of {names[other]}: swapped arguments"
+    return ""
+
+
+def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: float) -> str:
+    if _same(mine, -right):
+        return "the sign is wrong"
+    if wrong.any() and wrong.sum() < len(wrong) and _same(mine[wrong], -right[wrong]):
+        return "the sign is wrong at some samples: in one branch, or a missing absolute value"
+    big = np.abs(right) > 1e-6 * size
+    ratios = mine[big] / right[big]
+    if len(ratios) > 1 and np.ptp(ratios) <= _CLOSE * float(np.abs(ratios).max()):
+        factor = float(np.median(ratios))
+        return f"a factor of {_number(factor)}"
+    difference = mine - right
+    if len(difference) > 2 and np.ptp(difference) <= _CLOSE * float(np.abs(difference).max()):
+        return f"a constant term of {_number(float(np.median(difference)))} too much"
+    if (~wrong).sum() >= max(2, wrong.sum()):
+        return "wrong at some samples only: one branch, one index or the edge of a loop"
+    return "a missing or a wrong term"
+
+
+def _same(a: Floats, b: Floats) -> bool:
+    size = float(np.abs(b).max(initial=0.0))
+    return size > 0.0 and bool(np.all(np.abs(a - b) <= _CLOSE * size))
+
+
+def _number(value: float) -> str:
+    near = next((s for s in _SIMPLE if abs(value - s) <= _CLOSE * s), None)
+    return f"{value:.6g}" if near is None else f"{near:.3g}"

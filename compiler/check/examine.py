@@ -1,0 +1,355 @@
+"""Derivatives against the oracle, entry by entry: what legs found goes in, what became of every entry comes out.
+
+Agreement with a sharp estimate settles an entry at once. Disagreement does not: it is looked at with all windows, with
+other nodes, from both sides and in the neighbourhood, before it is called wrong. So an accusation never rests on one
+estimate, and kinks, jumps, noise and the edges of a domain are told apart from mistakes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.oracle import (
+    SCREEN,
+    Estimate,
+    Places,
+    climb,
+    look_again,
+    look_deep,
+    pick,
+    plausible,
+    side,
+)
+from slangad.compiler.check.stencil import central
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.oracle import Evaluate, Slopes
+    from slangad.compiler.check.samples import Samples
+    from slangad.compiler.report.model import Leg
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+    States = npt.NDArray[np.int8]
+    Differentiate = Mapping[Leg, "JacobianOf"]
+
+    from collections.abc import Callable
+
+    JacobianOf = Callable[[Floats], Floats]
+
+SHARP: Final = 1e-4
+"""Half a bar over the slope, at most, for an agreement to mean something."""
+NOTHING: Final = 1e-7
+"""A bar this small beside what the other inputs do shows that an input does nothing."""
+CONSTANTS: Final = 5e-7
+"""Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
+_MOST_DEEP: Final = 500
+_MOST_ACCUSED: Final = 60
+
+
+class State(IntEnum):
+    """What became of one entry of one sample's Jacobian; the worst of several is the largest."""
+
+    UNSEEN = 0
+    OK = 1
+    KINK = 2
+    JUMP = 3
+    UNDECIDED = 4
+    KINK_BAD = 5
+    WRONG = 6
+
+
+@dataclass(slots=True)
+class Findings:
+    """All entries of all samples, shape (samples, results, inputs).
+
+    Attributes:
+        expected: The oracle's slope with half its bar in ``error``.
+        low: At kinks, the least slope that is right; ``high`` the largest. Elsewhere NaN.
+        states: By leg.
+        finite: Samples at which the function is finite.
+        curves: For entries that are wrong: half widths, slopes.
+    """
+
+    expected: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    states: dict[Leg, States]
+    finite: Bools
+    curves: dict[tuple[int, int, int], tuple[Floats, Floats]] = field(default_factory=dict)
+    jumps: Bools = field(default_factory=lambda: np.zeros(0, bool))
+
+
+@dataclass(frozen=True, slots=True)
+class Examiner:
+    """What it takes to examine one subject.
+
+    Attributes:
+        evaluate: The differentiable results of rows of inputs.
+        inputs: The differentiable columns.
+        again: Each leg's Jacobians for other rows.
+    """
+
+    evaluate: Evaluate
+    inputs: npt.NDArray[np.int64]
+    again: Mapping[Leg, JacobianOf]
+    seed: int = 0
+
+    def examine(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats]) -> Findings:
+        """Hold every leg's Jacobians against the oracle."""
+        shape = (len(samples.rows), values.shape[1], len(self.inputs))
+        finite = np.asarray(np.isfinite(values).all(axis=1))
+        empty = np.full(shape, np.nan)
+        findings = Findings(
+            empty,
+            np.full(shape, np.inf),
+            empty.copy(),
+            empty.copy(),
+            {leg: np.zeros(shape, np.int8) for leg in found},
+            finite,
+            jumps=np.zeros(shape[0], bool),
+        )
+        if finite.any() and len(self.inputs):
+            self._screen(samples, values, found, findings)
+            self._deepen(samples, values, found, findings)
+        return findings
+
+    def _screen(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats], findings: Findings) -> None:
+        which = np.flatnonzero(findings.finite)
+        count = len(self.inputs)
+        places = _places(samples, np.repeat(which, count), np.tile(self.inputs, len(which)))
+        slopes = climb(self.evaluate, places, SCREEN, central())
+        shape = (len(which), count, len(SCREEN), values.shape[1])
+        slope, bar = (a.reshape(shape).transpose(2, 0, 3, 1) for a in (slopes.slope, slopes.bar))
+        scales = samples.scales[which][:, self.inputs]
+        reach = _reach(slope, bar, scales, values[which])
+        usable = (bar <= SHARP * np.abs(slope)) | (bar * scales[:, None, :] <= NOTHING * reach[:, :, None])
+        with np.errstate(all="ignore"):
+            best = np.argmin(np.where(usable, bar, np.inf), axis=0)
+        expected = np.take_along_axis(slope, best[None], axis=0)[0]
+        error = np.take_along_axis(np.where(usable, bar, np.inf), best[None], axis=0)[0]
+        findings.expected[which], findings.error[which] = np.where(np.isfinite(error), expected, np.nan), error
+        sharp = bar <= SHARP * np.abs(slope)
+        for leg, jacobian in found.items():
+            own = jacobian[which]
+            with np.errstate(all="ignore"):
+                near = sharp & (np.abs(own - slope) <= bar + tolerance(own, jacobian))
+                nothing = (np.abs(own) <= error) & (np.abs(expected) <= error) & np.isfinite(error)
+            findings.states[leg][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
+
+    def _deepen(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats], findings: Findings) -> None:
+        unseen = np.any([states == State.UNSEEN for states in findings.states.values()], axis=0)
+        unseen &= findings.finite[:, None, None]
+        pairs = np.argwhere(unseen.any(axis=1))
+        if not len(pairs):
+            return
+        for states in findings.states.values():
+            states[unseen & (states == State.UNSEEN)] = State.UNDECIDED
+        pairs = self._spread(pairs)
+        places = _places(samples, pairs[:, 0], self.inputs[pairs[:, 1]])
+        slopes, estimate = look_deep(self.evaluate, places)
+        Deep(self, samples, values, found, findings, pairs, places, slopes, estimate).settle()
+
+    def _spread(self, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """At most so many pairs of sample and input, from all over."""
+        if len(pairs) <= _MOST_DEEP:
+            return pairs
+        order = np.random.default_rng(self.seed).permutation(len(pairs))[:_MOST_DEEP]
+        return pairs[np.sort(order)]
+
+
+def tolerance(own: Floats, jacobian: Floats) -> Floats:
+    """What an entry may be off besides the bar: constants of float32, relative to itself and to its usual size."""
+    with np.errstate(all="ignore"):
+        usual = np.nanmedian(np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan), axis=0)
+    return np.asarray(CONSTANTS * np.abs(own) + 0.2 * CONSTANTS * np.nan_to_num(usual))
+
+
+def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:
+    return Places(samples.rows[which], columns, samples.scales[which, columns])
+
+
+def _reach(slope: Floats, bar: Floats, scales: Floats, values: Floats) -> Floats:
+    """How much a result can move: by the input that moves it most; shape (samples, results)."""
+    sharp = np.where(bar <= SHARP * np.abs(slope), np.abs(slope), 0.0).max(axis=0)
+    moved = (sharp * scales[:, None, :]).max(axis=2)
+    return np.asarray(np.maximum(moved, 1e-3 * np.abs(values)))
+
+
+@dataclass(frozen=True, slots=True)
+class Deep:
+    """A second look at pairs of sample and input that the screen left open; arrays are (pairs, results)."""
+
+    examiner: Examiner
+    samples: Samples
+    values: Floats
+    found: Mapping[Leg, Floats]
+    findings: Findings
+    pairs: npt.NDArray[np.int64]
+    places: Places
+    slopes: Slopes
+    estimate: Estimate
+
+    def settle(self) -> None:
+        """Settle every pair, as far as it can be."""
+        sharp = self._sharp(self.estimate)
+        self._note(self.estimate, sharp)
+        open_ = np.zeros(sharp.shape, bool)
+        for leg in self.found:
+            own, slack = self._own(leg)
+            with np.errstate(all="ignore"):
+                near = sharp & (np.abs(own - self.estimate.slope) <= self.estimate.bar + slack)
+            self._set(leg, near, State.OK)
+            open_ |= self._is(leg, State.UNDECIDED)
+        rows = np.flatnonzero(open_.any(axis=1))
+        if len(rows):
+            self._from_both_sides(rows[:_MOST_DEEP], sharp)
+
+    def _from_both_sides(self, rows: npt.NDArray[np.int64], sharp: Bools) -> None:
+        places = self.places.pick(rows)
+        (left, below, doubt), (right, above, more) = (side(self.examiner.evaluate, places, sign) for sign in (-1, 1))
+        known_left, known_right = self._sharp(left, rows), self._sharp(right, rows)
+        with np.errstate(all="ignore"):
+            low = np.fmin(left.slope, right.slope)
+            high = np.fmax(left.slope, right.slope)
+            slack = np.where(known_left, left.bar, 0.0) + np.where(known_right, right.bar, 0.0)
+            here = self._here(rows)
+            apart = np.fmax(np.abs(below - here), np.abs(above - here))
+            jump = known_left & known_right & (apart > doubt + more + 1e-7 * np.abs(here))
+            bend = known_left & known_right & ~jump & (high - low > 2 * slack + 1e-6 * np.maximum(abs(low), abs(high)))
+        for leg in self.found:
+            own, spare = (a[rows] for a in self._own(leg))
+            with np.errstate(all="ignore"):
+                between = (own >= low - slack - spare) & (own <= high + slack + spare)
+            undecided = self._is(leg, State.UNDECIDED)[rows]
+            self._set(leg, undecided & jump, State.JUMP, rows)
+            self._set(leg, undecided & bend & between, State.KINK, rows)
+            suspect = undecided & ~between & bend
+            plain = undecided & ~bend & ~jump & sharp[rows]
+            self._accuse(leg, rows, suspect, plain, (low - slack, high + slack))
+        self._note_kinks(rows, bend | jump, low - slack, high + slack)
+        self.findings.jumps[self.pairs[rows[jump.any(axis=1)], 0]] = True
+
+    def _accuse(
+        self, leg: Leg, rows: npt.NDArray[np.int64], suspect: Bools, plain: Bools, hull: tuple[Floats, Floats]
+    ) -> None:
+        """Look at what disagrees with other nodes and in the neighbourhood; call wrong what is left."""
+        accused = np.flatnonzero((suspect | plain).any(axis=1))[:_MOST_ACCUSED]
+        if not len(accused):
+            return
+        which = rows[accused]
+        places = self.places.pick(which)
+        own, slack = (a[which] for a in self._own(leg))
+        again = look_again(self.examiner.evaluate, places)
+        low, high = self._neighbourhood(places)
+        wobble = self._wobble(leg, which)
+        with np.errstate(all="ignore"):
+            near_again = np.abs(own - again.slope) <= 3 * again.bar + slack + 10 * wobble
+            near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
+            around = (own >= low - slack) & (own <= high + slack)
+            outside = ~((own >= hull[0][accused] - slack) & (own <= hull[1][accused] + slack))
+        first = Estimate(self.estimate.slope[which], self.estimate.bar[which], self.estimate.level[which])
+        twice = self._sharp(again, which) & ~near_again & ~near_first
+        twice &= ~plausible(pick(self.slopes, which), first, own, slack)
+        wrong = plain[accused] & twice & ~around
+        bad = suspect[accused] & outside & ~around
+        self._set(leg, around & (suspect | plain)[accused], State.KINK, which)
+        self._set(leg, wrong, State.WRONG, which)
+        self._set(leg, bad, State.KINK_BAD, which)
+        for row, result in np.argwhere(wrong | bad):
+            place = int(which[row])
+            key = (int(self.pairs[place, 0]), int(result), int(self.pairs[place, 1]))
+            self.findings.curves[key] = (self.slopes.widths[place], self.slopes.slope[place, :, result])
+
+    def _neighbourhood(self, places: Places) -> tuple[Floats, Floats]:
+        """The least and largest slope close by, where that is not the same everywhere; else an empty interval."""
+        rng = np.random.default_rng(self.examiner.seed)
+        lows, highs = [], []
+        for _ in range(12):
+            moves = rng.uniform(-1.0, 1.0, places.rows.shape)
+            rows = places.rows.copy()
+            for column in self.examiner.inputs:
+                rows[:, column] += moves[:, column] * self._scale(places, int(column)) * 2.0**-20
+            found = climb(self.examiner.evaluate, Places(rows, places.columns, places.scales), (24, 26), central())
+            with np.errstate(all="ignore"):
+                good = found.bar <= 1e-3 * np.abs(found.slope) + 1e-9 * np.abs(found.slope).max()
+            lows.append(np.where(good, found.slope - found.bar, np.inf).min(axis=1))
+            highs.append(np.where(good, found.slope + found.bar, -np.inf).max(axis=1))
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        with np.errstate(all="ignore"):
+            flat = high - low <= 1e-2 * np.maximum(np.abs(low), np.abs(high))
+        return np.where(flat, np.inf, low), np.where(flat, -np.inf, high)
+
+    def _scale(self, places: Places, column: int) -> Floats:
+        size = np.abs(places.rows[:, column])
+        usual = float(np.median(self.samples.scales[:, column]))
+        return np.maximum(size, usual)
+
+    def _wobble(self, leg: Leg, which: npt.NDArray[np.int64]) -> Floats:
+        """How far the derivative moves when the inputs move by rounding: what its own rounding may make of it."""
+        rng = np.random.default_rng(self.examiner.seed + 1)
+        base = self.places.rows[which]
+        columns = self.pairs[which, 1]
+        spread = np.zeros((len(which), self.values.shape[1]))
+        for _ in range(4):
+            rows = base.copy()
+            rows[:, self.examiner.inputs] *= (
+                1.0 + rng.integers(-3, 4, (len(base), len(self.examiner.inputs))) * 2.0**-52
+            )
+            moved = self.examiner.again[leg](rows)[np.arange(len(which)), :, columns]
+            with np.errstate(all="ignore"):
+                spread = np.fmax(spread, np.abs(moved - self._own(leg)[0][which]))
+        return np.where(np.isfinite(spread), spread, 0.0)
+
+    def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
+        """Which slopes are known well enough to hold something against them."""
+        which = np.arange(len(self.pairs)) if rows is None else rows
+        samples = self.pairs[which, 0]
+        scales = self.places.scales[which][:, None]
+        with np.errstate(all="ignore"):
+            others = np.nanmax(
+                np.abs(self.findings.expected[samples]) * self.samples.scales[samples][:, None, self.examiner.inputs],
+                axis=2,
+            )
+            reach = np.fmax(np.nan_to_num(others), 1e-3 * np.abs(self.values[samples]))
+            return (estimate.bar <= 1e-3 * np.abs(estimate.slope)) | (estimate.bar * scales <= 10 * NOTHING * reach)
+
+    def _here(self, rows: npt.NDArray[np.int64]) -> Floats:
+        return np.asarray(self.values[self.pairs[rows, 0]])
+
+    def _own(self, leg: Leg) -> tuple[Floats, Floats]:
+        jacobian = self.found[leg]
+        pick = (self.pairs[:, 0], slice(None), self.pairs[:, 1])
+        return jacobian[pick], tolerance(jacobian, jacobian)[pick]
+
+    def _is(self, leg: Leg, state: State) -> Bools:
+        return np.asarray(self.findings.states[leg][self.pairs[:, 0], :, self.pairs[:, 1]] == state)
+
+    def _set(self, leg: Leg, where: Bools, state: State, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Give entries that are undecided a state."""
+        which = np.arange(len(self.pairs)) if rows is None else rows
+        states = self.findings.states[leg]
+        place, result = np.nonzero(where)
+        samples, columns = self.pairs[which[place], 0], self.pairs[which[place], 1]
+        undecided = states[samples, result, columns] == State.UNDECIDED
+        states[samples[undecided], result[undecided], columns[undecided]] = state
+
+    def _note(self, estimate: Estimate, sharp: Bools) -> None:
+        for pair, (sample, column) in enumerate(self.pairs):
+            better = sharp[pair] & ~(self.findings.error[sample, :, column] < estimate.bar[pair])
+            self.findings.expected[sample, better, column] = estimate.slope[pair, better]
+            self.findings.error[sample, better, column] = estimate.bar[pair, better]
+
+    def _note_kinks(self, rows: npt.NDArray[np.int64], where: Bools, low: Floats, high: Floats) -> None:
+        place, result = np.nonzero(where)
+        samples, columns = self.pairs[rows[place], 0], self.pairs[rows[place], 1]
+        self.findings.low[samples, result, columns] = low[place, result]
+        self.findings.high[samples, result, columns] = high[place, result]

@@ -1,0 +1,216 @@
+"""One subject from samples to verdict: its kernels in both precisions go in, a ``Result`` comes out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.describe import Describer
+from slangad.compiler.check.examine import Examiner, Findings, State
+from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.check.legs import Compared, compare_float32, compare_linear, compare_primal, compare_repeat
+from slangad.compiler.check.samples import draw
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import (
+    Counts,
+    Failure,
+    Leg,
+    LegResult,
+    LegState,
+    Note,
+    NoteKind,
+    Result,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.samples import Samples
+    from slangad.compiler.check.subjects import Subject
+    from slangad.compiler.ir.nodes import Range
+    from slangad.compiler.report.model import Generated
+
+    Floats = npt.NDArray[np.float64]
+
+_MOST_WORK: Final = 1 << 16
+_FEWEST: Final = 16
+_ENOUGH: Final = 0.2
+"""Share of the finite samples at which an entry must have been compared."""
+_MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of one subject.
+
+    Attributes:
+        constants: Numbers in its text.
+        ranges: Declared ones, the command line's last.
+        missing: Modes it has not, with the reason.
+        notes: What is known before anything runs.
+        command: Makes the report of this subject again.
+        linear: Whether reverse mode must be linear in the cotangent.
+    """
+
+    subject: Subject
+    file: str
+    generated: Generated | None
+    samples: int
+    seed: int
+    ranges: tuple[Range, ...]
+    constants: tuple[float, ...]
+    missing: tuple[tuple[Mode, str], ...] = ()
+    notes: tuple[Note, ...] = ()
+    command: str = ""
+    linear: bool = True
+
+
+def judge(plan: Plan, wide: Runner, narrow: Runner | None) -> Result:
+    """Check one subject."""
+    start = time.perf_counter()
+    result = _Judge(plan, wide, narrow).run()
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
+    """A result without numbers."""
+    subject = plan.subject
+    return Result(
+        plan.file, subject.name, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
+    )
+
+
+@dataclass(slots=True)
+class _Judge:
+    plan: Plan
+    wide: Runner
+    narrow: Runner | None
+
+    def run(self) -> Result:
+        legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
+        if not legs:
+            reason = "; ".join(reason for _, reason in self.plan.missing) or "it has no derivative"
+            return blank(self.plan, Verdict.SKIPPED, reason)
+        samples = self._draw()
+        values = self._evaluate(samples.rows)
+        with np.errstate(all="ignore"):
+            found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
+        columns = np.array(self.wide.inputs.differentiable, np.int64)
+        again = {leg: self._again(leg) for leg in legs}
+        examiner = Examiner(self._evaluate, columns, again, self.plan.seed)
+        findings = examiner.examine(samples, values, found)
+        describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
+        return self._result(samples, findings, found, describer)
+
+    def _draw(self) -> Samples:
+        inputs, results = self.wide.inputs, self.wide.results
+        size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
+        count = max(min(_FEWEST, self.plan.samples), min(self.plan.samples, _MOST_WORK // size))
+        name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
+        return draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
+
+    def _evaluate(self, rows: Floats) -> Floats:
+        return self.wide.values(rows)[:, self.wide.results.differentiable]
+
+    def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
+        return jacobian_by_rows(self.wide, rows) if leg is Leg.REVERSE else jacobian_by_columns(self.wide, rows)
+
+    def _again(self, leg: Leg) -> _Again:
+        return _Again(self.wide, leg)
+
+    def _result(self, samples: Samples, findings: Findings, found: dict[Leg, Floats], describer: Describer) -> Result:
+        others = list(self._others(samples, findings, found))
+        failures = [f for leg in found for f in describer.failures(leg, self.plan.command)]
+        failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
+        legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
+        verdict, reason = self._verdict(failures, findings, describer)
+        subject = self.plan.subject
+        return Result(
+            self.plan.file,
+            subject.name,
+            subject.kind,
+            verdict,
+            subject.span,
+            self.plan.generated,
+            reason,
+            tuple(legs),
+            tuple(failures),
+            (*self.plan.notes, *self._missing_notes(), *describer.notes()),
+            _counts(findings),
+            describer.samples(others),
+        )
+
+    def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
+        rows = samples.rows
+        if Leg.REVERSE in found:
+            if self.plan.linear:
+                yield compare_linear(self.wide, rows, found, findings, self.plan.seed)
+            yield compare_repeat(self.wide, rows)
+        if Leg.FORWARD in found:
+            yield compare_primal(self.wide, rows, findings, self.plan.seed)
+        if self.narrow is not None:
+            yield compare_float32(self.wide, self.narrow, rows, found, findings, self.plan.seed)
+
+    def _missing_legs(self) -> Iterator[LegResult]:
+        for mode, reason in self.plan.missing:
+            leg = Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD
+            yield LegResult(leg, LegState.MISSING, detail=reason)
+
+    def _missing_notes(self) -> Iterator[Note]:
+        for mode, reason in self.plan.missing:
+            name = "reverse" if mode is Mode.BACKWARD else "forward"
+            yield Note(NoteKind.MISSING, f"{name} mode is not checked: {reason}")
+
+    def _verdict(self, failures: list[Failure], findings: Findings, describer: Describer) -> tuple[Verdict, str]:
+        for verdict in (Verdict.NONDETERMINISTIC, Verdict.FAIL, Verdict.KINK_BAD, Verdict.PRECISION):
+            first = next((f for f in failures if f.verdict is verdict), None)
+            if first is not None:
+                return verdict, first.message + (f"; {first.cause}" if first.cause else "")
+        if not findings.finite.any():
+            return Verdict.INCONCLUSIVE, "it is not finite at any sample: declare ranges where it is"
+        weak = describer.uncompared(_ENOUGH)
+        if weak:
+            return Verdict.INCONCLUSIVE, weak
+        states = list(findings.states.values())
+        if any(((s == State.KINK) | (s == State.JUMP)).any() for s in states):
+            return Verdict.KINK_OK, describer.kink_reason()
+        return Verdict.PASS, ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A leg's Jacobians at other rows."""
+
+    runner: Runner
+    leg: Leg
+
+    def __call__(self, rows: Floats) -> Floats:
+        return (
+            jacobian_by_rows(self.runner, rows) if self.leg is Leg.REVERSE else jacobian_by_columns(self.runner, rows)
+        )
+
+
+def _counts(findings: Findings) -> Counts:
+    states = np.max(list(findings.states.values()), axis=0)
+    worst = states.reshape(len(states), -1).max(axis=1, initial=0)
+    finite = findings.finite
+
+    def having(state: State) -> int:
+        return int((states == state).any(axis=(1, 2)).sum())
+
+    return Counts(
+        drawn=len(states),
+        compared=int(((states == State.OK) | (states >= State.KINK_BAD)).any(axis=(1, 2)).sum()),
+        kinks=having(State.KINK),
+        jumps=having(State.JUMP),
+        not_finite=int((~finite).sum()),
+        undecided=int(((worst == State.UNDECIDED) & finite).sum()),
+        entries=int(sum((s == State.OK).sum() for s in findings.states.values())),
+    )

@@ -1,0 +1,145 @@
+"""Kernels as functions of rows of numbers: a built library goes in; values, gradients and tangents come out.
+
+One row is one sample (and one direction or cotangent); a launch computes all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.emit.model import Mode, ParameterRole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.columns import Table
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.runtime.cpu import CpuModule
+
+    Floats = npt.NDArray[np.float64]
+
+_INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
+_MOST_ROWS: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What ``float`` and ``half`` are in a build: the float64 twin has double for both."""
+
+    wide: bool
+
+    def dtype(self, scalar: str) -> type[np.generic]:
+        """The numpy type of a buffer's scalars."""
+        if scalar in _INTEGERS:
+            return _INTEGERS[scalar]
+        if self.wide or scalar == "double":
+            return np.float64
+        return np.float16 if scalar == "half" else np.float32
+
+
+WIDE: Final = Precision(wide=True)
+NARROW: Final = Precision(wide=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """The entry points of one kernel in one build.
+
+    Attributes:
+        entries: By mode; those that don't exist or don't compile are missing.
+        inputs: The columns of the kernel's inputs.
+        results: Those of its results.
+    """
+
+    module: CpuModule
+    precision: Precision
+    entries: Mapping[Mode, EntryPoint]
+    inputs: Table
+    results: Table
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the function alone."""
+        return self._run(Mode.FORWARD, {ParameterRole.INPUT: rows}, ParameterRole.RESULT, self.results)
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        given = {ParameterRole.INPUT: rows, ParameterRole.COTANGENT: cotangents}
+        return self._run(Mode.BACKWARD, given, ParameterRole.GRADIENT, self.inputs)
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+        given = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
+        both = self._written(Mode.JVP, given)
+        return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
+
+    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
+        rows = given[ParameterRole.INPUT]
+        parts = [
+            self._written(mode, {role: array[start : start + _MOST_ROWS] for role, array in given.items()})[wanted]
+            for start in range(0, len(rows), _MOST_ROWS)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
+
+    def _written(self, mode: Mode, given: dict[ParameterRole, Floats]) -> dict[ParameterRole, Floats]:
+        entry = self.entries[mode]
+        count = len(given[ParameterRole.INPUT])
+        buffers: dict[str, npt.NDArray[np.generic]] = {}
+        uniforms: dict[str, object] = {}
+        for parameter in entry.parameters:
+            if parameter.role is ParameterRole.DOMAIN:
+                uniforms[parameter.name] = count
+            elif parameter.access == "read":
+                buffers[parameter.name] = self._pack(parameter, given[parameter.role])
+            else:
+                buffers[parameter.name] = self._empty(parameter, count)
+        self.module.launch(entry.name, (count, 1, 1), buffers, uniforms, workers=1)
+        written = [p for p in entry.parameters if p.access == "write"]
+        found = {}
+        for role in {p.role for p in written} | _always(mode):
+            table = self.inputs if role is ParameterRole.GRADIENT else self.results
+            array = np.zeros((count, len(table.columns)))
+            for parameter in written:
+                if parameter.role is role:
+                    start, end = table.stretches[parameter.parameter, parameter.path]
+                    array[:, start:end] = buffers[parameter.name].reshape(count, -1)
+            found[role] = array
+        return found
+
+    def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
+        inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)
+        start, end = (self.inputs if inside else self.results).stretches[parameter.parameter, parameter.path]
+        with np.errstate(all="ignore"):
+            return np.ascontiguousarray(array[:, start:end], self.precision.dtype(parameter.scalar.name)).reshape(-1)
+
+    def _empty(self, parameter: EntryParameter, count: int) -> npt.NDArray[np.generic]:
+        """A buffer that shows what was not written, and what was added to."""
+        dtype = self.precision.dtype(parameter.scalar.name)
+        return np.full(count * parameter.components, np.nan if issubclass(dtype, np.floating) else 77, dtype)
+
+
+def _always(mode: Mode) -> set[ParameterRole]:
+    """What a mode gives even where no buffer is written."""
+    return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()
+
+
+def jacobian_by_rows(runner: Runner, rows: Floats) -> Floats:
+    """Reverse mode: shape (samples, differentiable results, differentiable inputs)."""
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    seeds = np.zeros((len(outputs), len(runner.results.columns)))
+    seeds[range(len(outputs)), outputs] = 1.0
+    found = runner.gradients(np.repeat(rows, len(outputs), axis=0), np.tile(seeds, (len(rows), 1)))
+    return found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
+
+
+def jacobian_by_columns(runner: Runner, rows: Floats) -> Floats:
+    """Forward mode: the same shape."""
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    directions = np.zeros((len(inputs), len(runner.inputs.columns)))
+    directions[range(len(inputs)), inputs] = 1.0
+    _, found = runner.tangents(np.repeat(rows, len(inputs), axis=0), np.tile(directions, (len(rows), 1)))
+    return found[:, outputs].reshape(len(rows), len(inputs), len(outputs)).transpose(0, 2, 1)

@@ -1,0 +1,197 @@
+"""Comparisons that need no oracle: linearity in the cotangent, values of forward mode, repetition, and float32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.examine import CONSTANTS, Findings, State
+from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.launch import Runner
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+_IMPRECISE: Final = 0.01
+"""Error in float32 over the usual size of the derivative, from which on it is called imprecise."""
+_OFTEN: Final = 0.01
+_ULP32: Final = 2.0**-23
+_ULP16: Final = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One number that is not what it should be; ``row`` and ``column`` are -1 where it is no entry of the Jacobian."""
+
+    sample: int
+    row: int
+    column: int
+    found: float
+    expected: float
+    tolerance: float
+    cotangent: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians."""
+
+    result: LegResult
+    verdict: Verdict = Verdict.FAIL
+    message: str = ""
+    wrong: Wrong | None = None
+    float32: Floats | None = None
+
+
+def compare_linear(
+    runner: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+) -> Compared:
+    """Random cotangents against the Jacobian from unit ones: reverse mode is linear, and forgets no result."""
+    rng = np.random.default_rng([seed, 1])
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    weights = rng.normal(size=(len(rows), len(outputs))) * np.where(np.arange(len(rows)) % 2, 1.0, 37.0)[:, None]
+    cotangents = np.zeros((len(rows), len(runner.results.columns)))
+    cotangents[:, outputs] = weights
+    with np.errstate(all="ignore"):
+        mine = runner.gradients(rows, cotangents)[:, inputs]
+        reference = found.get(Leg.FORWARD, found[Leg.REVERSE])
+        terms = weights[:, :, None] * reference
+        wanted, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+        slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
+    certain = np.asarray(_certain(findings).all(axis=1))
+    found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
+    return _compared(
+        Leg.TRANSPOSE,
+        (mine, wanted, slack),
+        certain,
+        found_wrong,
+        "forward and reverse mode disagree: w'Jv is not v'J'w for random w",
+        weights,
+    )
+
+
+def compare_primal(runner: Runner, rows: Floats, findings: Findings, seed: int) -> Compared:
+    """The values that forward mode computes against the function alone."""
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    rng = np.random.default_rng([seed, 2])
+    directions = np.zeros((len(rows), len(runner.inputs.columns)))
+    directions[:, inputs] = rng.normal(size=(len(rows), len(inputs)))
+    with np.errstate(all="ignore"):
+        mine = runner.tangents(rows, directions)[0][:, outputs]
+        alone = runner.values(rows)[:, outputs]
+        slack = 20 * _moved(lambda r: runner.values(r)[:, outputs], rows, alone, inputs, 2.0**-52, rng)
+        slack += 1e-9 * np.maximum(np.abs(alone), np.nanmedian(np.abs(alone), axis=0))
+    certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
+    found_wrong = certain & ~(np.abs(mine - alone) <= slack)
+    message = "forward mode computes another value than the function alone"
+    return _compared(Leg.PRIMAL, (mine, alone, slack), certain, found_wrong, message, by_result=True)
+
+
+def compare_repeat(runner: Runner, rows: Floats) -> Compared:
+    """Two runs of the same launch, bit by bit."""
+    outputs = runner.results.differentiable
+    seeds = np.zeros((len(rows), len(runner.results.columns)))
+    seeds[:, outputs] = 1.0
+    first, second = (runner.gradients(rows, seeds)[:, runner.inputs.differentiable] for _ in range(2))
+    differs = ~((first == second) | (np.isnan(first) & np.isnan(second)))
+    compared = _compared(
+        Leg.REPEAT,
+        (second, first, np.zeros_like(first)),
+        np.ones(first.shape, bool),
+        differs,
+        "two runs with the same inputs give different gradients",
+    )
+    return Compared(compared.result, Verdict.NONDETERMINISTIC, compared.message, compared.wrong)
+
+
+def compare_float32(
+    wide: Runner, narrow: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+) -> Compared:
+    """Derivatives in float32 against float64, as far as the conditioning lets them be right."""
+    leg = next(
+        (
+            one
+            for one, mode in ((Leg.REVERSE, Mode.BACKWARD), (Leg.FORWARD, Mode.JVP))
+            if one in found and mode in narrow.entries
+        ),
+        None,
+    )
+    if leg is None:
+        return Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail="it does not compile in float32"))
+    rng = np.random.default_rng([seed, 3])
+    jacobian = jacobian_by_rows if leg is Leg.REVERSE else jacobian_by_columns
+    half = any(c.scalar == "half" for c in (*wide.inputs.columns, *wide.results.columns))
+    ulp = _ULP16 if half else _ULP32
+    with np.errstate(all="ignore"):
+        mine, wanted = jacobian(narrow, rows), found[leg]
+        usual = np.nanmedian(np.where(np.isfinite(wanted), np.abs(wanted), np.nan), axis=0)
+        inputs = wide.inputs.differentiable
+        slack = 16 * _moved(lambda r: jacobian(wide, r), rows, wanted, inputs, ulp, rng)
+        slack += 8 * _moved(lambda r: jacobian(narrow, r), rows, mine, inputs, 4 * ulp, rng)
+        slack = slack + (30 if half else 1) * _IMPRECISE * np.fmax(np.abs(wanted), np.nan_to_num(usual)) + 1e-30
+    certain = (findings.states[leg] == State.OK) & (np.abs(wanted) < 1e37)
+    wrong = certain & ~(np.abs(mine - wanted) <= slack)
+    often = wrong.any(axis=(1, 2)).sum() >= max(2, _OFTEN * certain.any(axis=(1, 2)).sum())
+    message = (
+        f"{leg.value} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
+    )
+    compared = _compared(Leg.FLOAT32, (mine, wanted, slack), certain, wrong & often, message)
+    usual_share = (wrong & (np.abs(mine - wanted) > 0.1 * np.abs(wanted))).sum() > 0.5 * max(1, certain.sum())
+    verdict = Verdict.FAIL if usual_share else Verdict.PRECISION
+    return Compared(compared.result, verdict, compared.message, compared.wrong, mine)
+
+
+def _moved(
+    evaluate: object, rows: Floats, base: Floats, inputs: list[int], unit: float, rng: np.random.Generator
+) -> Floats:
+    """How far something moves when the inputs move by units in the last place."""
+    assert callable(evaluate)  # noqa: S101  (passed on)
+    far = np.zeros(base.shape)
+    for _ in range(4):
+        near = rows.copy()
+        near[:, inputs] *= 1.0 + rng.integers(-1, 2, (len(rows), len(inputs))) * unit
+        moved = np.abs(evaluate(near) - base)
+        far = np.fmax(far, np.where(np.isfinite(moved), moved, 0.0))
+    return far
+
+
+def _certain(findings: Findings) -> Bools:
+    """Entries that every leg has right."""
+    return np.asarray(np.all([states == State.OK for states in findings.states.values()], axis=0))
+
+
+def _compared(
+    leg: Leg,
+    numbers: tuple[Floats, Floats, Floats],
+    certain: Bools,
+    wrong: Bools,
+    message: str,
+    weights: Floats | None = None,
+    *,
+    by_result: bool = False,
+) -> Compared:
+    mine, wanted, slack = numbers
+    with np.errstate(all="ignore"):
+        far = np.where(certain, np.abs(mine - wanted) / np.where(slack > 0, slack, 1.0), 0.0)
+    far = np.where(np.isnan(far), np.inf, far)
+    count = int(certain.sum())
+    if not wrong.any():
+        state = LegState.AGREES if count else LegState.UNDECIDED
+        worst = float(np.where(np.isfinite(far), far, 0.0).max(initial=0.0))
+        return Compared(LegResult(leg, state, count, min(worst, 1.0)))
+    place = np.unravel_index(int(np.argmax(np.where(wrong, far, -1.0))), wrong.shape)
+    index = tuple(int(k) for k in place)
+    row, column = (index[1], -1) if by_result else (index[1], index[2]) if len(index) == 3 else (-1, index[1])
+    cotangent = () if weights is None else tuple(float(w) for w in weights[index[0]])
+    bad = Wrong(index[0], row, column, float(mine[index]), float(wanted[index]), float(slack[index]), cotangent)
+    return Compared(LegResult(leg, LegState.DISAGREES, count, float(far[index])), Verdict.FAIL, message, bad)

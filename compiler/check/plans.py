@@ -1,0 +1,114 @@
+"""What is asked of each subject: options, declarations and what did not build go in, plans come out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.samples import constants_in
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Const, Range
+from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.report.model import Failure, Generated, Leg, Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slangad.compiler.check.build import Built, Refusal
+    from slangad.compiler.check.judge import Plan
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.subjects import Subject
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.nodes import Function, Module
+
+_NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
+_LINES: Final = 60
+_NAMES: Final = {
+    Mode.FORWARD.value: "it",
+    Mode.BACKWARD.value: "reverse mode of it",
+    Mode.JVP.value: "forward mode of it",
+}
+
+
+def make_plan(
+    subject: Subject, path: Path, program: tuple[Module, EmittedModule], wide: Built, options: CheckOptions
+) -> Plan:
+    """The plan of one subject."""
+    from slangad.compiler.check.judge import Plan
+
+    module, emitted = program
+    function = next((f for f in module.functions if f.key == subject.function), None)
+    refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
+    missing = [(Mode(mode), reason) for mode, reason in subject.missing]
+    missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
+    return Plan(
+        subject,
+        str(path),
+        _generated(subject, emitted),
+        options.samples,
+        options.seed,
+        (*subject.ranges, *_asked(subject, options)),
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(missing),
+        command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
+    )
+
+
+def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
+    """The result of a subject that can't run, if it can't."""
+    from dataclasses import replace
+
+    from slangad.compiler.check.judge import blank
+
+    subject = plan.subject
+    if subject.skipped:
+        return blank(plan, Verdict.SKIPPED, subject.skipped)
+    mine = [r for r in wide.refusals if r.kernel == subject.kernel and not _NO_MODE.search(r.reason)]
+    both = [r for r in mine if _refused_too(r, narrow)]
+    if both:
+        failures = tuple(_failure(refusal, plan) for refusal in both)
+        return replace(blank(plan, Verdict.FAIL, failures[0].message), failures=failures)
+    if mine:
+        return blank(plan, Verdict.INCONCLUSIVE, f"there is no float64 twin of it: {mine[0].reason}")
+    return None
+
+
+def _refused_too(refusal: Refusal, narrow: Built) -> bool:
+    return any(r.kernel == refusal.kernel and r.mode in (refusal.mode, "") for r in narrow.refusals)
+
+
+def _failure(refusal: Refusal, plan: Plan) -> Failure:
+    message = f"{_NAMES.get(refusal.mode, 'it')} does not compile: {refusal.reason}"
+    return Failure(Leg.COMPILE, Verdict.FAIL, message, reproduce=plan.command)
+
+
+def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
+    """Where the Slang of a subject starts."""
+    lines = [m.line for m in emitted.mapped if m.span == subject.span]
+    return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
+
+
+def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+    for path, low, high in options.ranges:
+        if path.startswith(f"{subject.name}."):
+            yield Range(path[len(subject.name) + 1 :], low, high)
+
+
+def _constants(function: Function | None) -> list[float]:
+    if function is None:
+        return []
+    found = (e.value for e in body_exprs(statements(function)) if isinstance(e, Const))
+    return [float(value) for value in found if not isinstance(value, bool)]
+
+
+def _text(subject: Subject, path: Path) -> str:
+    """The lines of a file from a subject on."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    start = max(0, subject.span.line - 1)
+    own = lines[start : start + _LINES]
+    return "\n".join(line for line in own if "range:" not in line)

@@ -1,0 +1,204 @@
+"""Where to look: declared ranges and types go in, samples come out; random ones, and ones that look for trouble.
+
+All values are representable in float32 (or in half, for half), so that float32 and float64 see the same inputs. The
+same seed gives the same samples, whatever else the file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.columns import Column
+    from slangad.compiler.ir.nodes import Range
+
+    Floats = npt.NDArray[np.float64]
+
+DEFAULT_SAMPLES: Final = 128
+_INTEGERS: Final = (0.0, 3.0)
+_MOST_CONSTANTS: Final = 12
+_MOST_COLUMNS: Final = 32
+_MOST_NUMBERS: Final = 16
+"""Numbers of the text times inputs they are tried at."""
+_MOST_COMBINATIONS: Final = 64
+_BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Rows of inputs, where each came from, and what is far for each column."""
+
+    rows: Floats
+    origins: tuple[str, ...]
+    scales: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where one column is drawn; ``declared`` unless it is the default of its type."""
+
+    low: float
+    high: float
+    declared: bool = False
+
+
+def draw(
+    columns: Sequence[Column], ranges: Iterable[Range], count: int, seed: int, name: str, constants: Sequence[float]
+) -> Samples:
+    """Draw samples for one subject.
+
+    Args:
+        columns: Of its inputs.
+        ranges: Declared ones; the more specific wins, the later of two equal ones.
+        count: How many random samples.
+        seed: The user's.
+        name: The subject's, so that what else is checked makes no difference.
+        constants: Numbers that stand in its text: thresholds are often among them.
+    """
+    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    intervals = [interval_of(column, ranges) for column in columns]
+    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    rows = [rng.uniform(low, high, (count, len(columns)))]
+    origins = ["random"] * count
+    for origin, row in _Trouble(columns, intervals, rng, constants).rows():
+        rows.append(row[None])
+        origins.append(origin)
+    together = np.concatenate(rows) if columns else np.zeros((count, 0))
+    together = _representable(together, columns, low, high, rng, count)
+    _, first = np.unique(together, axis=0, return_index=True)
+    kept = np.sort(first)
+    scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
+    scales = np.where(scales > 0.0, scales, 1.0)
+    return Samples(together[kept], tuple(origins[k] for k in kept), np.exp2(np.floor(np.log2(scales))))
+
+
+def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
+    """The declared range of a column, or that of its type."""
+    best: tuple[int, Interval] | None = None
+    for declared in ranges:
+        if covers(declared.path, column.path) and (best is None or len(declared.path) >= best[0]):
+            best = len(declared.path), Interval(declared.low, declared.high, declared=True)
+    if best is not None:
+        return best[1]
+    if column.scalar == "bool":
+        return Interval(0.0, 1.0)
+    return Interval(-1.0, 1.0) if column.floating else Interval(*_INTEGERS)
+
+
+def covers(path: str, scalar: str) -> bool:
+    """Whether a path leads to a scalar or to what it is a part of."""
+    return scalar == path or (scalar.startswith(path) and scalar[len(path)] in ".[")
+
+
+def constants_in(text: str) -> tuple[float, ...]:
+    """The numbers in a text, as float32, each once, the first few."""
+    found = re.findall(
+        r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)", re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
+    )
+    values = dict.fromkeys(float(np.float32(word)) for word in found)
+    return tuple(v for v in values if np.isfinite(v))[:_MOST_CONSTANTS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Samples on purpose; what is not said on purpose is random."""
+
+    columns: Sequence[Column]
+    intervals: Sequence[Interval]
+    rng: np.random.Generator
+    constants: Sequence[float]
+
+    def rows(self) -> Iterator[tuple[str, Floats]]:
+        """Zeros, ties, ends of ranges, numbers of the text, equal integers and all combinations of few."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        whole = [k for k, column in enumerate(self.columns) if not column.floating]
+        yield from self._zeros(floating)
+        yield from self._ties(floating)
+        yield from self._numbers(floating)
+        if whole:
+            yield from self._whole(whole)
+
+    def _fresh(self) -> Floats:
+        low, high = (np.array([getattr(i, side) for i in self.intervals], np.float64) for side in ("low", "high"))
+        return np.asarray(self.rng.uniform(low, high), np.float64)
+
+    def _with(self, values: Mapping[int, float]) -> Floats | None:
+        """A random sample with some values given; None if one of them is out of its range."""
+        row = self._fresh()
+        for k, value in values.items():
+            if not self.intervals[k].low <= value <= self.intervals[k].high:
+                return None
+            row[k] = value
+        return row
+
+    def _zeros(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        wanted = [("zero", dict.fromkeys(floating, 0.0))] if floating else []
+        for k in floating[:_MOST_COLUMNS]:
+            ends = (("zero", 0.0), ("low end", self.intervals[k].low), ("high end", self.intervals[k].high))
+            wanted += [(origin, {k: value}) for origin, value in ends]
+        yield from self._possible(wanted)
+
+    def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        groups = dict.fromkeys(self.columns[k].group for k in floating)
+        together = [[k for k in floating if self.columns[k].group == group] for group in groups]
+        together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
+        wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
+        yield from self._possible(wanted)
+
+    def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
+        wanted = [
+            ("number of the text", {k: number + beside})
+            for k in floating[:_MOST_COLUMNS]
+            for number in numbers
+            for beside in _BESIDE
+        ]
+        yield from self._possible(wanted)
+
+    def _whole(self, whole: list[int]) -> Iterator[tuple[str, Floats]]:
+        sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]
+        total = 1
+        for size in sizes:
+            total *= min(max(size, 1), 1 << 20)
+        few = total <= _MOST_COMBINATIONS
+        picks = range(total) if few else [int(p) for p in self.rng.integers(0, min(total, 1 << 40), _MOST_COMBINATIONS)]
+        for pick in picks:
+            row, rest = self._fresh(), pick
+            for k, size in zip(whole, sizes, strict=True):
+                row[k], rest = int(self.intervals[k].low) + rest % size, rest // size
+            yield "integers", row
+        equal = [("equal integers", dict.fromkeys(whole, float(np.floor(self._fresh()[whole[0]])))) for _ in range(4)]
+        ends = [("bound", {k: getattr(self.intervals[k], end) for k in whole}) for end in ("low", "high")]
+        yield from self._possible([*equal, *ends])
+
+    def _possible(self, wanted: Iterable[tuple[str, Mapping[int, float]]]) -> Iterator[tuple[str, Floats]]:
+        for origin, values in wanted:
+            row = self._with(values)
+            if row is not None:
+                yield origin, row
+
+
+def _representable(
+    rows: Floats, columns: Sequence[Column], low: Floats, high: Floats, rng: np.random.Generator, count: int
+) -> Floats:
+    for k, column in enumerate(columns):
+        if not column.floating:
+            drawn = rng.integers(int(low[k]), int(high[k]) + 1, count) if high[k] >= low[k] else low[k]
+            rows[:count, k] = drawn
+            rows[:, k] = np.clip(np.rint(rows[:, k]), low[k], high[k])
+            continue
+        narrow = rows[:, k].astype(np.float16 if column.scalar == "half" else np.float32).astype(np.float64)
+        outside = (narrow < low[k]) | (narrow > high[k])
+        toward = np.nextafter(narrow.astype(np.float32), np.where(narrow < low[k], np.inf, -np.inf).astype(np.float32))
+        rows[:, k] = np.where(outside & (low[k] < high[k]), toward.astype(np.float64), narrow)
+    return rows

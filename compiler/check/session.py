@@ -1,0 +1,214 @@
+"""A whole check: input files go in, the report comes out; one call per stage for each file."""
+
+from __future__ import annotations
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from slangad import __version__
+from slangad.compiler.check.build import Built, Setting, build_both
+from slangad.compiler.check.plans import make_plan, refused
+from slangad.compiler.check.subjects import Subject, find_subjects
+from slangad.compiler.check.worker import Crashed, Task, Worker
+from slangad.compiler.compilers import Compilers
+from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.emit import emit_module
+from slangad.compiler.frontends import load
+from slangad.compiler.frontends.slang.model import SlangSetting
+from slangad.compiler.passes import run_passes
+from slangad.compiler.pipeline import Options
+from slangad.compiler.report.model import Failure, Leg, Report, Result, Verdict
+from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.inputs import Input
+    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.toolchain.cache import Cache
+
+_NOTHING_THERE: Final = frozenset({"SA080", "SA081"})
+"""Codes of files without differentiable functions: there is nothing wrong, and nothing to check."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How to check.
+
+    Attributes:
+        samples: Random samples per function; further ones look for trouble.
+        ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
+        only: Names of what to check; all when empty.
+        words: The command line that says all this, without inputs and ``--only``, for reports.
+    """
+
+    device: str = "cpu"
+    samples: int = 128
+    seed: int = 0
+    ranges: tuple[tuple[str, float, float], ...] = ()
+    only: tuple[str, ...] = ()
+    strict: bool = False
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    specialize: tuple[str, ...] = ()
+    time_limit: float = 20.0
+    workers: int = 2
+    cache: Cache | None = None
+    words: str = "slangad check"
+
+
+def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None) -> Report:
+    """Check all inputs.
+
+    Raises:
+        ToolchainError: There is no Slang or no C++ compiler.
+    """
+    start = time.perf_counter()
+    with _Session(options) as session:
+        results: list[Result] = []
+        for number, item in enumerate(inputs):
+            if progress is not None:
+                progress(number, len(inputs))
+            results += session.check_file(item)
+    words = " ".join([options.words, *(str(item.path) for item in inputs)])
+    return Report(
+        __version__,
+        options.seed,
+        options.device,
+        options.samples,
+        tuple(results),
+        strict=options.strict,
+        seconds=time.perf_counter() - start,
+        command=words,
+    )
+
+
+class _Session:
+    """Compilers and workers that last for all files."""
+
+    def __init__(self, options: CheckOptions) -> None:
+        self._options = options
+        compile_options = Options(
+            targets=("cpp",),
+            include_dirs=options.include_dirs,
+            defines=options.defines,
+            specialize=options.specialize,
+            workers=options.workers,
+            time_limit=options.time_limit,
+            cache=options.cache,
+        )
+        self._compilers = Compilers(compile_options), Compilers(compile_options)
+        self._workers: list[Worker] = []
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.close()
+        for compilers in self._compilers:
+            compilers.__exit__(None, None, None)
+
+    def check_file(self, item: Input) -> list[Result]:
+        """All results of one file, in its order."""
+        try:
+            module, subjects = self._describe(item)
+        except (CompileError, ToolchainError) as error:
+            if isinstance(error, ToolchainError) and error.diagnostics[0].code not in ("SA240", "SA241"):
+                raise
+            return [_file_result(item.path, error)]
+        wanted = [subject for subject in subjects if self._wants(item, subject)]
+        if not wanted:
+            return []
+        self._start_workers(sum(bool(s.kernel) for s in wanted))
+        kernels = tuple(k for k in module.kernels if any(k.name == s.kernel for s in wanted))
+        wide, narrow = self._build(item, replace(module, kernels=kernels))
+        return self._judge_all(item, module, wanted, wide, narrow)
+
+    def _describe(self, item: Input) -> tuple[Module, tuple[Subject, ...]]:
+        setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
+        loaded = load(item.path, setting)
+        module, subjects = find_subjects(loaded)
+        return run_passes(module), subjects
+
+    def _wants(self, item: Input, subject: Subject) -> bool:
+        words = (*item.kernels, *self._options.only)
+        return not words or subject.name in words
+
+    def _start_workers(self, count: int) -> None:
+        while len(self._workers) < min(self._options.workers, count):
+            self._workers.append(Worker())
+        for worker in self._workers:
+            worker.start()
+
+    def _build(self, item: Input, module: Module) -> tuple[Built, Built]:
+        folder = str(item.path.absolute().parent)
+        include = (folder, *self._options.include_dirs)
+        setting = Setting(include, self._options.defines, self._options.time_limit, self._options.cache)
+        return build_both(module, setting, self._compilers)
+
+    def _judge_all(
+        self, item: Input, module: Module, subjects: Sequence[Subject], wide: Built, narrow: Built
+    ) -> list[Result]:
+        emitted = emit_module(module)
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            worker.load(wide.libraries, narrow.libraries)
+            idle.put(worker)
+
+        def one(subject: Subject) -> Result:
+            plan = make_plan(subject, item.path, (module, emitted), wide, self._options)
+            early = refused(plan, wide, narrow)
+            if early is not None:
+                return early
+            kernel = next(k for k in module.kernels if k.name == subject.kernel)
+            number = _holding(wide, subject.kernel)
+            assert number is not None  # noqa: S101  (else it is refused)
+            worker = idle.get()
+            try:
+                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel)))
+            finally:
+                idle.put(worker)
+
+        with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
+            return list(pool.map(one, subjects))
+
+
+def _holding(built: Built, kernel: str) -> int | None:
+    """The number of the library that has a kernel's plain entry point."""
+    for number, library in enumerate(built.libraries):
+        if any(entry.kernel == kernel and entry.mode.value == "forward" for entry in library.entries):
+            return number
+    return None
+
+
+def _judged(worker: Worker, task: Task) -> Result:
+    answer = worker.judge(task)
+    if not isinstance(answer, Crashed):
+        return answer
+    how = f"it crashes ({answer.how}) when it runs" if answer.how else "it does not end"
+    help_ = "an index out of bounds, or a loop that runs longer than its [MaxIters]"
+    return _failed(task, how, help_)
+
+
+def _failed(task: Task, how: str, cause: str) -> Result:
+    from slangad.compiler.check.judge import blank
+
+    failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=f"likely {cause}", reproduce=task.plan.command)
+    return replace(blank(task.plan, Verdict.FAIL, f"{how}; likely {cause}"), failures=(failure,))
+
+
+def _file_result(path: Path, error: CompileError | ToolchainError) -> Result:
+    """What stands for a file that can't be read as a program."""
+    first = error.diagnostics[0]
+    verdict = Verdict.SKIPPED if first.code in _NOTHING_THERE else Verdict.FAIL
+    span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
+    reason = f"{first.message} [{first.code}]"
+    told = tuple(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics)
+    failures = () if verdict is Verdict.SKIPPED else (Failure(Leg.COMPILE, verdict, reason, notes=told),)
+    return Result(str(path), "", "function", verdict, span, reason=re.sub(r"\s+", " ", reason), failures=failures)

@@ -1,0 +1,217 @@
+"""What there is to check in a module: its functions and kernels go in, one harness kernel for each comes out.
+
+A harness kernel runs one thread of its subject for each element, whatever memory the subject's own values live in: so
+one launch computes any number of samples, directions and cotangents. Shared parameters become one value per element,
+sums become one result per element, thread numbers become parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    Call,
+    External,
+    Kernel,
+    KernelParam,
+    KernelResult,
+    Memory,
+    Param,
+    Return,
+    Role,
+    ThreadCount,
+    ThreadId,
+    Var,
+)
+from slangad.compiler.ir.types import INT, DiffPair, Struct, Tuple, Void, carries_gradient
+from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module, Range
+    from slangad.compiler.ir.types import Type
+    from slangad.compiler.report.model import Kind
+    from slangad.compiler.spans import Span
+
+_PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One function or kernel to check.
+
+    Attributes:
+        name: As the user knows it.
+        kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
+        function: The key of what a thread does.
+        missing: Modes it can't have, each with the reason.
+    """
+
+    name: str
+    kind: Kind
+    span: Span
+    kernel: str = ""
+    function: str = ""
+    ranges: tuple[Range, ...] = ()
+    skipped: str = ""
+    missing: tuple[tuple[str, str], ...] = ()
+
+
+def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
+    """The module with a harness kernel for every subject in place of its own kernels."""
+    functions = {function.key: function for function in module.functions}
+    if any(isinstance(functions[kernel.function].body, External) for kernel in module.kernels):
+        return module, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
+    found = [*_plain(module), *_kernels(module, functions)]
+    changed = {function.key: function for _, _, function in found if function is not None}
+    kernels = tuple(kernel for _, kernel, _ in found if kernel is not None)
+    known = {function.key for function in module.functions}
+    functions_then = (
+        *(changed.get(function.key, function) for function in module.functions),
+        *(function for key, function in changed.items() if key not in known),
+    )
+    subjects = tuple(subject for subject, _, _ in found)
+    return replace(module, functions=functions_then, kernels=kernels), subjects
+
+
+_Found = tuple[Subject, Kernel | None, "Function | None"]
+
+
+def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subject]:
+    for kernel in module.kernels:
+        function = functions[kernel.function]
+        symbol = function.body.symbol if isinstance(function.body, External) else function.name
+        missing = [(mode, left.reason) for left in module.left_out if left.span == function.span for mode in left.modes]
+        yield Subject(
+            symbol, "function", function.span, kernel.name, function.key, function.ranges, missing=tuple(missing)
+        )
+
+
+def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
+    return (left for left in left_out if not left.modes and not left.targets)
+
+
+def _left_out(left: LeftOut) -> Subject:
+    return Subject(left.function, "function", left.span, skipped=left.reason)
+
+
+def _plain(module: Module) -> Iterator[_Found]:
+    """The differentiable functions that stand in the described file itself."""
+    own = {kernel.function for kernel in module.kernels}
+    names: set[str] = {kernel.name for kernel in module.kernels}
+    for function in module.functions:
+        here = function.span.file == module.source
+        if function.key in own or function.role is not Role.PLAIN or isinstance(function.body, External) or not here:
+            continue
+        if not function.differentiable or not _flows(function):
+            continue
+        subject = Subject(_shown(function, module), "function", function.span, "", function.key, function.ranges)
+        reason = _unfit(function)
+        if reason:
+            yield replace(subject, skipped=reason), None, None
+            continue
+        if function.owner:
+            function = _free_standing(function)  # noqa: PLW2901  (what stands for the method)
+        name = _fresh(f"check_{function.name}", names)
+        params = tuple(KernelParam(p.name, Memory.EACH, p.type, p.no_diff) for p in function.params)
+        kernel = Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
+        numbered, kernel = _numbered(function, kernel)
+        made = function if function.key != subject.function else None
+        yield replace(subject, kernel=name), kernel, numbered or made
+
+
+def _free_standing(method: Function) -> Function:
+    """A function that calls a method: Slang differentiates only functions by name."""
+    args = tuple(Var(p.name, p.type) for p in method.params)
+    body = (Return(Call(method.key, args, method.result)),)
+    key = f"check {method.key}"
+    return replace(method, key=key, body=body, derivative=Automatic(), owner="", static=False, doc=(), prefer="")
+
+
+def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]:
+    """The kernels, each thread of which is a function of what it reads."""
+    for kernel in module.kernels:
+        function = functions[kernel.function]
+        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, function.ranges)
+        places = [*((p.name, p.memory) for p in kernel.params), *((r.name, r.memory) for r in kernel.results)]
+        foreign = [name for name, memory in places if memory not in _PER_THREAD]
+        if foreign:
+            yield replace(subject, skipped=f"'{foreign[0]}' lives in memory that is not checked yet"), None, None
+            continue
+        if not function.differentiable or not _flows(function):
+            yield replace(subject, skipped="nothing in it carries a gradient"), None, None
+            continue
+        params = tuple(
+            replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
+        )
+        results = tuple(replace(r, memory=Memory.EACH) for r in kernel.results)
+        name = f"check_{kernel.name}"
+        plain = Kernel(name, kernel.function, params, results, span=kernel.span)
+        numbered, plain = _numbered(function, plain)
+        yield replace(subject, kernel=name), plain, numbered
+
+
+def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kernel]:
+    """The function with parameters in place of the thread's number, and the kernel that passes them."""
+    used = dict.fromkeys(
+        _thread_name(e) for e in body_exprs(statements(function)) if isinstance(e, (ThreadId, ThreadCount))
+    )
+    if not used:
+        return None, kernel
+
+    def exchange(expr: Expr) -> Expr:
+        if isinstance(expr, (ThreadId, ThreadCount)):
+            return Var(_thread_name(expr), expr.type, expr.span)
+        return expr
+
+    numbers = tuple(Param(name, INT) for name in used)
+    body = map_body_exprs(statements(function), lambda expr: rewrite(expr, exchange))
+    changed = replace(function, body=body, params=(*function.params, *numbers))
+    params = (*kernel.params, *(KernelParam(name, Memory.EACH, INT) for name in used))
+    return changed, replace(kernel, params=params)
+
+
+def _thread_name(expr: ThreadId | ThreadCount) -> str:
+    return f"thread_{'id' if isinstance(expr, ThreadId) else 'count'}_{expr.axis}"
+
+
+def _shown(function: Function, module: Module) -> str:
+    owner = next((d.struct.name for d in module.structs if d.struct.key == function.owner), "")
+    return f"{owner}.{function.name}" if owner else function.name
+
+
+def _flows(function: Function) -> bool:
+    into = any(not p.no_diff and carries_gradient(p.type) for p in function.params)
+    return into and carries_gradient(function.result)
+
+
+def _unfit(function: Function) -> str:
+    """Why values of the function can't lie in buffers; empty if they can."""
+    results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
+    named = [(f"parameter '{p.name}'", p.type) for p in function.params]
+    for what, type_ in (*named, *(("its result", result) for result in results)):
+        if isinstance(type_, (DiffPair, Tuple, Void)):
+            return f"{what} can't lie in a buffer"
+        if isinstance(type_, Struct) and not type_.fields:
+            return f"{what} has no fields"
+    return ""
+
+
+def _results(type_: Type) -> Iterator[KernelResult]:
+    if not isinstance(type_, Tuple):
+        yield KernelResult("result", Memory.EACH, type_)
+        return
+    for index, element in enumerate(type_.elements):
+        yield KernelResult(f"result.{index}", Memory.EACH, element)
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name

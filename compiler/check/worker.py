@@ -1,0 +1,143 @@
+"""Judges subjects in processes of their own: a kernel that crashes or does not end costs one subject, not the check.
+
+Goes in: libraries, once, then tasks. Comes out: results. This module is also the child's side.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from slangad.compiler.toolchain.processes import Child, ProcessDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.check.build import Library
+    from slangad.compiler.check.judge import Plan
+    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.report.model import Result
+    from slangad.compiler.runtime.cpu import CpuModule
+
+TIME_LIMIT: Final = 60.0
+"""Seconds one subject may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One subject to judge, and the numbers of the libraries that hold its kernel."""
+
+    plan: Plan
+    kernel: Kernel
+    wide: int
+    narrow: int | None
+
+
+class _Load(NamedTuple):
+    wide: tuple[Library, ...]
+    narrow: tuple[Library, ...]
+
+
+class Crashed(NamedTuple):
+    """The process died over a task; ``how`` is empty when it took too long."""
+
+    how: str
+
+
+class Worker:
+    """A child that judges; started at once, so that it is ready when the libraries are."""
+
+    def __init__(self, limit: float = TIME_LIMIT) -> None:
+        self._limit = limit
+        self._load: _Load | None = None
+        self._loaded = False
+        self._child: Child | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start the child unless it runs."""
+        if self._child is None:
+            self._child = Child(__name__, paths=tuple(path for path in sys.path if path))
+            self._loaded = False
+
+    def load(self, wide: Sequence[Library], narrow: Sequence[Library]) -> None:
+        """Say which libraries tasks mean from now on."""
+        self._load, self._loaded = _Load(tuple(wide), tuple(narrow)), False
+
+    def judge(self, task: Task) -> Result | Crashed:
+        """Judge one subject."""
+        try:
+            if not self._loaded:
+                self.start()
+                self._ask(self._load)
+                self._loaded = True
+            return self._ask(task)  # type: ignore[return-value]  # the child answers a task with a result
+        except ProcessDiedError as death:
+            self.close()
+            return Crashed(death.how)
+
+    def close(self) -> None:
+        """End the child."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _ask(self, request: object) -> object:
+        assert self._child is not None  # noqa: S101  (judge starts it)
+        with closing(self._child.talk(request, self._limit)) as answers:
+            answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def main() -> None:
+    """Serve one parent: take libraries, then judge tasks until stdin ends."""
+    from slangad.compiler.check import judge as judging
+    from slangad.compiler.toolchain.frames import private_stdout, requests, send
+
+    libraries = _Libraries()
+    with private_stdout() as pipe:
+        for request in requests():
+            try:
+                if isinstance(request, _Load):
+                    libraries = _Libraries(request)
+                    answer: object = "loaded"
+                else:
+                    assert isinstance(request, Task)  # noqa: S101  (our own parent)
+                    narrow = None if request.narrow is None else libraries.runner(request, wide=False)
+                    answer = judging.judge(request.plan, libraries.runner(request, wide=True), narrow)
+            except Exception as error:
+                answer = error
+            send(pipe, answer)
+
+
+class _Libraries:
+    """The child's libraries, loaded when first needed."""
+
+    def __init__(self, load: _Load | None = None) -> None:
+        self._load = load
+        self._modules: dict[tuple[bool, int], CpuModule] = {}
+
+    def runner(self, task: Task, *, wide: bool) -> Runner:
+        """The entry points of a task's kernel in one precision."""
+        from slangad.compiler.check.columns import input_table, result_table
+        from slangad.compiler.check.launch import NARROW, WIDE, Runner
+
+        assert self._load is not None  # noqa: S101  (the parent loads first)
+        number = task.wide if wide else task.narrow
+        assert number is not None  # noqa: S101  (told by the caller)
+        library = (self._load.wide if wide else self._load.narrow)[number]
+        entries = {e.mode: e for e in library.entries if e.kernel == task.kernel.name}
+        tables = input_table(task.kernel), result_table(task.kernel)
+        return Runner(self._module(number, library, wide=wide), WIDE if wide else NARROW, entries, *tables)
+
+    def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
+        from slangad.compiler.runtime.cpu import load_module
+
+        if (wide, number) not in self._modules:
+            self._modules[wide, number] = load_module(library.data, library.reflection)
+        return self._modules[wide, number]
