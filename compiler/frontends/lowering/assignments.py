@@ -24,6 +24,7 @@ from slangad.compiler.ir.nodes import (
     Var,
 )
 from slangad.compiler.ir.types import (
+    INT,
     Array,
     DiffPair,
     Matrix,
@@ -185,7 +186,7 @@ def _pairs(
 def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple[list[Expr], list[Stmt]]:
     if isinstance(value, Construct) and isinstance(value.type, Tuple):
         return list(value.args), []
-    if not isinstance(value.type, (Tuple, Vector)):
+    if not isinstance(value.type, (Tuple, Vector, Array)):
         raise ctx.error("SA034", ctx.span(node), f"{show(strengthen(value.type))} can't be unpacked")
     before: list[Stmt] = []
     if not isinstance(value, Var) or value.name in _names_in(target):
@@ -193,8 +194,11 @@ def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple
         before.append(stmt)
     if isinstance(value.type, Tuple):
         return [Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
-    assert isinstance(value.type, Vector)  # noqa: S101  (told above)
+    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (told above)
     element = value.type.element
+    if isinstance(value.type, Array):
+        indices = (Const(i, INT, value.span) for i in range(value.type.size))
+        return [Index(value, index, element, value.span) for index in indices], before
     return [Swizzle(value, c, element, value.span) for c in "xyzw"[: value.type.size]], before
 
 
@@ -216,6 +220,8 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
             place = _place(ctx, target)
             value = coerce(ctx, value, place.type, span, what="the stored value")
             return [Assign(place, value, ctx.span(target))]
+        case ast.Tuple() | ast.List():
+            return unpack(ctx, target, value, target)
         case _:
             raise ctx.error("SA034", ctx.span(target), "this can't be assigned to")
 

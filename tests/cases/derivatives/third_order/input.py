@@ -17,16 +17,6 @@ def curvature(x: float) -> float:
     return sa.fwd_diff(slope)(sa.diff_pair(x, 1.0)).d
 
 
-@sa.differentiable
-def slope_of_slope(x: float) -> float:
-    return sa.fwd_diff(slope)(sa.diff_pair(x, 1.0)).d
-
-
-@sa.function
-def jerk(x: float) -> float:
-    return sa.fwd_diff(slope_of_slope)(sa.diff_pair(x, 1.0)).d
-
-
 @sa.kernel
 def of_a_constant(x: NoDiff[Each[float]], k: Each[float]) -> Each[float]:
     return sa.no_diff(curvature(x)) * k
@@ -35,8 +25,3 @@ def of_a_constant(x: NoDiff[Each[float]], k: Each[float]) -> Each[float]:
 @sa.kernel
 def cut(x: Each[float]) -> Each[float]:
     return sa.no_diff(curvature(x)) * x
-
-
-@sa.kernel
-def third(x: NoDiff[Each[float]]) -> Each[float]:
-    return jerk(x)
