@@ -16,7 +16,8 @@ file systems don't tell those apart). Rename one, or compile them in two runs wi
     "SA402": Explanation(
         "two kernels of one name",
         """Kernels are looked up by name by the program that launches them, so one run compiles every name once.
-Rename one of the two kernels, or compile the two inputs in two runs with different output folders.""",
+Rename one of the two kernels, or compile the two inputs in two runs with different output folders. Functions of Slang
+files may have equal names in several files.""",
     ),
     "SA403": Explanation(
         "no kernel of this name",

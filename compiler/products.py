@@ -154,8 +154,10 @@ def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
 
 
 def _same_kernels(units: Sequence[Unit]) -> Iterable[Diagnostic]:
+    """Described kernels of one name; functions of Slang files are called as their authors please."""
     seen: dict[str, KernelPlace] = {}
-    for kernel in (kernel for unit in units for kernel in unit.kernels):
+    described = (unit for unit in units if Path(unit.source).suffix != ".slang")
+    for kernel in (kernel for unit in described for kernel in unit.kernels):
         first = seen.setdefault(kernel.name, kernel)
         if first is not kernel:
             yield Diagnostic(

@@ -249,6 +249,14 @@ def test_compile__python_yaml_and_slang_together__is_one_run(project: Project) -
     ]
 
 
+def test_compile__slang_files_with_functions_of_one_name__are_one_run(project: Project) -> None:
+    for name, value in (("one", "x"), ("two", "x * x")):
+        project.write(f"{name}.slang", f"[Differentiable] float fit(float x) {{ return {value}; }}\n")
+    project.kernel("fit")
+    project.run("compile", "fit.py", "one.slang", "two.slang")
+    assert {"fit.fit.jvp.spv", "one.fit.jvp.spv", "two.fit.jvp.spv"} <= set(project.files())
+
+
 def test_compile__an_external_slangc__still_reads_declarations_with_the_library(project: Project) -> None:
     project.write("one.slang", "[Differentiable] float f(float x) { return x; }\n")
     ended = project.run("compile", "one.slang", "--slangc", "/bin/false", "--no-cache", code=4)

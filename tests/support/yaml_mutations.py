@@ -259,7 +259,10 @@ def changed_data(draw: st.DrawFn, samples: Sequence[object]) -> object:
     """A description as data with a few keys and values changed."""
     data = copy.deepcopy(draw(st.sampled_from(samples)))
     for _ in range(draw(st.integers(1, 3))):
-        container, key = draw(st.sampled_from(places(data)))
+        known = places(data)
+        if not known:
+            break
+        container, key = draw(st.sampled_from(known))
         match draw(st.sampled_from(["delete", "value", "value", "rename", "add", "move"])):
             case "delete":
                 del container[key]
