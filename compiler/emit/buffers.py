@@ -7,6 +7,7 @@ so that every target agrees on the stride; scalars and 32-bit vectors of 2 and 4
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class Leaf:
     @property
     def shape(self) -> tuple[int, ...]:
         """Trailing axes of one element."""
-        return (*self.outer, *_shape(self.type))
+        return (*self.outer, *shape_of(self.type))
 
 
 def buffer_leaves(type_: Type) -> Iterator[Leaf]:
@@ -85,16 +86,22 @@ def _has_struct(type_: Type) -> bool:
     return isinstance(type_, Struct) or (isinstance(type_, Array) and _has_struct(type_.element))
 
 
-def _shape(type_: Type) -> tuple[int, ...]:
+def shape_of(type_: Type) -> tuple[int, ...]:
+    """Trailing axes of one value in a buffer."""
     match type_:
         case Vector(size=size):
             return (size,)
         case Matrix(rows=rows, columns=columns):
             return (rows, columns)
         case Array(element, size):
-            return (size, *_shape(element))
+            return (size, *shape_of(element))
         case _:
             return ()
+
+
+def components_of(type_: Type) -> int:
+    """Scalars of a value in a buffer."""
+    return math.prod(shape_of(type_))
 
 
 def scalar_of(type_: Type) -> Scalar:
@@ -121,19 +128,22 @@ def element_type(type_: Type) -> Type:
 
 
 class Accessors:
-    """The load and store functions a module's kernels need; asking for one makes sure it is printed."""
+    """The functions by which a module's kernels use buffers; asking for one makes sure it is printed.
+
+    ``load`` and ``store`` bring a part and put it; ``add`` adds to what is there, ``take`` leaves zero behind.
+    """
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._names: dict[tuple[str, Type], str] = {}
 
-    def load(self, buffer: str, index: str, type_: Type) -> str:
-        """An expression that reads a part."""
+    def load(self, buffer: str, index: str, type_: Type, *, written: bool = False) -> str:
+        """An expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}]"
         if type_ == BOOL:
             return f"{buffer}[{index}] != 0"
-        return f"{self._name('load', type_)}({buffer}, {index})"
+        return f"{self._name('load_written' if written else 'load', type_)}({buffer}, {index})"
 
     def store(self, buffer: str, index: str, type_: Type, value: str) -> str:
         """A statement that writes a part."""
@@ -143,6 +153,16 @@ class Accessors:
             return f"{buffer}[{index}] = uint({value});"
         return f"{self._name('store', type_)}({buffer}, {index}, {value});"
 
+    def add(self, buffer: str, index: str, type_: Type, value: str) -> str:
+        """A statement that adds to a part."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}] += {value};"
+        return f"{self._name('add', type_)}({buffer}, {index}, {value});"
+
+    def take(self, buffer: str, index: str, type_: Type) -> str:
+        """An expression that reads a part and leaves zero in its place."""
+        return f"{self._name('take', type_)}({buffer}, {index})"
+
     def _name(self, verb: str, type_: Type) -> str:
         if (verb, type_) not in self._names:
             if isinstance(type_, Array):
@@ -151,45 +171,69 @@ class Accessors:
         return self._names[verb, type_]
 
     def _touch(self, verb: str, type_: Type) -> None:
-        if element_type(type_) != type_ and type_ != BOOL:
+        if verb == "take" or (element_type(type_) != type_ and type_ != BOOL):
             self._name(verb, type_)
 
     def print_functions(self, writer: Writer) -> None:
         """Prints every function asked for."""
         for (verb, type_), name in tuple(self._names.items()):
             writer.gap()
-            if verb == "load":
-                self._print_load(writer, type_, name)
+            if verb in ("store", "add"):
+                self._print_store(writer, type_, name, verb)
             else:
-                self._print_store(writer, type_, name)
+                self._print_load(writer, type_, name, verb)
 
-    def _print_load(self, writer: Writer, type_: Type, name: str) -> None:
-        holds = show(element_type_of(type_))
-        writer.line(f"{_plain(type_)} {name}(StructuredBuffer<{holds}> source, uint i)")
+    def _print_load(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
+        kind = "StructuredBuffer" if verb == "load" else "RWStructuredBuffer"
+        writer.line(f"{_plain(type_)} {name}({kind}<{show(element_type_of(type_))}> source, uint i)")
         with writer.block():
             if isinstance(type_, Array):
-                writer.line(f"{_plain(type_)} value;")
-                writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
-                with writer.indented():
-                    writer.line(f"value[k] = {self.load('source', f'{type_.size} * i + k', type_.element)};")
-                writer.line("return value;")
+                self._print_load_entries(writer, type_, verb)
+                return
+            if verb == "take":
+                _print_take(writer, type_)
                 return
             test = " != 0" if element_of(type_) == BOOL else ""
             parts = [f"source[{index}]{test}" for _, index in _entries(type_)]
             writer.line(f"return {show(type_)}({', '.join(parts)});")
 
-    def _print_store(self, writer: Writer, type_: Type, name: str) -> None:
+    def _print_load_entries(self, writer: Writer, type_: Array, verb: str) -> None:
+        index = f"{type_.size} * i + k"
+        entry = (
+            self.take("source", index, type_.element)
+            if verb == "take"
+            else self.load("source", index, type_.element, written=verb == "load_written")
+        )
+        writer.line(f"{_plain(type_)} value;")
+        writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
+        with writer.indented():
+            writer.line(f"value[k] = {entry};")
+        writer.line("return value;")
+
+    def _print_store(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
         holds = show(element_type_of(type_))
         writer.line(f"void {name}(RWStructuredBuffer<{holds}> target, uint i, {_plain(type_)} value)")
         with writer.block():
             if isinstance(type_, Array):
+                put = self.store if verb == "store" else self.add
                 writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
                 with writer.indented():
-                    writer.line(self.store("target", f"{type_.size} * i + k", type_.element, "value[k]"))
+                    writer.line(put("target", f"{type_.size} * i + k", type_.element, "value[k]"))
                 return
             for entry, index in _entries(type_):
                 value = f"uint(value{entry})" if element_of(type_) == BOOL else f"value{entry}"
-                writer.line(f"target[{index}] = {value};")
+                writer.line(f"target[{index}] {'=' if verb == 'store' else '+='} {value};")
+
+
+def _print_take(writer: Writer, type_: Type) -> None:
+    """What stands in ``source`` is returned, zero stays."""
+    indices = ["i"] if element_type(type_) == type_ else [index for _, index in _entries(type_)]
+    parts = ", ".join(f"source[{index}]" for index in indices)
+    writer.line(f"{show(type_)} value = {parts if len(indices) == 1 else f'{show(type_)}({parts})'};")
+    zero = f"{show(type_)}(0)" if len(indices) == 1 else "0"
+    for index in indices:
+        writer.line(f"source[{index}] = {zero};")
+    writer.line("return value;")
 
 
 def element_type_of(type_: Type) -> Type:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.types import Array, Struct, Type
@@ -10,6 +10,7 @@ from slangad.compiler.ir.types import Array, Struct, Type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slangad.compiler.emit.memory import TensorNames
     from slangad.compiler.emit.names import Scope
     from slangad.compiler.emit.spelling import TypeSpeller
     from slangad.compiler.emit.writer import Writer
@@ -22,7 +23,8 @@ class ModuleNames:
 
     ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
     ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
-    keys of structs that stand in Slang files, ``taken`` the names those files declare.
+    keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``tensors`` names what
+    belongs to each tensor.
     """
 
     functions: Mapping[str, Function]
@@ -36,6 +38,7 @@ class ModuleNames:
     spell: TypeSpeller
     external: frozenset[str] = frozenset()
     taken: tuple[str, ...] = ()
+    tensors: Mapping[str, TensorNames] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""

@@ -38,6 +38,9 @@ class OutArgument:
         """The buffers of the result, its tangent or its cotangent."""
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Declares the local; in backward mode gives the cotangent, or nothing where there is none."""
         if mode is Mode.BACKWARD:
@@ -75,6 +78,9 @@ class InOutArgument:
         """Those of an input, then those of a result."""
         yield from self.each.parameters(mode)
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
         """A local with the value; a pair of it and the tangent, or the cotangent of the result."""

@@ -18,12 +18,16 @@ from slangad.compiler.ir.nodes import (
     ConstantRef,
     Construct,
     Expr,
+    Extent,
     ForwardCall,
     Index,
     Intrinsic,
     MakePair,
     Member,
     NoDiff,
+    Probe,
+    Read,
+    Sample,
     Swizzle,
     Ternary,
     ThreadCount,
@@ -31,12 +35,13 @@ from slangad.compiler.ir.nodes import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Vector, carries_gradient
+from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Tensor, Vector, carries_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.emit.context import Context
+    from slangad.compiler.emit.memory import TensorNames
     from slangad.compiler.ir.types import Type
 
 _LEVELS: Final = (
@@ -96,6 +101,8 @@ def _print(ctx: Context, expr: Expr, own: int) -> None:
             _no_diff(ctx, expr)
         case MakePair() | BackwardCall() | ForwardCall():
             _derivative(ctx, expr)
+        case Read() | Extent() | Sample() | Probe():
+            _access(ctx, expr)
         case _:
             assert_never(expr)
 
@@ -130,6 +137,30 @@ def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
             print_expr(ctx, then, own + 1)
             ctx.writer.write(" : ")
             print_expr(ctx, other, own)
+
+
+def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
+    match expr:
+        case Read(source=source, indices=indices):
+            ctx.writer.write(tensor_names(ctx, source).read)
+            print_args(ctx, indices)
+        case Extent(source=source, axis=axis):
+            one = isinstance(source.type, Tensor) and source.type.rank == 1
+            extents = tensor_names(ctx, source).extents
+            ctx.writer.write(f"int({extents})" if one else f"int({extents}.{'xyzw'[axis]})")
+        case Sample():
+            raise NotImplementedError("textures")
+        case Probe():
+            raise NotImplementedError("probes")
+        case _:
+            assert_never(expr)
+
+
+def tensor_names(ctx: Context, source: Expr) -> TensorNames:
+    """What the parts of the tensor an expression refers to are called."""
+    if not isinstance(source, Var):
+        raise TypeError("memory is referred to by name")
+    return ctx.names.tensors[source.name]
 
 
 def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> None:
@@ -275,7 +306,7 @@ def _no_diff(ctx: Context, expr: NoDiff) -> None:
     ):
         ctx.writer.write("no_diff ")
         print_expr(ctx, value, UNARY)
-    elif carries_gradient(expr.type):
+    elif carries_gradient(expr.type) and not isinstance(value, Read):
         ctx.writer.write("detach")
         print_args(ctx, (value,))
     else:

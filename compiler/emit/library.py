@@ -10,18 +10,25 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.intrinsics import is_own
+from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.ir.nodes import Function, Intrinsic, Module, SlangBody
+from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
 from slangad.compiler.ir.types import element_of, show
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.emit.model import EntryPoint
 
 FLOAT: Final = "slangad.slang"
 HALF: Final = "slangad_half.slang"
 DOUBLE: Final = "slangad_double.slang"
 INTEGERS: Final = "slangad_integers.slang"
 ELEMENTS: Final = "slangad_elements.slang"
+SUMS: Final = "slangad_sums.slang"
+SUMS_DOUBLE: Final = "slangad_sums_double.slang"
+TENSORS: Final = "slangad_tensors.slang"
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -32,11 +39,25 @@ _BY_TYPE: Final = {
 }
 
 
-def libraries_of(module: Module) -> dict[str, str]:
-    """File name and text of every library that a function calls into, in a fixed order."""
+def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
+    """File name and text of every library that a function calls into, and of others, in a fixed order."""
     needed = {name for f in module.functions for e in body_exprs(statements(f)) for name in _needed_by(e)}
     needed |= {name for f in module.functions for name in _named_in_text(f)}
+    needed |= set(others)
     return {name: library_text(name) for name in sorted(needed)}
+
+
+def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
+    """The libraries that entry points need for the memory threads share."""
+    for entry in entries:
+        for parameter in entry.parameters:
+            match parameter.role:
+                case ParameterRole.PARTIALS:
+                    yield SUMS_DOUBLE if parameter.scalar == DOUBLE_TYPE else SUMS
+                case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
+                    yield TENSORS
+                case _:
+                    continue
 
 
 def _needed_by(expr: object) -> tuple[str, ...]:
@@ -69,4 +90,7 @@ def library_text(name: str) -> str:
     if name == DOUBLE:
         text = re.sub(r"\bfloat(?=[234]?\b)", "double", library_text(FLOAT))
         return text.replace("module slangad;", "module slangad_double;")
+    if name == SUMS_DOUBLE:
+        text = re.sub(r"\bfloat\b", "double", library_text(SUMS))
+        return text.replace("module slangad_sums;", "module slangad_sums_double;")
     return (files("slangad") / "templates" / name).read_text(encoding="utf-8")

@@ -34,6 +34,8 @@ class KernelScope:
     names: ModuleNames
     locals: Scope
     accessors: Accessors
+    dims: int = 1
+    element: str = ""
 
     def buffer(self, value: str, leaf: Leaf, role: ParameterRole) -> str:
         """The name of a buffer: ``m_albedo_grad``."""
@@ -52,8 +54,18 @@ class KernelScope:
 
     @property
     def index(self) -> str:
-        """The element this thread works on."""
-        return self.local("i")
+        """The element this thread works on; ``0`` in the scope of what all threads share."""
+        return self.element or self.local("i")
+
+    @property
+    def shared(self) -> KernelScope:
+        """The scope for values that there is one of for all threads."""
+        return replace(self, element="0")
+
+    @property
+    def axes(self) -> int:
+        """Axes of the buffers here before those of one value."""
+        return 0 if self.element else self.dims
 
     def counters(self, leaf: Leaf) -> list[str]:
         """A loop counter per array of structs on the way to a leaf."""
@@ -63,7 +75,8 @@ class KernelScope:
         """The index of the leaf's entry in its buffer."""
         index = self.index
         for counter, extent in zip(self.counters(leaf), leaf.outer, strict=True):
-            index = f"({index}) * {extent} + {counter}" if " " in index else f"{index} * {extent} + {counter}"
+            start = f"({index}) * {extent}" if " " in index else f"{index} * {extent}"
+            index = counter if index == "0" else f"{start} + {counter}"
         return index
 
 
@@ -81,6 +94,7 @@ def buffer_parameter(
         shape=leaf.shape,
         type=f"{kind}<{show(element_type_of(leaf.type))}>",
         access="write" if writes else "read",
+        axes=scope.axes,
     )
 
 
@@ -165,6 +179,9 @@ class EachParam:
             if not leaf.no_diff:
                 yield buffer_parameter(self.scope, name, leaf, role, writes=mode is Mode.BACKWARD)
 
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
     def argument(self, writer: Writer, mode: Mode) -> str:
         """Loads the element; a pair where derivatives are wanted."""
         value = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.INPUT)
@@ -216,7 +233,11 @@ class UniformParam:
                 shape=leaf.shape,
                 type=self.scope.names.spell(sent),
                 access="value",
+                axes=0,
             )
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
         """The value itself, or a local copy of it."""
@@ -300,6 +321,9 @@ class ResultPart:
         for leaf in buffer_leaves(self.result.type):
             if role is ParameterRole.RESULT or not leaf.no_diff:
                 yield buffer_parameter(self.scope, self.result.name, leaf, role, writes=writes)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
 
     def seed(self, writer: Writer) -> str:
         """Loads the cotangent."""

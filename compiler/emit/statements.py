@@ -6,23 +6,26 @@ from collections.abc import Callable
 from typing import Final
 
 from slangad.compiler.emit.context import Context
-from slangad.compiler.emit.expressions import PRECEDENCE, print_expr, print_initial
+from slangad.compiler.emit.expressions import PRECEDENCE, print_args, print_expr, print_initial, tensor_names
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
     Binary,
     Break,
     Comment,
+    Const,
     Continue,
     Expr,
     For,
     If,
     Let,
+    Read,
     Return,
     Stmt,
     While,
 )
 from slangad.compiler.ir.types import Matrix
+from slangad.compiler.ir.walk import walk_stmts
 
 Returner = Callable[[Context, Return], None]
 """Prints a return; derivative functions store into their pairs instead."""
@@ -79,6 +82,11 @@ def _let(ctx: Context, stmt: Let) -> None:
 
 
 def _assign(ctx: Context, target: Expr, value: Expr) -> None:
+    if isinstance(target, Read):
+        ctx.writer.write(tensor_names(ctx, target.source).write)
+        print_args(ctx, (*target.indices, value))
+        ctx.writer.end(";")
+        return
     print_expr(ctx, target)
     op, value = _compound(target, value)
     ctx.writer.write(f" {op} ")
@@ -136,6 +144,8 @@ def _branch(ctx: Context, body: tuple[Stmt, ...], returner: Returner, *, braces:
 def _for(ctx: Context, stmt: For, returner: Returner) -> None:
     if stmt.unroll:
         ctx.writer.line("[ForceUnroll]")
+    elif _has_room(stmt):
+        ctx.writer.line(f"[MaxIters({stmt.limit})]")
     name = ctx.local(stmt.variable)
     ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
     print_expr(ctx, stmt.start)
@@ -144,6 +154,19 @@ def _for(ctx: Context, stmt: For, returner: Returner) -> None:
     ctx.writer.end(f"; {_advance(name, stmt.step)})")
     with ctx.writer.block():
         print_body(ctx, stmt.body, returner)
+
+
+def makes_room(body: tuple[Stmt, ...]) -> bool:
+    """Whether Slang is told to make room for more turns of a loop than it takes."""
+    return any(isinstance(stmt, For) and _has_room(stmt) for stmt in walk_stmts(body))
+
+
+def _has_room(stmt: For) -> bool:
+    match stmt:
+        case For(start=Const(value=start), stop=Const(value=stop), step=step, limit=limit):
+            return limit > len(range(int(start), int(stop), step))
+        case _:
+            return False
 
 
 def _advance(name: str, step: int) -> str:

@@ -32,17 +32,24 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
         job: What to compile; its ``entry_points`` and ``targets`` are not read.
         source: Where the job's text lies on disk, beside its modules.
         entries: Entry points to compile.
-        targets: Names of targets to compile for.
+        targets: Names of targets to compile for, all with the same macros.
     """
     arguments = [os.fspath(source), *COMMON, f"-O{job.optimization}", "-I", os.fspath(source.parent)]
     for folder in job.include_dirs:
         arguments += ["-I", folder]
     arguments += [f"-D{name}={value}" for name, value in job.defines]
+    arguments += [f"-D{name}" for name in sorted({macro for name in targets for macro in macros_of(job, name)})]
     for entry in entries:
         arguments += ["-entry", entry, "-stage", "compute"]
     for name in targets:
         arguments += ["-target", name, *TARGETS[name].arguments, *_tool_arguments(TARGETS[name])]
     return (*arguments, *job.extra_arguments)
+
+
+def macros_of(job: CompileJob, target: str) -> tuple[str, ...]:
+    """What a job's libraries are told of a target; nothing when none of them asks."""
+    asked = any("SLANGAD_" in text for text in (job.source, *(text for _, text in job.modules)))
+    return TARGETS[target].macros if asked else ()
 
 
 def module_arguments(source: str, output: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class ModuleStore:
                 users.setdefault(module, []).append(job)
         found = {}
         for (name, text), using in users.items():
-            if len(text) >= _WORTHWHILE and not _DEPENDS.search(text):
+            if len(text) >= _WORTHWHILE and not _DEPENDS.search(text) and "SLANGAD_" not in text:
                 binary = self._get(name, text, using, build)
                 if binary:
                     found[name, text] = binary

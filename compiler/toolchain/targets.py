@@ -6,6 +6,7 @@ Goes in: a target's name. Comes out: slangc's arguments for it, the file extensi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from slangad.compiler.toolchain.tools import CXX_COMPILER, DXC, NVRTC, Tool
 
@@ -25,6 +26,7 @@ class Target:
         arguments: What slangc needs besides ``-target name``.
         tool: A program or library that Slang calls for it; ``None`` when Slang needs nothing else.
         whole: Whether one artefact can hold all entry points of a job.
+        macros: What its devices have, as slangad's Slang libraries ask for it.
     """
 
     name: str
@@ -34,22 +36,36 @@ class Target:
     arguments: tuple[str, ...] = ()
     tool: Tool | None = None
     whole: bool = True
+    macros: tuple[str, ...] = ()
 
+
+_WAVES: Final = ("SLANGAD_WAVES",)
+_GPU: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
+_CPU: Final = ("SLANGAD_HOST",)
 
 _ROWS = (
-    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT),
-    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT),
-    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False),
-    Target("hlsl", ".hlsl", is_text=True, title="Direct3D source"),
-    Target("metal", ".metal", is_text=True, title="Metal source"),
+    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT, macros=_GPU),
+    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT, macros=_GPU),
+    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_GPU),
+    Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
+    Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU),
     Target("wgsl", ".wgsl", is_text=True, title="WebGPU source"),
-    Target("cuda", ".cu", is_text=True, title="CUDA source"),
-    Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU"),
-    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC),
+    Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_GPU),
+    Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
+    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_GPU),
     Target(
-        "dxil", ".dxil", is_text=False, title="Direct3D 12", arguments=("-profile", "sm_6_6"), tool=DXC, whole=False
+        "dxil",
+        ".dxil",
+        is_text=False,
+        title="Direct3D 12",
+        arguments=("-profile", "sm_6_6"),
+        tool=DXC,
+        whole=False,
+        macros=_WAVES,
     ),
-    Target("shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool=CXX_COMPILER),
+    Target(
+        "shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool=CXX_COMPILER, macros=_CPU
+    ),
 )
 
 TARGETS: dict[str, Target] = {row.name: row for row in _ROWS}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from slangad.compiler.toolchain.arguments import slangc_arguments
+from slangad.compiler.toolchain.arguments import macros_of, slangc_arguments
 from slangad.compiler.toolchain.events import Work
 
 if TYPE_CHECKING:
@@ -65,7 +65,15 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
     total = sum(len(job.units()) for job, _ in jobs)
     rounds = 1 if len(jobs) == 1 else 2
     size = 1 if singly else max(MIN_UNITS, -(-total // (workers * rounds)))
-    return [Task(job, staged, part) for job, staged in jobs for part in _parts(job.units(), size)]
+    return [Task(job, staged, part) for job, staged in jobs for units in _alike(job) for part in _parts(units, size)]
+
+
+def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
+    """The units of a job, those together whose targets have the same macros."""
+    groups: dict[tuple[str, ...], list[Unit]] = {}
+    for unit in job.units():
+        groups.setdefault(macros_of(job, unit[0]), []).append(unit)
+    return [tuple(group) for group in groups.values()]
 
 
 def _parts(units: tuple[Unit, ...], size: int) -> Iterator[tuple[Unit, ...]]:

@@ -1,0 +1,319 @@
+"""Prints tensors: buffers that belong to the module, and a function for each way to use them, with its derivatives.
+
+A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``; one that is
+written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is in docs/decisions/memory.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.buffers import buffer_scalar, components_of, element_type_of, shape_of
+from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.ir.nodes import Accumulation
+from slangad.compiler.ir.types import DOUBLE, FLOAT, UINT, Array, Matrix, Scalar, Tensor, Type, Vector, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.buffers import Accessors
+    from slangad.compiler.emit.names import Scope
+    from slangad.compiler.emit.spelling import TypeSpeller
+    from slangad.compiler.emit.writer import Writer
+    from slangad.compiler.ir.nodes import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class TensorNames:
+    """What the parts of one tensor are called in the Slang."""
+
+    values: str
+    extents: str
+    at: str
+    read: str
+    write: str
+    gradient: str
+    copies: str
+    tangent: str
+
+
+def name_tensor(scope: Scope, buffer: Buffer) -> TensorNames:
+    """Names everything a tensor may need."""
+    stem = f"{buffer.kernel}_{buffer.param}"
+    grad = {Accumulation.SCATTER: "totals", Accumulation.SHARED: "totals"}.get(buffer.accumulation, "grad")
+    words = (
+        "",
+        "_extents",
+        "_at",
+        "_read",
+        "_write",
+        f"_{'adjoint' if _writes(buffer) else grad}",
+        "_copies",
+        "_tangent",
+    )
+    return TensorNames(*(scope.fresh(f"{stem}{word}") for word in words))
+
+
+def _writes(buffer: Buffer) -> bool:
+    return isinstance(buffer.type, Tensor) and buffer.type.writes
+
+
+def is_scattered(buffer: Buffer) -> bool:
+    """Whether its gradient goes through totals."""
+    return buffer.accumulation in (Accumulation.SCATTER, Accumulation.SHARED) and not _writes(buffer)
+
+
+def has_gradient(buffer: Buffer) -> bool:
+    """Whether gradient flows into it, or out of what is stored in it."""
+    return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
+
+
+def total_scalar(type_: Type) -> Scalar:
+    """What sums over threads are kept in: the type's own scalar, or float for half."""
+    scalar = buffer_scalar(type_)
+    return DOUBLE if scalar == DOUBLE else FLOAT
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPrinter:
+    """One tensor; prints its declarations and functions, and tells what entry points need for it."""
+
+    buffer: Buffer
+    tensor: Tensor
+    names: TensorNames
+    spell: TypeSpeller
+    accessors: Accessors
+
+    # --- what entry points need ---
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """The buffers and values that the entry point of a mode uses."""
+        yield self._values(mode)
+        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=UINT)
+        if mode is Mode.FORWARD or not has_gradient(self.buffer):
+            return
+        if mode is Mode.JVP:
+            role = ParameterRole.TANGENT if self.tensor.reads else ParameterRole.RESULT_TANGENT
+            yield self._parameter(self.names.tangent, role, self._kind, "change" if self.tensor.writes else "read")
+        elif self.tensor.writes:
+            yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
+        elif is_scattered(self.buffer):
+            yield self._parameter(
+                self.names.gradient, ParameterRole.TOTALS, "RWStructuredBuffer<sa.Total>", "add", scalar=FLOAT
+            )
+            yield self._parameter(self.names.copies, ParameterRole.COPIES, "uint", "value", scalar=UINT)
+        else:
+            yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
+
+    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies takes: scalars, copies, totals, gradient."""
+        scalar, element = total_scalar(self.tensor.element), self.tensor.element
+        name = self.buffer.param
+
+        def value(word: str, role: ParameterRole) -> EntryParameter:
+            return EntryParameter(word, role, name, (), UINT, (), "uint", "value", axes=0)
+
+        return (
+            value("count", ParameterRole.DOMAIN),
+            value("copies", ParameterRole.COPIES),
+            EntryParameter(
+                "totals", ParameterRole.TOTALS, name, (), FLOAT, shape_of(element), "StructuredBuffer<sa.Sum>", "read",
+                axes=self.tensor.rank,
+            ),
+            EntryParameter(
+                "gradient", ParameterRole.GRADIENT, name, (), scalar, shape_of(element),
+                f"RWStructuredBuffer<{scalar.name}>", "add", axes=self.tensor.rank,
+            ),
+        )  # fmt: skip
+
+    def _values(self, mode: Mode) -> EntryParameter:
+        if not self.tensor.writes:
+            return self._parameter(self.names.values, ParameterRole.INPUT, self._kind, "read")
+        stored = mode is not Mode.BACKWARD
+        access = "change" if stored else "read" if self.tensor.reads else "unused"
+        role = ParameterRole.RESULT if stored or not self.tensor.reads else ParameterRole.INPUT
+        return self._parameter(self.names.values, role, self._kind, access)
+
+    def _parameter(
+        self, name: str, role: ParameterRole, type_: str, access: str, *, scalar: Scalar | None = None
+    ) -> EntryParameter:
+        value = access == "value"
+        return EntryParameter(
+            name=name,
+            role=role,
+            parameter=self.buffer.param,
+            path=(),
+            scalar=scalar or buffer_scalar(self.tensor.element),
+            shape=self._value_shape(role) if value else shape_of(self.tensor.element),
+            type=type_,
+            access=access,
+            axes=0 if value else self.tensor.rank,
+            shared=True,
+        )
+
+    def _value_shape(self, role: ParameterRole) -> tuple[int, ...]:
+        return (self.tensor.rank,) if role is ParameterRole.EXTENTS and self.tensor.rank > 1 else ()
+
+    @property
+    def _written(self) -> str:
+        return f"RWStructuredBuffer<{show(element_type_of(self.tensor.element))}>"
+
+    @property
+    def _kind(self) -> str:
+        return self._written if self.tensor.writes else self._written.removeprefix("RW")
+
+    @property
+    def _extents_type(self) -> str:
+        return "uint" if self.tensor.rank == 1 else f"uint{self.tensor.rank}"
+
+    # --- text ---
+
+    def print(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Prints the declarations for some modes, then the functions."""
+        declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
+        writer.gap()
+        what = show(self.tensor)
+        writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
+        for name, type_ in declared.items():
+            writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
+        if self.tensor.rank > 1:
+            self._print_at(writer)
+        if self.tensor.reads:
+            self._print_read(writer, modes)
+        if self.tensor.writes:
+            self._print_write(writer, modes)
+
+    def _gradient_note(self, modes: tuple[Mode, ...]) -> str:
+        if Mode.BACKWARD not in modes or not has_gradient(self.buffer) or self.tensor.writes:
+            return "."
+        return {
+            Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
+            Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
+        }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
+
+    @property
+    def _indices(self) -> str:
+        return ", ".join(f"int {name}" for name in "ijkl"[: self.tensor.rank])
+
+    @property
+    def _place(self) -> str:
+        """The element's number."""
+        if self.tensor.rank == 1:
+            return "i"
+        return f"{self.names.at}({', '.join('ijkl'[: self.tensor.rank])})"
+
+    def _print_at(self, writer: Writer) -> None:
+        text = "uint(i)"
+        for axis in range(1, self.tensor.rank):
+            text = f"({text})" if " " in text else text
+            text = f"{text} * {self.names.extents}.{'xyzw'[axis]} + uint({'ijkl'[axis]})"
+        writer.gap()
+        writer.line(f"uint {self.names.at}({self._indices})")
+        with writer.block():
+            writer.line(f"return {text};")
+
+    def _print_read(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        element, name = self.tensor.element, self.names.read
+        derived = self._derived(modes)
+        writer.gap()
+        if derived:
+            writer.line(f"[ForwardDerivative({name}_fwd)]")
+            writer.line(f"[BackwardDerivative({name}_bwd)]")
+        writer.line(f"{self.spell(element)} {name}({self._indices})")
+        with writer.block():
+            writer.line(f"return {self._load(self.names.values)};")
+        if not derived:
+            return
+        tangent = self._load(self.names.tangent) if Mode.JVP in modes else "{}"
+        writer.gap()
+        writer.line(f"DifferentialPair<{self.spell.generic(element)}> {name}_fwd({self._indices})")
+        with writer.block():
+            if tangent == "{}":
+                writer.line(f"{self.spell.declare(element, 'none')} = {{}};")
+                tangent = "none"
+            writer.line(f"return diffPair({self._load(self.names.values)}, {tangent});")
+        writer.gap()
+        writer.line(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                self._print_add(writer)
+
+    def _load(self, buffer: str) -> str:
+        return self.accessors.load(buffer, self._place, self.tensor.element, written=self.tensor.writes)
+
+    def _derived(self, modes: tuple[Mode, ...]) -> bool:
+        return has_gradient(self.buffer) and len(modes) > 0 and modes != (Mode.FORWARD,)
+
+    def _print_add(self, writer: Writer) -> None:
+        """Adds ``d_out`` to the element's gradient."""
+        element = self.tensor.element
+        if not is_scattered(self.buffer):
+            writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
+            return
+        extents = self.names.extents
+        axes = [extents] if self.tensor.rank == 1 else [f"{extents}.{'xyzw'[a]}" for a in range(self.tensor.rank)]
+        size = components_of(element)
+        stride = f"{size} * " if size > 1 else ""
+        place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
+        copy = f"sa.copy * {' * '.join(axes)}"
+        writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
+        print_scatter(writer, self.names.gradient, "at", element, "d_out")
+
+    def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        element, name = self.tensor.element, self.names.write
+        derived = self._derived(modes)
+        value = self.spell.declare(element, "value")
+        pair = f"DifferentialPair<{self.spell.generic(element)}> value"
+        writer.gap()
+        if derived:
+            writer.line(f"[ForwardDerivative({name}_fwd)]")
+            writer.line(f"[BackwardDerivative({name}_bwd)]")
+        writer.line(f"void {name}({self._indices}, {value})")
+        with writer.block():
+            if derived and Mode.BACKWARD in modes:
+                writer.line("if (!sa.replay)")
+                with writer.indented():
+                    writer.line(self._store(self.names.values, "value"))
+            else:
+                writer.line(self._store(self.names.values, "value"))
+        if not derived:
+            return
+        writer.gap()
+        writer.line(f"void {name}_fwd({self._indices}, {pair})")
+        with writer.block():
+            writer.line(self._store(self.names.values, "value.p"))
+            if Mode.JVP in modes:
+                writer.line(self._store(self.names.tangent, "value.d"))
+        writer.gap()
+        writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                taken = self.accessors.take(self.names.gradient, self._place, element)
+                writer.line(f"value = diffPair(value.p, {taken});")
+
+    def _store(self, buffer: str, value: str) -> str:
+        return self.accessors.store(buffer, self._place, self.tensor.element, value)
+
+
+def print_scatter(writer: Writer, totals: str, at: str, type_: Type, value: str) -> None:
+    """Adds a value of a type to totals, from the scalar at an index on."""
+    match type_:
+        case Scalar(name):
+            writer.line(f"sa.scatter({totals}, {at}, {value if name == 'float' else f'float({value})'});")
+        case Vector(element, size):
+            wide = value if element == FLOAT else f"float{size}({value})"
+            writer.line(f"sa.scatter({totals}, {at}, {wide});")
+        case Matrix(element, rows, columns):
+            for row in range(rows):
+                start = f"{at} + {row * columns}" if row else at
+                print_scatter(writer, totals, start, Vector(element, columns), f"{value}[{row}]")
+        case Array(element, size):
+            counter = f"n{value.count('[')}"
+            writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
+            with writer.block():
+                step = components_of(element)
+                start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
+                print_scatter(writer, totals, start, element, f"{value}[{counter}]")
+        case _:
+            raise TypeError(f"{show(type_)} has no scalars in one buffer")

@@ -1,0 +1,173 @@
+"""Sums over all threads: which scalars a kernel adds up, how a thread counts them, where the totals go.
+
+A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results and of the gradients of its
+``Param``s, in this order; each leaf's scalars lie next to each other, as in its buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.buffers import Leaf, buffer_leaves, components_of
+from slangad.compiler.emit.memory import total_scalar
+from slangad.compiler.emit.model import EntryParameter, ParameterRole
+from slangad.compiler.ir.types import DOUBLE, FLOAT, Array, Matrix, Scalar, Type, Vector, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.places import KernelScope
+    from slangad.compiler.emit.writer import Writer
+
+UNROLLED = 512
+"""Slots up to which the loops over them are unrolled, so that the sums stay in registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The sums of one leaf: its first slot, and the buffer that gets the totals.
+
+    ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there.
+    """
+
+    parameter: str
+    role: ParameterRole
+    leaf: Leaf
+    first: int
+    mean: bool = False
+    added: bool = False
+
+    @property
+    def count(self) -> int:
+        """Its scalars."""
+        count = components_of(self.leaf.type)
+        for extent in self.leaf.outer:
+            count *= extent
+        return count
+
+    @property
+    def scalar(self) -> Scalar:
+        """What its totals are."""
+        return total_scalar(self.leaf.type)
+
+
+class Slots:
+    """The sums of an entry point, in the order they were asked for."""
+
+    def __init__(self) -> None:
+        self.all: list[Slot] = []
+
+    @property
+    def count(self) -> int:
+        """How many scalars are added up."""
+        return sum(slot.count for slot in self.all)
+
+    @property
+    def scalar(self) -> Scalar:
+        """What a thread adds up in: double where any sum is double."""
+        return DOUBLE if any(slot.scalar == DOUBLE for slot in self.all) else FLOAT
+
+    def add(
+        self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False
+    ) -> tuple[Slot, ...]:
+        """Makes room for a value; of gradients and tangents only for what carries them."""
+        kept = [leaf for leaf in buffer_leaves(type_) if role is ParameterRole.RESULT or not leaf.no_diff]
+        made = []
+        for leaf in kept:
+            made.append(Slot(parameter, role, leaf, self.count, mean, added))
+            self.all.append(made[-1])
+        return tuple(made)
+
+
+def print_additions(scope: KernelScope, writer: Writer, slots: tuple[Slot, ...], type_: Type, value: str) -> None:
+    """Adds a value of a type to the thread's sums."""
+    from slangad.compiler.emit.places import field_path
+
+    for slot in slots:
+        counters = scope.counters(slot.leaf)
+        place = str(slot.first)
+        size = components_of(slot.leaf.type)
+        index = ""
+        for counter, extent in zip(counters, slot.leaf.outer, strict=True):
+            index = f"({index}) * {extent} + {counter}" if index else counter
+        if index:
+            step = f"({index}) * {size}" if size > 1 and " " in index else f"{index} * {size}" if size > 1 else index
+            place = f"{slot.first} + {step}"
+        part = f"{value}{field_path(scope, type_, slot.leaf, counters)}"
+        for level, (counter, extent) in enumerate(zip(counters, slot.leaf.outer, strict=True)):
+            with writer.indented(level):
+                writer.line("[ForceUnroll]")
+                writer.line(f"for (uint {counter} = 0; {counter} < {extent}; ++{counter})")
+        with writer.indented(len(counters)):
+            if counters:
+                with writer.block():
+                    _print_addition(scope, writer, place, slot.leaf.type, part)
+            else:
+                _print_addition(scope, writer, place, slot.leaf.type, part)
+
+
+def _print_addition(scope: KernelScope, writer: Writer, place: str, type_: Type, value: str) -> None:
+    sums = scope.local("sums")
+    match type_:
+        case Scalar(name):
+            wide = value if name in ("float", "double") else f"float({value})"
+            writer.line(f"{sums}[{_folded(place)}] += {wide};")
+        case Vector(element, size):
+            for k in range(size):
+                _print_addition(scope, writer, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
+        case Matrix(element, rows, columns):
+            for row in range(rows):
+                for column in range(columns):
+                    offset = f"{place} + {row * columns + column}"
+                    _print_addition(scope, writer, offset, element, f"{value}[{row}][{column}]")
+        case Array(element, size):
+            counter = scope.local(f"n{value.count('[')}")
+            step = components_of(element)
+            inner = f"{place} + {step} * {counter}" if step > 1 else f"{place} + {counter}"
+            writer.line("[ForceUnroll]")
+            writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
+            with writer.block():
+                _print_addition(scope, writer, inner, element, f"{value}[{counter}]")
+        case _:
+            raise TypeError(f"{show(type_)} has no scalars in one buffer")
+
+
+def _folded(place: str) -> str:
+    """``4 + 2`` as ``6``, ``4 + 3 * n + 2`` as ``6 + 3 * n``, zeros left out."""
+    words = place.split(" + ")
+    constant = sum(int(word) for word in words if word.isdecimal())
+    rest = [word for word in words if not word.isdecimal()]
+    return " + ".join([*([str(constant)] if constant or not rest else []), *rest])
+
+
+def total_parameters(scope: KernelScope, slots: Slots) -> Iterator[EntryParameter]:
+    """The buffers that get the totals."""
+    for slot in slots.all:
+        yield EntryParameter(
+            name=scope.buffer(slot.parameter, slot.leaf, slot.role),
+            role=slot.role,
+            parameter=slot.parameter,
+            path=slot.leaf.path,
+            scalar=slot.scalar,
+            shape=slot.leaf.shape,
+            type=f"RWStructuredBuffer<{slot.scalar.name}>",
+            access="add" if slot.added else "write",
+            axes=0,
+        )
+
+
+def print_totals(scope: KernelScope, writer: Writer, slots: Slots, which: str, total: str, count: str) -> None:
+    """Puts the total of a slot where it belongs."""
+    for position, slot in enumerate(slots.all):
+        last = position == len(slots.all) - 1
+        if len(slots.all) > 1:
+            branch = "if" if position == 0 else "else" if last else "else if"
+            writer.line(branch if last else f"{branch} ({which} < {slot.first + slot.count})")
+        index = "0" if slot.count == 1 else f"{which} - {slot.first}" if slot.first else which
+        value = f"{total} / max({count}, 1)" if slot.mean else total
+        if slots.scalar != slot.scalar:
+            value = f"{slot.scalar.name}({value})"
+        buffer = scope.buffer(slot.parameter, slot.leaf, slot.role)
+        with writer.indented(1 if len(slots.all) > 1 else 0):
+            writer.line(f"{buffer}[{index}] {'+=' if slot.added else '='} {value};")
