@@ -320,7 +320,8 @@ class Deep:
                 axis=2,
             )
             reach = np.fmax(np.nan_to_num(others), 1e-3 * np.abs(self.values[samples]))
-            return (estimate.bar <= 1e-3 * np.abs(estimate.slope)) | (estimate.bar * scales <= 10 * NOTHING * reach)
+            nothing = estimate.bar * scales <= 10 * NOTHING * reach
+            return np.asarray((estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing)
 
     def _here(self, rows: npt.NDArray[np.int64]) -> Floats:
         return np.asarray(self.values[self.pairs[rows, 0]])

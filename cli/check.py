@@ -1,0 +1,240 @@
+"""``slangad check``: describing files go in; whether their gradients are right comes out, as a report."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import click
+from click.core import ParameterSource
+
+from slangad.cli.parameters import InputName, Macro
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from slangad.cli.console import Session
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.report.model import Report
+
+FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
+_SAMPLES: Final = 128
+
+
+class CheckArguments(TypedDict):
+    """What the command line said."""
+
+    inputs: tuple[str, ...]
+    device: str
+    samples: int
+    seed: int
+    ranges: tuple[tuple[str, float, float], ...]
+    only: tuple[str, ...]
+    strict: bool
+    jobs: int
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    specialize: tuple[str, ...]
+    time_limit: float
+    cache_dir: Path | None
+    no_cache: bool
+    output_format: str
+    output: Path | None
+
+
+class SampleRange(click.ParamType[tuple[str, float, float]]):
+    """``function.parameter=lowest:highest``."""
+
+    name = "function.parameter=lo:hi"
+
+    def convert(
+        self, value: str | tuple[str, float, float], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float, float]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        found = _RANGE.fullmatch(value)
+        try:
+            low, high = (float(found[side]) for side in ("low", "high")) if found else (1.0, 0.0)
+        except ValueError:
+            low, high = 1.0, 0.0
+        if not found or not low <= high or "." not in found["path"]:
+            self.fail(f"{value!r} is not a range such as shade.m.roughness=0.1:1.", param, ctx)
+        return found["path"].strip(), low, high
+
+
+@click.command("check")
+@click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
+@click.option(
+    "--device", default="cpu", type=click.Choice(["cpu"]), show_default=True, help="Where float32 gradients run."
+)
+@click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the random samples.")
+@click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw samples.")
+@click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
+@click.option("--strict", is_flag=True, help="Fail on what could not be checked, too.")
+@click.option(
+    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Processes at a time  [default: cores]"
+)
+@click.option(
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
+)
+@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
+@click.option(
+    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Check a generic function of a Slang file so."
+)
+@click.option(
+    "--time-limit",
+    default=20.0,
+    type=click.FloatRange(min=0, min_open=True),
+    show_default=True,
+    help="Seconds the Slang compiler may take for a file.",
+)
+@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
+@click.option(
+    "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
+@click.pass_obj
+def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None:
+    """Check gradients against differences of the same program in float64.
+
+    FILE is a description in Python or YAML, or a Slang file; FILE:NAME checks one function or kernel of it.
+    Exits with 3 if a gradient is wrong.
+
+    \b
+      slangad check brdf.py                        every function and kernel of it
+      slangad check shaders/*.slang --strict       what can't be checked fails too
+      slangad check f.py --only shade --range shade.m.roughness=0.1:1
+      slangad check --format html -o report.html   all inputs of [tool.slangad] in pyproject.toml
+    """  # noqa: D301  (click's mark for text to be left as it is)
+    from slangad.compiler.check.session import check
+    from slangad.compiler.diagnostics import CheckFailed
+    from slangad.compiler.inputs import parse_inputs
+
+    apply_project(arguments)
+    if not arguments["inputs"]:
+        raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
+    inputs = parse_inputs(arguments["inputs"])
+    for item in inputs:
+        if not item.path.is_file():
+            raise click.UsageError(f"There is no file {str(item.path)!r}.")
+    with session.progress("checking") as progress:
+        report = check(inputs, options_of(arguments), progress)
+    _publish(session, report, arguments)
+    if not report.ok:
+        raise CheckFailed(_summary(report))
+    if arguments["output"] is not None or arguments["output_format"] != "text":
+        session.say(_summary(report))
+
+
+def _publish(session: Session, report: Report, arguments: CheckArguments) -> None:
+    """Write the report where it was asked for; on a terminal that takes colour, in colour.
+
+    Raises:
+        ToolchainError: It can't be written.
+    """
+    from slangad.compiler.report.formats import publish
+    from slangad.compiler.toolchain.failures import failed
+
+    output = arguments["output"]
+    try:
+        if output is None or str(output) == "-":
+            publish(report, arguments["output_format"], session.product)
+        else:
+            publish(report, arguments["output_format"], lambda text: _write(output, text))
+    except OSError as error:
+        where = output if output is not None else "the report"
+        raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _summary(report: Report) -> str:
+    from slangad.compiler.report.check_text import tally
+
+    return f"slangad check: {tally(report)}"
+
+
+def options_of(arguments: CheckArguments) -> CheckOptions:
+    """The check's options from what the command line said."""
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.toolchain.cache import Cache, default_cache
+
+    cache_dir = arguments["cache_dir"]
+    return CheckOptions(
+        device=arguments["device"],
+        samples=arguments["samples"],
+        seed=arguments["seed"],
+        ranges=arguments["ranges"],
+        only=arguments["only"],
+        strict=arguments["strict"],
+        include_dirs=arguments["include_dirs"],
+        defines=arguments["defines"],
+        specialize=arguments["specialize"],
+        time_limit=arguments["time_limit"],
+        workers=arguments["jobs"],
+        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        words=_words(arguments),
+    )
+
+
+def _words(arguments: CheckArguments) -> str:
+    """The command line that draws the same samples and finds the same files."""
+    words = ["slangad", "check", "--seed", str(arguments["seed"])]
+    if arguments["samples"] != _SAMPLES:
+        words += ["--samples", str(arguments["samples"])]
+    words += [f"--range={path}={low:g}:{high:g}" for path, low, high in arguments["ranges"]]
+    words += [f"-I{folder}" for folder in arguments["include_dirs"]]
+    words += [f"-D{name}={value}" if value else f"-D{name}" for name, value in arguments["defines"]]
+    words += [f"--specialize={text}" for text in arguments["specialize"]]
+    return shlex.join(words)
+
+
+def apply_project(arguments: CheckArguments) -> None:
+    """Complete the arguments from ``[tool.slangad]``; the inputs too when none were named.
+
+    Raises:
+        CompileError: The settings are wrong.
+    """
+    from slangad.compiler.project import find_project, inputs_of
+
+    project = find_project(Path.cwd())
+    if project is None:
+        return
+    if not arguments["inputs"]:
+        arguments["inputs"] = inputs_of(project)
+        arguments["specialize"] = (*arguments["specialize"], *project.specialize)
+    settings = project.check
+    if settings.device is not None and _unsaid("device"):
+        arguments["device"] = settings.device
+    if settings.samples is not None and _unsaid("samples"):
+        arguments["samples"] = settings.samples
+    if settings.seed is not None and _unsaid("seed"):
+        arguments["seed"] = settings.seed
+    if settings.strict is not None and _unsaid("strict"):
+        arguments["strict"] = settings.strict
+    arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
+    arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
+    said = {name for name, _ in arguments["defines"]}
+    arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
+
+
+def _unsaid(name: str) -> bool:
+    """Whether an option has its default, rather than a value from the command line or the environment."""
+    return click.get_current_context().get_parameter_source(name) in (ParameterSource.DEFAULT, None)
