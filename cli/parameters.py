@@ -40,6 +40,32 @@ class TargetName(click.ParamType[str]):
         return [CompletionItem(t.name, help=t.title) for t in TARGETS.values() if t.name.startswith(incomplete)]
 
 
+class DeviceName(click.ParamType[str]):
+    """The name of a device."""
+
+    name = "device"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Accept a known name."""
+        from slangad.compiler.runtime.devices import AUTO, DEVICES
+
+        if value not in (AUTO, *DEVICES):
+            self.fail(f"there is no device {value!r}. Choose from {', '.join((AUTO, *DEVICES))}.", param, ctx)
+        return value
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  (click's signature)
+        param: click.Parameter,  # noqa: ARG002  (click's signature)
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """The devices whose names start like this."""
+        from slangad.compiler.runtime.devices import AUTO, DEVICES
+
+        rows = {AUTO: "a GPU that works, else the CPU"} | {name: kind.title for name, kind in DEVICES.items()}
+        return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]
+
+
 class InputName(click.ParamType[str]):
     """``FILE`` or ``FILE:KERNEL``; shells complete the file."""
 

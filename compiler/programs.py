@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.runtime.devices import Source
 from slangad.compiler.runtime.execute import KernelPlan
@@ -49,8 +50,6 @@ def read_program(item: Input, options: Options) -> Program:
         CompileError: It was rejected.
         ToolchainError: Slang crashed on a Slang file.
     """
-    from dataclasses import replace
-
     from slangad.compiler.pipeline import describe
 
     (unit,) = describe([item], replace(options, keep_ir=True))
@@ -76,3 +75,18 @@ def _plans(emitted: EmittedModule, module: Module, wanted: Collection[str]) -> d
         for name, signature in signatures(module).items()
         if name in wanted
     }
+
+
+def only_kernel(program: Program) -> KernelPlan:
+    """The one kernel that is wanted.
+
+    Raises:
+        CompileError: There are several, or none.
+    """
+    if len(program.plans) == 1:
+        return next(iter(program.plans.values()))
+    if not program.plans:
+        raise CompileError([Diagnostic("SA419", f"{program.file} has no kernel to run")])
+    names = ", ".join(program.plans)
+    help_ = f"name one: {program.file}:{next(iter(program.plans))}"
+    raise CompileError([Diagnostic("SA419", f"{program.file} has several kernels: {names}", help=help_)])

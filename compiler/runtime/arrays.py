@@ -6,6 +6,7 @@ slot of an entry point an array of the right dtype and shape. No device is invol
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Domain = tuple[int, ...]
     Slot = tuple[ParameterRole, str, Path]
+
+
+MAX_SCALARS: Final = 2**32 - 1
+"""Scalars of one buffer, since kernels count them in 32 bits."""
 
 
 class InputError(CompileError, ValueError):
@@ -134,21 +139,26 @@ class _Preparation:
     given: Mapping[str, object]
     named: Domain | None
     problems: list[Diagnostic] = field(default_factory=list)
-    notes: list[Diagnostic] = field(default_factory=list)
+    converted: dict[str, list[str]] = field(default_factory=dict)
 
     def run(self) -> Prepared:
         self._refuse_unknown()
         places = wanted(self.signature, self.mode)
-        converted = {place.slot: array for place in places for array in self._converted(place)}
-        domain = self._domain(places, converted)
+        arrays = {place.slot: array for place in places for array in self._converted(place)}
+        domain = self._domain(places, arrays)
         if domain is not None:
             for place in places:
-                if place.slot in converted:
-                    self._check_shape(place, converted[place.slot].shape, domain)
+                if place.slot in arrays:
+                    self._check_shape(place, arrays[place.slot].shape, domain)
+            self._check_size(domain)
         self._require(places, domain)
         if self.problems or domain is None:
             raise InputError(self.problems)
-        return Prepared(domain, converted, tuple(self.notes))
+        return Prepared(domain, arrays, tuple(self._notes()))
+
+    def _notes(self) -> Iterator[Diagnostic]:
+        for note, keys in self.converted.items():
+            yield Diagnostic("SA418", f"{', '.join(keys)}: {note}", severity=Severity.NOTE)
 
     def _refuse_unknown(self) -> None:
         from difflib import get_close_matches
@@ -170,7 +180,7 @@ class _Preparation:
             self._problem("SA413", f"{place.key} {misfit}", misfit.help)
             return
         if note:
-            self.notes.append(Diagnostic("SA418", f"{place.key} {note}", severity=Severity.NOTE))
+            self.converted.setdefault(note, []).append(place.key)
         yield array
 
     def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Domain | None:
@@ -207,6 +217,13 @@ class _Preparation:
             message = f"{place.key} has shape {shape}, not {right}"
             self._problem("SA412", message, _explained(place, self.signature.dims))
 
+    def _check_size(self, domain: Domain) -> None:
+        parts = [math.prod(part.shape) for value in self.signature.values if value.per_element for part in value.parts]
+        most = math.prod(domain) * max(parts, default=1)
+        if most > MAX_SCALARS:
+            message = f"{self.signature.name} over {_elements(domain)} is too much at a time"
+            self._problem("SA414", message, f"indices are 32-bit: {MAX_SCALARS} scalars an array at most")
+
     def _require(self, places: tuple[Wanted, ...], domain: Domain | None) -> None:
         for place in places:
             if place.needed and place.key not in self.given:
@@ -225,7 +242,7 @@ class _Preparation:
         shape = np.shape(self.given[place.key])  # type: ignore[call-overload]  # converted before, or told
         dims = self.signature.dims if place.value.per_element else 0
         if len(shape) != dims + len(place.part.shape) or shape[dims:] != place.part.shape:
-            right = f"({', '.join([*'nmk'[:dims], *map(str, place.part.shape)])})"
+            right = _tuple((*"nmk"[:dims], *place.part.shape))
             help_ = _explained(place, self.signature.dims)
             self._problem("SA412", f"{place.key} has shape {shape}, not {right}", help_)
 
@@ -235,10 +252,15 @@ class _Preparation:
 
 def _described(place: Wanted, dims: int, domain: Domain | None) -> str:
     front = (*(domain or "nmk"[:dims]),) if place.value.per_element else ()
-    shape = ", ".join(map(str, (*front, *place.part.shape)))
+    shape = _tuple((*front, *place.part.shape))
     scalar = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32"}
     kind = scalar.get(place.part.scalar.name, "bool")
-    return f"{kind}, shape ({shape}{',' if shape and ',' not in shape else ''})"
+    return f"{kind}, shape {shape}"
+
+
+def _tuple(extents: tuple[int | str, ...]) -> str:
+    """As Python writes one, with letters for what isn't known."""
+    return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
 def _explained(place: Wanted, dims: int) -> str:
@@ -256,3 +278,24 @@ def _axes(count: int) -> str:
 def _elements(shape: Domain) -> str:
     text = "x".join(map(str, shape))
     return f"{text} element{'' if shape == (1,) else 's'}"
+
+
+def refuse_nan(prepared: Prepared) -> None:
+    """Refuse arrays that hold NaN.
+
+    Raises:
+        InputError: With the first place in each array.
+    """
+    import numpy as np
+
+    problems = []
+    for (role, name, path), array in prepared.arrays.items():
+        if array.dtype.kind != "f" or not (found := np.isnan(array)).any():
+            continue
+        key = PREFIXES.get(role, "") + ".".join((name, *map(str, path)))
+        first = ", ".join(map(str, np.unravel_index(int(found.argmax()), array.shape)))
+        at = f"; the first is {key}[{first}]" if array.ndim else ""
+        message = f"{key} holds {int(found.sum())} NaN{at}"
+        problems.append(Diagnostic("SA416", message, help="--allow-nan runs all the same"))
+    if problems:
+        raise InputError(problems)

@@ -65,13 +65,13 @@ def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:
     if lost.any():
         raise MisfitError(f"has values too large for {NAMES[part.dtype]}, such as {array[lost].flat[0]:g}")
     narrowed = array.dtype.itemsize > result.dtype.itemsize and not plain
-    return result, f"was converted from {array.dtype} to {NAMES[part.dtype]}" if narrowed else ""
+    return result, f"converted from {array.dtype} to {NAMES[part.dtype]}" if narrowed else ""
 
 
 def _floated(array: Array, part: Part) -> tuple[Array, str]:
     result = array.astype(part.dtype)
     exact = bool((result.astype("f8") == array.astype("f8")).all())
-    return result, "" if exact else f"was rounded from {array.dtype} to {NAMES[part.dtype]}"
+    return result, "" if exact else f"rounded from {array.dtype} to {NAMES[part.dtype]}"
 
 
 def _ranged(array: Array, part: Part) -> Array:

@@ -43,7 +43,7 @@ _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
 _HELP: Final = "look for an index out of bounds, or a loop that does not end"
 _SPARE: Final = 64 << 20
-"""Bytes of memory to leave to others."""
+"""Bytes of memory to leave to others, at least; an eighth where that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,13 @@ class CpuBuffer:
         """A copy of what it holds."""
         return self.array.copy()
 
-    def zero(self) -> None:
-        """Set everything to 0."""
-        self.array[...] = 0
+    def take(self) -> npt.NDArray[Any]:
+        """The memory itself."""
+        return self.array
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number."""
+        self.array[...] = number
 
     def close(self) -> None:
         """Give the memory back."""
@@ -140,7 +144,7 @@ class CpuDevice:
         """Take memory, if the machine has that much to spare."""
         size = dtype.itemsize * count
         free = free_memory()
-        if free is not None and size > max(0, free - _SPARE):
+        if free is not None and size > free - max(_SPARE, free // 8):
             raise too_little_memory(self.name, size, free)
         try:
             return CpuBuffer(dtype, count, next(self._numbers), Segment(size))

@@ -51,7 +51,7 @@ AUTO: Final = "auto"
 
 
 class Buffer(Protocol):
-    """Scalars on a device, one after the other. It holds anything until it is uploaded to, zeroed or written."""
+    """Scalars on a device, one after the other. It holds anything until it is uploaded to, filled or written."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -67,8 +67,11 @@ class Buffer(Protocol):
     def download(self) -> npt.NDArray[Any]:
         """A copy of what it holds, of one axis; waits for what was submitted before."""
 
-    def zero(self) -> None:
-        """Set everything to 0."""
+    def take(self) -> npt.NDArray[Any]:
+        """The same, or the memory itself, for a buffer that is not used any more."""
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number."""
 
     def close(self) -> None:
         """Give the memory back."""
@@ -182,14 +185,11 @@ def unknown_device(name: str) -> ToolchainError:
     return failed("SA250", f"there is no device {name!r}", help=f"there are {', '.join(DEVICES)} and {AUTO}")
 
 
-def too_little_memory(device: str, wanted: int, free: int | None = None) -> ToolchainError:
-    """A buffer or all of them don't fit."""
+def too_little_memory(device: str, wanted: int | None = None, free: int | None = None) -> ToolchainError:
+    """Something doesn't fit; how much is wanted and free, where that is known."""
+    needed = f": {_size(wanted)} more are needed" if wanted is not None else ""
     left = f"; {_size(free)} are free" if free is not None else ""
-    return failed(
-        "SA251",
-        f"too little memory on {device}: {_size(wanted)} more are needed{left}",
-        help="run on fewer elements at a time",
-    )
+    return failed("SA251", f"too little memory on {device}{needed}{left}", help="run on fewer elements at a time")
 
 
 def _size(count: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.runtime.arrays import PREFIXES
-from slangad.compiler.runtime.devices import Launch
+from slangad.compiler.runtime.devices import Launch, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
 from slangad.compiler.runtime.uniforms import uniform_value
 
@@ -72,11 +72,14 @@ def run_kernel(
         ToolchainError: The device failed, or has too little memory.
     """
     plan.require(mode)
-    with Run(device, program, plan, prepared) as run:
-        for step in mode.steps:
-            run.add(step)
-        run.submit()
-        return run.results()
+    try:
+        with Run(device, program, plan, prepared) as run:
+            for step in mode.steps:
+                run.add(step)
+            run.submit()
+            return run.results()
+    except MemoryError:
+        raise too_little_memory("this machine") from None
 
 
 @dataclass
@@ -130,7 +133,7 @@ class Run:
                         yield f"{PREFIXES.get(role, '')}{part.key}", slot, value, part
 
     def _read(self, slot: Slot, value: Value, part: Part) -> Array:
-        array = self.buffers[slot].download()[: self._count(value, part)]
+        array = self.buffers[slot].take()[: self._count(value, part)]
         return array.astype(part.dtype, copy=False).reshape(self._shape(value, part))
 
     def _values(self, role: ParameterRole) -> tuple[Value, ...]:
@@ -169,9 +172,9 @@ class Run:
         if given is not None:
             buffer.upload(given.astype(dtype, copy=False))
         elif parameter.role is ParameterRole.COTANGENT:
-            buffer.upload(np.ones(count, dtype))
+            buffer.fill(1.0)
         elif parameter.role not in WRITTEN or not count:
-            buffer.zero()
+            buffer.fill(0.0)
         return buffer
 
     def _part(self, parameter: EntryParameter) -> tuple[Value, Part]:

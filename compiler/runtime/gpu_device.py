@@ -6,7 +6,10 @@ Goes in: emitted modules. A submission is one command buffer of many dispatches,
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +18,7 @@ from slangad.compiler.runtime.devices import DEVICES, too_little_memory
 from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Launch, Source
 
 _NOTES = 5
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(slots=True)
@@ -60,8 +64,17 @@ class GpuBuffer:
         found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
         return found
 
-    def zero(self) -> None:
-        """Set everything to 0, in order with what is submitted."""
+    def take(self) -> npt.NDArray[Any]:
+        """The same as ``download``."""
+        return self.download()
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number, in order with what is submitted."""
+        import numpy as np
+
+        if number:
+            self.upload(np.full(self.count, number, self.dtype))
+            return
         encoder = self.device.create_command_encoder()
         encoder.clear_buffer(self.handle)
         self.device.submit_command_buffer(encoder.finish())
@@ -166,16 +179,39 @@ def open_gpu(name: str) -> GpuDevice:
     import slangpy
 
     kind = DEVICES[name]
-    try:
-        device = slangpy.Device(type=getattr(slangpy.DeviceType, name), enable_print=False)
-    except RuntimeError as error:
-        untested = "" if kind.tested else "; slangad was never tried on it"
-        raise failed(
-            "SA249",
-            f"the device {name} can't be used: {_lines(error)[0]}{untested}",
-            f"{kind.remedy}; `slangad doctor` tells what works here",
-        ) from None
+    with captured_prints() as said:
+        try:
+            device = slangpy.Device(type=getattr(slangpy.DeviceType, name), enable_print=False)
+        except RuntimeError as error:
+            untested = "" if kind.tested else "; slangad was never tried on it"
+            raise failed(
+                "SA249",
+                f"the device {name} can't be used: {_lines(error)[0]}{untested}",
+                f"{kind.remedy}; `slangad doctor` tells what works here",
+                said()[-_NOTES:],
+            ) from None
     return GpuDevice(name, device)
+
+
+@contextmanager
+def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
+    """Keep what drivers print from the user's terminal and files; yields a function that gives the lines of it."""
+    with tempfile.TemporaryFile() as file:
+        kept = {number: os.dup(number) for number in (1, 2)}
+
+        def said() -> tuple[str, ...]:
+            file.seek(0)
+            text = _ESCAPES.sub("", file.read().decode("utf-8", "replace"))
+            return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+        try:
+            for number in kept:
+                os.dup2(file.fileno(), number)
+            yield said
+        finally:
+            for number, before in kept.items():
+                os.dup2(before, number)
+                os.close(before)
 
 
 def _module_name(emitted: EmittedModule) -> str:

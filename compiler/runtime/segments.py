@@ -28,7 +28,7 @@ class Segment:
         """
         self._file, self.place, self._named = _nameless() or _named()
         try:
-            os.ftruncate(self._file, max(1, size))
+            _reserve(self._file, max(1, size))
             self.memory = mmap.mmap(self._file, max(1, size))
         except (OSError, OverflowError, ValueError):
             self.close()
@@ -66,6 +66,14 @@ def free_memory() -> int | None:
     """Bytes that can be had before this machine, or the group of processes we are in, runs out; None where unknown."""
     known = [amount for amount in (_machine_free(), _group_free()) if amount is not None]
     return min(known, default=None)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Give a file its size, with all its memory where that can be had: it must not run out later, in a kernel."""
+    os.ftruncate(file, size)
+    take = getattr(os, "posix_fallocate", None)
+    if take is not None:
+        take(file, 0, size)
 
 
 def _nameless() -> tuple[int, str, bool] | None:

@@ -15,7 +15,7 @@ from slangad.compiler.ir.types import BOOL, Scalar, Type, carries_gradient, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.ir.nodes import Kernel, Module
+    from slangad.compiler.ir.nodes import Kernel, Module, Range
     from slangad.compiler.spans import Span
 
 PER_ELEMENT: Final = frozenset({Memory.EACH})
@@ -91,6 +91,13 @@ class Signature:
     parameters: tuple[Value, ...]
     results: tuple[Value, ...]
     span: Span
+    ranges: tuple[Range, ...] = ()
+
+    def range_of(self, key: str) -> tuple[float, float]:
+        """Where samples of a part are drawn: as declared for it, or for what it is a part of."""
+        near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
+        best = max(near, key=lambda r: len(r.path), default=None)
+        return (best.low, best.high) if best else (-1.0, 1.0)
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -100,10 +107,11 @@ class Signature:
 
 def signatures(module: Module) -> dict[str, Signature]:
     """The kernels of a module by name."""
-    return {kernel.name: _signature(kernel) for kernel in module.kernels}
+    ranges = {function.key: function.ranges for function in module.functions}
+    return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
 
 
-def _signature(kernel: Kernel) -> Signature:
+def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> Signature:
     parameters = tuple(
         Value(p.name, p.memory, p.type, tuple(_parts(p.name, p.type, no_diff=p.no_diff or p.memory is Memory.UNIFORM)))
         for p in kernel.params
@@ -112,7 +120,7 @@ def _signature(kernel: Kernel) -> Signature:
         Value(r.name, r.memory, r.type, tuple(_parts(r.name, r.type, no_diff=not carries_gradient(r.type))), r.param)
         for r in kernel.results
     )
-    return Signature(kernel.name, kernel.dims, parameters, results, kernel.span)
+    return Signature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
 
 
 def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[Part]:

@@ -1,0 +1,210 @@
+"""``slangad run``: a description and arrays go in; results, gradients or tangents of one kernel come out."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from slangad.cli.parameters import DeviceName, InputName, Macro
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from slangad.cli.console import Session
+    from slangad.compiler.programs import Program
+    from slangad.compiler.runtime.arrays import Domain, Prepared
+    from slangad.compiler.runtime.execute import KernelPlan
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.summary import Outputs
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FORMATS = click.Choice(["text", "json"])
+MODES = ("forward", "backward", "jvp", "jtjvp")
+
+
+class RunArguments(TypedDict):
+    """What the command line said."""
+
+    kernel: str
+    device: str
+    mode: str
+    inputs: tuple[Path, ...]
+    output: str | None
+    values: tuple[tuple[str, object], ...]
+    domain: Domain | None
+    random: int | None
+    allow_nan: bool
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    specialize: tuple[str, ...]
+    time_limit: float | None
+    cache_dir: Path | None
+    no_cache: bool
+    output_format: str
+
+
+class NamedValue(click.ParamType[tuple[str, object]]):
+    """``name=value``: a number, true or false, or a list of them."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: str | tuple[str, object], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, object]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not name or not equals or not _is_numeric(found):
+            self.fail(f"{value!r} is not name=value with a number, true, false or a list of them.", param, ctx)
+        return name.strip(), found
+
+
+def _is_numeric(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_numeric, value))
+    return isinstance(value, (bool, int, float))
+
+
+class DomainShape(click.ParamType["Domain"]):
+    """``4096`` or ``512x512``."""
+
+    name = "n[xm[xk]]"
+
+    def convert(self, value: str | Domain, param: click.Parameter | None, ctx: click.Context | None) -> Domain:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        if not re.fullmatch(r"\d+([x,]\d+){0,2}", value):
+            self.fail(f"{value!r} is not a shape such as 4096 or 512x512.", param, ctx)
+        return tuple(int(extent) for extent in re.split("[x,]", value))
+
+
+@click.command("run")
+@click.argument("kernel", type=InputName(), metavar="FILE[:KERNEL]")
+@click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to run.")
+@click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="What to compute.")
+@click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
+@click.option("-o", "--output", type=click.Path(), help="Write what comes out to this .npz file; - is stdout.")
+@click.option(
+    "--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set a=2.0 --set m.albedo=[1,1,0]"
+)
+@click.option("--domain", type=DomainShape(), help="The shape of the domain, where no Each input tells it.")
+@click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
+@click.option("--allow-nan", is_flag=True, help="Run even if an input holds NaN.")
+@click.option(
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
+)
+@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
+@click.option(
+    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Make a generic function of a Slang file so."
+)
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds it may run on the CPU.")
+@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="json: one document on stdout.",
+)
+@click.pass_obj
+def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
+    """Run a kernel of a description on a device.
+
+    forward computes the results; backward the gradients of the inputs, for given cotangents of the results (ones
+    unless given); jvp the change of the results along given tangents; jtjvp the Gauss-Newton product of them.
+
+    \b
+      slangad run brdf.py --random 0 --domain 1024             try it on random inputs
+      slangad run brdf.py:fit -i in.npz -o out.npz             results
+      slangad run brdf.py:fit --mode backward -i in.npz -o grad.npz --set exposure=2.0
+    """  # noqa: D301  (click's mark for text to be left as it is)
+    if arguments["output_format"] == "json":
+        session.document = {}
+        if arguments["output"] == "-":
+            raise click.UsageError("-o - and --format json both want stdout.")
+    outputs = _run(session, arguments)
+    _write(session, arguments, outputs)
+
+
+def _run(session: Session, arguments: RunArguments) -> Outputs:
+    """Read, check, compile, run; nothing is written yet."""
+    from slangad.compiler.runtime.devices import open_device
+    from slangad.compiler.runtime.execute import run_kernel
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.summary import Outputs
+
+    mode = RunMode(arguments["mode"])
+    program, plan = _plan(arguments)
+    plan.require(mode)
+    prepared = _prepare(arguments, plan, mode)
+    session.show(prepared.notes)
+    with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
+        loaded = program.load_on(device, plan.entry_names(mode))
+        arrays = run_kernel(device, loaded, plan, mode, prepared)
+        session.say(f"{plan.signature.name} {mode.value} on {device.name} ({device.adapter})", level=1)
+        return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
+
+
+def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan]:
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import Options
+    from slangad.compiler.programs import only_kernel, read_program
+    from slangad.compiler.toolchain.cache import Cache, default_cache
+
+    cache_dir = arguments["cache_dir"]
+    options = Options(
+        targets=(),
+        include_dirs=arguments["include_dirs"],
+        defines=arguments["defines"],
+        specialize=arguments["specialize"],
+        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+    )
+    program = read_program(parse_inputs([arguments["kernel"]])[0], options)
+    return program, only_kernel(program)
+
+
+def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:
+    from slangad.compiler.runtime.arrays import prepare, refuse_nan
+    from slangad.compiler.runtime.files import read_arrays
+    from slangad.compiler.runtime.sampling import draw_missing
+
+    given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
+    if arguments["random"] is not None:
+        given = draw_missing(plan.signature, mode, given, arguments["domain"], arguments["random"])
+    prepared = prepare(plan.signature, mode, given, arguments["domain"])
+    if not arguments["allow_nan"]:
+        refuse_nan(prepared)
+    return prepared
+
+
+def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
+    """Put the arrays where they are wanted, and say what they are."""
+    from slangad.compiler.runtime.files import save_arrays, write_arrays
+    from slangad.compiler.runtime.summary import lines, record
+
+    output = arguments["output"]
+    if output == "-":
+        stream = io.BytesIO()
+        write_arrays(stream, outputs.arrays)
+        session.product(stream.getvalue())
+    elif output is not None:
+        read = (arguments["kernel"].partition(":")[0], *map(str, arguments["inputs"]))
+        save_arrays(Path(output), outputs.arrays, read)
+    if session.document is not None:
+        session.document |= record(outputs)
+        session.document["output"] = output
+    for line in lines(outputs):
+        session.say(line)

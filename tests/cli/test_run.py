@@ -1,0 +1,233 @@
+"""``slangad run``: arrays in, arrays out; whatever is wrong is one clear message, its exit code, and no file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+pytestmark = pytest.mark.toolchain
+
+DESCRIBED = Path(__file__).parents[1] / "runtime" / "described.py"
+X = [1.0, 2.0, -3.0]
+
+
+@pytest.fixture(autouse=True)
+def _compiler(cxx: object) -> None:
+    """Every test here runs kernels on the CPU."""
+
+
+def run(project: Project, kernel: str, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    cache = os.environ["SLANGAD_CACHE_DIR"]
+    return project.run("run", f"{DESCRIBED}:{kernel}", "--device", "cpu", *words, code=code, SLANGAD_CACHE_DIR=cache)
+
+
+def saved(project: Project, name: str = "out.npz") -> dict[str, np.ndarray]:
+    with np.load(project.folder / name) as arrays:
+        return dict(arrays)
+
+
+def save(project: Project, name: str = "in.npz", **arrays: object) -> str:
+    np.savez(project.folder / name, **arrays)
+    return name
+
+
+def is_clean(project: Project) -> bool:
+    return {p.name for p in project.folder.iterdir()} <= {"in.npz", "fit.py", ".cache"}
+
+
+def test_run__forward__writes_results(project: Project) -> None:
+    given = save(project, x=np.array(X, np.float32))
+    ended = run(project, "square", "-i", given, "--set", "a=2", "-o", "out.npz")
+    np.testing.assert_array_equal(saved(project)["result"], np.float32([2, 8, 18]))
+    assert ended.stdout == ""
+    assert ended.stderr == "result  float32[3]  2 8 18\n"
+
+
+def test_run__backward__takes_cotangents_and_ones_otherwise(project: Project) -> None:
+    given = save(project, x=np.array(X, np.float32))
+    run(project, "square", "-i", given, "--set", "a=2", "--mode", "backward", "-o", "out.npz")
+    assert list(saved(project)) == ["grad.x"]
+    np.testing.assert_array_equal(saved(project)["grad.x"], np.float32([4, 8, -12]))
+    seeded = ("--set", "cotangent.result=[1,0.5,0]")
+    run(project, "square", "-i", given, "--set", "a=2", *seeded, "--mode", "backward", "-o", "out.npz")
+    np.testing.assert_array_equal(saved(project)["grad.x"], np.float32([4, 4, 0]))
+
+
+def test_run__jvp_and_jtjvp__follow_the_jacobian(project: Project) -> None:
+    words = ("--set", f"x={X}", "--set", "y=[0.5,-1,2]", "--set", "tangent.y=[1,2,3]", "-o", "out.npz")
+    run(project, "two", *words, "--mode", "jvp")
+    moved = saved(project)
+    np.testing.assert_allclose(moved["jvp.result.0"], np.float32(X) * [1, 2, 3], rtol=1e-6)
+    slope = np.cos(np.float32([0.5, -1, 2])) * [1, 2, 3]
+    np.testing.assert_allclose(moved["jvp.result.1"], np.stack([np.zeros(3), slope], 1), rtol=1e-5)
+    run(project, "two", *words, "--mode", "jtjvp")
+    product = saved(project)
+    cosine = np.cos(np.float32([0.5, -1, 2]))
+    np.testing.assert_allclose(product["grad.y"], np.float32(X) ** 2 * [1, 2, 3] + cosine * slope, rtol=1e-5)
+    np.testing.assert_allclose(product["grad.x"], np.float32([0.5, -1, 2]) * X * [1, 2, 3], rtol=1e-5)
+
+
+def test_run__stdout__is_the_file_and_nothing_else(project: Project, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "slangad.cli", "run", f"{DESCRIBED}:indices", "--domain", "4", "-o", "-"]
+    ended = subprocess.run([*command, "--device", "cpu"], capture_output=True, check=True)
+    (tmp_path / "piped.npz").write_bytes(ended.stdout)
+    assert saved(project, "piped.npz")["result"].tolist() == [0, 3, 6, 9]
+
+
+def test_run__twice__writes_the_same_bytes(project: Project) -> None:
+    for name in ("a.npz", "b.npz"):
+        run(project, "kinds", "--random", "3", "--domain", "5", "-o", name)
+    first, second = ((project.folder / name).read_bytes() for name in ("a.npz", "b.npz"))
+    assert first == second
+
+
+def test_run__json__is_one_document(project: Project) -> None:
+    ended = run(project, "square", "--set", "x=[1,2]", "--set", "a=3", "--format", "json", "-o", "out.npz")
+    document = json.loads(ended.stdout)
+    assert document["ok"] is True
+    assert (document["kernel"], document["mode"], document["device"]) == ("square", "forward", "cpu")
+    assert document["domain"] == [2]
+    assert document["arrays"][0]["value"] == [3, 12]
+    assert ended.stderr == "result  float32[2]  3 12\n"
+
+
+def test_run__random__needs_a_domain_and_nothing_else(project: Project) -> None:
+    run(project, "plane", "--random", "7", "--domain", "3x4", "--mode", "jvp", "-o", "out.npz")
+    assert saved(project)["jvp.result"].shape == (3, 4)
+    ended = run(project, "plane", "--random", "7", code=1)
+    assert "x is missing: float32, shape (n, m)" in ended.stderr
+
+
+WRONG = {
+    "missing": (["square", "--set", "a=2"], 1, "error[SA410]: x is missing: float32, shape (n,)"),
+    "unknown": (["square", "--set", "xx=1", "--set", "x=[1]", "--set", "a=1"], 1, "square takes no xx"),
+    "suggestion": (["square", "--set", "cotangent.resul=1", "--set", "x=[1]", "--set", "a=1"], 1, "error[SA411]"),
+    "shape": (["square", "--set", "x=[[1,2]]", "--set", "a=2"], 1, "x has shape (1, 2), not (n,)"),
+    "uniform": (["square", "--set", "x=[1]", "--set", "a=[2]"], 1, "a has shape (1,), not ()"),
+    "lengths": (["two", "--set", "x=[1,2]", "--set", "y=[1]"], 1, "y has 1 element and x has 2 elements"),
+    "type": (["indices", "--domain", "2", "--set", "x=1"], 1, "indices takes no x"),
+    "domain": (["indices"], 1, "nothing tells the domain of indices"),
+    "dims": (["plane", "--random", "0", "--domain", "4"], 1, "plane has 2 axes"),
+    "huge": (["indices", "--domain", "5000000000"], 1, "indices are 32-bit"),
+    "mode": (["indices", "--domain", "2", "--mode", "backward"], 1, "indices has no backward mode"),
+    "direction": (["square", "--set", "x=[1]", "--set", "a=1", "--mode", "jvp"], 1, "at least one of tangent.x"),
+    "kernel": (["nothing"], 1, "has no kernel called nothing"),
+    "value": (["square", "--set", "x=one"], 2, "'x=one' is not name=value"),
+    "extent": (["indices", "--domain", "3*4"], 2, "is not a shape such as 4096"),
+    "device": (["square", "--device", "tpu"], 2, "there is no device 'tpu'"),
+    "file": (["square", "-i", "gone.npz"], 1, "can't read gone.npz: No such file"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_run__wrong_input__is_one_message_and_no_file(case: str, project: Project) -> None:
+    words, code, message = WRONG[case]
+    ended = run(project, *words, "-o", "out.npz", code=code)
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert is_clean(project)
+
+
+def test_run__files_that_are_no_arrays__are_refused(project: Project) -> None:
+    (project.folder / "in.npz").write_bytes(b"PK\x03\x04 and then nothing")
+    assert "it is no .npz file, or damaged" in run(project, "square", "-i", "in.npz", code=1).stderr
+    np.savez(project.folder / "in.npz", x=np.array([object()]))
+    assert "it holds Python objects" in run(project, "square", "-i", "in.npz", code=1).stderr
+    np.save(project.folder / "in.npy", np.zeros(3))
+    assert "one array without a key" in run(project, "square", "-i", "in.npy", code=1).stderr
+
+
+def test_run__output_over_an_input__is_refused(project: Project) -> None:
+    given = save(project, x=np.array(X, np.float32), a=np.float32(1))
+    before = (project.folder / given).read_bytes()
+    ended = run(project, "square", "-i", given, "-o", "./in.npz", code=1)
+    assert "SA406" in ended.stderr
+    assert (project.folder / given).read_bytes() == before
+
+
+def test_run__output_that_cannot_be_written__is_an_error_of_the_machine(project: Project) -> None:
+    project.write("taken/file.txt", "")
+    ended = run(project, "indices", "--domain", "2", "-o", "taken", code=4)
+    assert "SA405" in ended.stderr
+    assert sorted(p.name for p in project.folder.rglob("*") if p.is_file()) == ["file.txt"]
+
+
+def test_run__nan__is_refused_unless_allowed(project: Project) -> None:
+    given = save(project, x=np.array([1, np.nan, np.nan], np.float32), a=np.float32(1))
+    ended = run(project, "square", "-i", given, "-o", "out.npz", code=1)
+    assert "error[SA416]: x holds 2 NaN; the first is x[1]" in ended.stderr
+    assert is_clean(project)
+    ended = run(project, "square", "-i", given, "-o", "out.npz", "--allow-nan")
+    assert ended.stderr == "result  float32[3]  1 nan nan\n"
+
+
+def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
+    given = save(project, x=np.array(X), a=np.float64(2))
+    ended = run(project, "square", "-i", given)
+    assert "note[SA418]: x, a: converted from float64 to float32" in ended.stderr
+
+
+def test_run__missing_device__exits_with_4(project: Project) -> None:
+    ended = project.run("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "metal", "-o", "out.npz", code=4)
+    assert "error[SA249]: the device metal can't be used" in ended.stderr
+    assert "never tried" in ended.stderr
+    assert ended.stdout == ""
+    assert is_clean(project)
+
+
+def test_run__no_cxx_compiler__exits_with_4(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "cpu")
+    ended = project.run(*words, code=4, PATH=str(tmp_path / "empty"), CXX="")
+    assert "error[SA245]" in ended.stderr
+
+
+def test_run__several_kernels__asks_for_one(project: Project) -> None:
+    ended = project.run("run", str(DESCRIBED), code=1)
+    assert "has several kernels: square, " in ended.stderr
+
+
+def test_run__kernel_beyond_its_time__is_ended(project: Project) -> None:
+    ended = run(project, "forever", "--set", "x=[1]", "--time-limit", "1", "-o", "out.npz", code=4)
+    assert "error[SA248]: the kernel forever_forward did not end within 1 s" in ended.stderr
+    assert is_clean(project)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_run__interrupted__leaves_nothing(project: Project, number: int, code: int) -> None:
+    run(project, "forever", "--set", "x=[]", "-o", "out.npz")  # so that it is compiled
+    (project.folder / "out.npz").unlink()
+    command = [sys.executable, "-m", "slangad.cli", "run", f"{DESCRIBED}:forever", "--set", "x=[1]", "-o", "out.npz"]
+    with subprocess.Popen([*command, "--device", "cpu"], cwd=project.folder, stderr=subprocess.PIPE) as child:
+        worker = _child_of(child.pid)
+        child.send_signal(number)
+        _, said = child.communicate(timeout=20)
+    assert child.returncode == code
+    assert said == b""
+    assert is_clean(project)
+    assert not worker.exists()
+
+
+def _child_of(process: int) -> Path:
+    """The worker's entry in /proc, once it runs the kernel."""
+    for _ in range(200):
+        time.sleep(0.05)
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+        for child in children:
+            fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+            if int(fields[11]) > 60:  # hundredths of a second of user time: past its imports
+                return Path(f"/proc/{child}")
+    raise AssertionError("no worker was seen")
