@@ -299,8 +299,8 @@ def _print_share(entry: _Entry, writer: Writer) -> None:
         writer.line(f"uint {local('count')} = {' * '.join(axes)};")
     _print_state(entry, writer)
     _prepare(entry, writer)
-    share, i, sums, scalar = local("share"), entry.scope.index, local("sums"), _sum_scalar(entry)
-    writer.line(f"{scalar.name} {sums}[{entry.slots.count}] = {{}};")
+    share, i, sums = local("share"), entry.scope.index, local("sums")
+    writer.line(f"sa.Sum {sums}[{entry.slots.count}] = {{}};")
     group = entry.group[0]
     writer.line(f"sa.Share {share} = sa.share<{group}>({local('thread')}.x, {local('count')}, {local('parts')});")
     writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
@@ -384,11 +384,11 @@ def _print_copies_entry(entry: _Entry, writer: Writer, tensor: TensorPrinter, na
         writer.line(f"if (i >= {count})")
         with writer.indented():
             writer.line("return;")
-        writer.line(f"{parameters[2].scalar.name} total = 0.0;")
+        writer.line("sa.Copied total = 0.0;")
         writer.line(f"for (uint c = 0; c < {copies}; ++c)")
         with writer.indented():
             writer.line(f"total += {totals}[c * {count} + i];")
-        writer.line(f"{gradient}[i] += total;")
+        writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
     return EntryPoint(name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS)
 
 

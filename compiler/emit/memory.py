@@ -118,7 +118,7 @@ class TensorPrinter:
             value("count", ParameterRole.DOMAIN),
             value("copies", ParameterRole.COPIES),
             EntryParameter(
-                "totals", ParameterRole.TOTALS, name, (), FLOAT, shape_of(element), "StructuredBuffer<sa.Sum>", "read",
+                "totals", ParameterRole.TOTALS, name, (), FLOAT, shape_of(element), "StructuredBuffer<sa.Copied>", "read",
                 axes=self.tensor.rank,
             ),
             EntryParameter(

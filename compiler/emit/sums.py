@@ -111,7 +111,7 @@ def _print_addition(scope: KernelScope, writer: Writer, place: str, type_: Type,
     sums = scope.local("sums")
     match type_:
         case Scalar(name):
-            wide = value if name in ("float", "double") else f"float({value})"
+            wide = f"float({value})" if name == "half" else value
             writer.line(f"{sums}[{_folded(place)}] += {wide};")
         case Vector(element, size):
             for k in range(size):

@@ -20,9 +20,12 @@ COMMON = (
     "none",
     "-fvk-use-entrypoint-name",
     "-warnings-disable",
-    "31106,31107",
+    "31106,31107,30082",
 )
-"""Given always. Row-major as in numpy; the two warnings only tell that Vulkan passes buffers apart from uniforms."""
+"""Given always. Row-major as in numpy.
+
+Two of the warnings only tell that Vulkan passes buffers apart from uniforms, one that floats are added up in double.
+"""
 
 
 def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
