@@ -140,11 +140,11 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
     """Compile all inputs and write what they give.
 
     Raises:
-        CompileError: An input was rejected; nothing is written.
+        CompileError: An input was rejected and nothing is written, or only for some targets and the others are written.
         ToolchainError: Slang failed and nothing is written, or a target lacks its tool and the others are written.
     """
     from slangad.compiler.delivery import deliver
-    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.diagnostics import CompileError, ToolchainError
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import build
 
@@ -164,6 +164,9 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
             session.say(f"{one.unit.source} has no kernel, so there is nothing to compile but its Slang")
     session.say(_summary(built, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
+    refusals = [refusal for one in built for refusal in one.refusals]
+    if refusals:
+        raise CompileError([*refusals, *failures])
     if failures:
         raise ToolchainError(failures)
     return built
@@ -172,7 +175,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
 def print_product(session: Session, arguments: CompileArguments) -> None:
     """Put the one product that was asked for on stdout: Slang text unless targets or ``--emit`` say otherwise."""
     from slangad.compiler.delivery import wanted_products
-    from slangad.compiler.diagnostics import ToolchainError
+    from slangad.compiler.diagnostics import CompileError, ToolchainError
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import build
 
@@ -185,6 +188,8 @@ def print_product(session: Session, arguments: CompileArguments) -> None:
         )
     arguments["emit"] = emit
     (one,) = build(inputs, _options_of(session, arguments))
+    if one.refusals:
+        raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
     kind = {"slang": "slang", "ir": "ir", "artefacts": "artefact"}[emit[0]]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.blame import MISSING_TOOL, blame
 from slangad.compiler.compilers import Compilers, own_names
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
+from slangad.compiler.lacking import possible, refusals
 from slangad.compiler.products import (
     Description,
     KernelPlace,
@@ -71,7 +72,8 @@ class Options:
 class Built:
     """One input, compiled: what to write for it, what it depends on, and what is worth telling.
 
-    ``failures`` are about targets that need a tool this machine lacks; what the others gave is in ``products``.
+    ``failures`` are about targets that need a tool this machine lacks, ``refusals`` about those that lack a type; what
+    the others gave is in ``products``.
     """
 
     unit: Unit
@@ -82,6 +84,7 @@ class Built:
     failures: tuple[Diagnostic, ...] = ()
     cached: bool = False
     targets: tuple[str, ...] = ()
+    refusals: tuple[Diagnostic, ...] = ()
 
 
 def build(
@@ -184,12 +187,13 @@ def run_front_end(path: Path, options: Options, compilers: Compilers) -> tuple[D
 
 def _description(module: Module) -> Description:
     from slangad.compiler.emit import emit_module
+    from slangad.compiler.lacking import first_places
 
     return Description(
         source=module.source,
         sources=_each_once((module.source, *module.sources)),
         bound=module.bound,
-        kernels=tuple(KernelPlace(kernel.name, kernel.span) for kernel in module.kernels),
+        kernels=tuple(KernelPlace(kernel.name, kernel.span, first_places(module, kernel)) for kernel in module.kernels),
         emitted=emit_module(module),
         targets=module.targets,
         name=module.name if module.file_name else "",
@@ -206,7 +210,11 @@ def _rebuilt(options: Options, unit: Unit, module: Module) -> Unit:
 
 
 def targets_of(unit: Unit, options: Options) -> tuple[str, ...]:
-    """What one input is compiled for."""
+    """What one input is compiled for: the targets that it can be compiled for of those that are asked for."""
+    return possible(unit, _asked(unit, options))
+
+
+def _asked(unit: Unit, options: Options) -> tuple[str, ...]:
     own = unit.description.targets if options.own_targets and options.targets else ()
     return own or options.targets
 
@@ -241,6 +249,7 @@ def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
         failures=blame(unit, (*result.diagnostics, *(d for d in said if d.code == MISSING_TOOL))),
         cached=result.cached,
         targets=targets_of(unit, options),
+        refusals=refusals(unit, _asked(unit, options)),
     )
 
 
@@ -279,7 +288,7 @@ def _locate(unit: Unit, file: str, line: int, column: int) -> Span | None:
 
 def _accepted(built: Sequence[Built]) -> tuple[Built, ...]:
     """The same, provided nothing is wrong that a missing tool doesn't explain."""
-    errors = [error for one in built for error in one.errors]
+    errors = [error for one in built for error in (*one.errors, *(() if one.targets else one.refusals))]
     if errors:
         raise CompileError(errors)
     failures = [failure for one in built for failure in one.failures if failure.code != MISSING_TOOL]

@@ -6,7 +6,7 @@ An input's manifest and depfile are ``<stem>.manifest.json`` and ``<stem>.d``; d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +15,7 @@ from slangad.compiler.spans import Span
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.inputs import Input
@@ -38,10 +38,11 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlace:
-    """A kernel's name and where it stands."""
+    """A kernel's name, where it stands, and where it first uses a scalar type that some targets lack."""
 
     name: str
     span: Span
+    scalars: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,6 @@ from slangad.compiler.products import Description, KernelPlace
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from slangad.compiler.toolchain.cache import Cache
 
 PURE_MODULES: Final = frozenset({"slangad", "math", "__future__", "typing", "dataclasses", "enum"})
@@ -144,7 +142,10 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
         "source": description.source,
         "bound": description.bound,
         "targets": description.targets,
-        "kernels": [(kernel.name, list(_numbers(kernel.span)), kernel.span.file) for kernel in description.kernels],
+        "kernels": [
+            (kernel.name, _place(kernel.span), {name: _place(span) for name, span in kernel.scalars.items()})
+            for kernel in description.kernels
+        ],
         "file_name": emitted.file_name,
         "text": emitted.text,
         "libraries": dict(emitted.libraries),
@@ -153,8 +154,8 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
     }
 
 
-def _numbers(span: Span) -> Iterator[int]:
-    yield from (span.line, span.column, span.end_line, span.end_column)
+def _place(span: Span) -> list[object]:
+    return [span.file, span.line, span.column, span.end_line, span.end_column]
 
 
 def _entry_record(entry: EntryPoint) -> list[object]:
@@ -177,7 +178,10 @@ def _description(record: dict[str, Any]) -> Description:
         source=record["source"],
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
-        kernels=tuple(KernelPlace(name, Span(file, *numbers)) for name, numbers, file in record["kernels"]),
+        kernels=tuple(
+            KernelPlace(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()})
+            for name, place, scalars in record["kernels"]
+        ),
         emitted=emitted,
         recalled=True,
         targets=tuple(record["targets"]),

@@ -39,7 +39,7 @@ LAYERS = (
             "delivery",
             "pipeline",
         ),
-        *("recall", "trial", "programs"),
+        *("recall", "trial", "programs", "lacking"),
     ),
     ("check",),
 )

@@ -72,6 +72,12 @@ on WGSL, wave operations, group barriers and atomics on C++, float atomics on WG
 notes name the place if Slang knew it. Try the other targets, or write that place in another way, and report it to
 github.com/shader-slang/slang with the emitted Slang.""",
     ),
+    "SA211": Explanation(
+        "a type that a target lacks",
+        """Metal and WGSL have no double. A kernel that uses it, in its parameters, its results or anything it calls, is
+not compiled for them; the other targets are written as usual, and the exit code is 1. Use float, or leave these targets
+out.""",
+    ),
     "SA220": Explanation(
         "a warning of the Slang compiler",
         """Slang accepts the program and points something out, in its own words.""",

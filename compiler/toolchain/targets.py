@@ -27,6 +27,7 @@ class Target:
         tool: A program or library that Slang calls for it; ``None`` when Slang needs nothing else.
         whole: Whether one artefact can hold all entry points of a job.
         macros: What its devices have, as slangad's Slang libraries ask for it.
+        lacks: Scalar types it has no counterpart of.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Target:
     tool: Tool | None = None
     whole: bool = True
     macros: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
 _WAVES: Final = ("SLANGAD_WAVES",)
@@ -48,8 +50,8 @@ _ROWS = (
     Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT, macros=_GPU),
     Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_GPU),
     Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
-    Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU),
-    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source"),
+    Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU, lacks=("double",)),
+    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source", lacks=("double",)),
     Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_GPU),
     Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
     Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_GPU),

@@ -241,3 +241,22 @@ def test_compile__fresh__loads_no_numpy(project: Project) -> None:
         command, cwd=project.folder, env=project.environment, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
+
+
+def test_compile__double_where_a_target_has_none__is_refused_there_and_the_others_are_written(project: Project) -> None:
+    project.write(
+        "wide.py",
+        "import slangad as sa\nfrom slangad import Each\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n"
+        "    return float(sa.double(x) * 2.0)\n\n\n"
+        "@sa.kernel\ndef wide(x: Each[float]) -> Each[float]:\n    return f(x)\n\n\n"
+        "@sa.kernel\ndef narrow(x: Each[float]) -> Each[float]:\n    return x\n",
+    )
+    words = ("compile", "wide.py", "-t", "metal", "-t", "hlsl", "-t", "wgsl", "--mode", "forward")
+    for _ in range(2):  # the second time the description is remembered
+        ended = project.run(*words, code=1)
+        assert "wide.py:7:18: error[SA211]: metal and wgsl have no double, which kernel 'wide' uses" in ended.stderr
+        endings = {name.rpartition(".")[2] for name in project.files() if ".forward." in name}
+        assert endings == {"hlsl", "json"}
+    project.run("compile", "wide.py:narrow", "-t", "metal", "-o", "narrow")
+    project.run("compile", "wide.py:wide", "-t", "metal", "-o", "nothing", code=1)
+    assert not (project.folder / "nothing").exists()
