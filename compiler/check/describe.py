@@ -158,7 +158,7 @@ class Describer:
         finite = self.findings.finite
         for leg, states in self.findings.states.items():
             good = (states[finite] >= State.OK) & (states[finite] <= State.JUMP)
-            shares = good.mean(axis=0)
+            shares = good.sum(axis=0) / np.maximum(1, self.findings.looked[finite].sum(axis=0))[None]
             if shares.size and shares.min() < share:
                 row, column = np.unravel_index(int(shares.argmin()), shares.shape)
                 what = f"d {self.rows[int(row)]} / d {self.columns[int(column)].path} in {_MODES[leg]}"

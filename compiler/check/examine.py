@@ -50,6 +50,8 @@ NOTHING: Final = 1e-7
 """A bar this small beside what the other inputs do shows that an input does nothing."""
 CONSTANTS: Final = 5e-7
 """Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
+_MOST_PAIRS: Final = 6000
+_FEWEST: Final = 12
 _MOST_DEEP: Final = 500
 _MOST_ACCUSED: Final = 60
 
@@ -75,6 +77,8 @@ class Findings:
         low: At kinks, the least slope that is right; ``high`` the largest. Elsewhere NaN.
         states: By leg.
         finite: Samples at which the function is finite.
+        jumps: Samples at which it jumps.
+        looked: Samples and inputs that were looked at; of a function of many inputs not all are.
         curves: For entries that are wrong: half widths, slopes.
     """
 
@@ -86,6 +90,7 @@ class Findings:
     finite: Bools
     curves: dict[tuple[int, int, int], tuple[Floats, Floats]] = field(default_factory=dict)
     jumps: Bools = field(default_factory=lambda: np.zeros(0, bool))
+    looked: Bools = field(default_factory=lambda: np.zeros((0, 0), bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class Examiner:
             {leg: np.zeros(shape, np.int8) for leg in found},
             finite,
             jumps=np.zeros(shape[0], bool),
+            looked=np.zeros((shape[0], shape[2]), bool),
         )
         if finite.any() and len(self.inputs):
             self._screen(samples, values, found, findings)
@@ -124,11 +130,15 @@ class Examiner:
 
     def _screen(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats], findings: Findings) -> None:
         which = np.flatnonzero(findings.finite)
-        count = len(self.inputs)
-        places = _places(samples, np.repeat(which, count), np.tile(self.inputs, len(which)))
+        pairs = self._chosen(len(which))
+        places = _places(samples, which[pairs[:, 0]], self.inputs[pairs[:, 1]])
         slopes = climb(self.evaluate, places, SCREEN, central())
-        shape = (len(which), count, len(SCREEN), values.shape[1])
-        slope, bar = (a.reshape(shape).transpose(2, 0, 3, 1) for a in (slopes.slope, slopes.bar))
+        shape = (len(SCREEN), len(which), values.shape[1], len(self.inputs))
+        slope, bar = np.full(shape, np.nan), np.full(shape, np.inf)
+        for level in range(len(SCREEN)):
+            slope[level, pairs[:, 0], :, pairs[:, 1]] = slopes.slope[:, level]
+            bar[level, pairs[:, 0], :, pairs[:, 1]] = slopes.bar[:, level]
+        findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
         scales = samples.scales[which][:, self.inputs]
         reach = _reach(slope, bar, scales, values[which])
         usable = (bar <= SHARP * np.abs(slope)) | (bar * scales[:, None, :] <= NOTHING * reach[:, :, None])
@@ -145,9 +155,22 @@ class Examiner:
                 nothing = (np.abs(own) <= error) & (np.abs(expected) <= error) & np.isfinite(error)
             findings.states[leg][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
 
+    def _chosen(self, count: int) -> npt.NDArray[np.int64]:
+        """Pairs of sample and input to look at: all if they are few, else as many of each input, from all over."""
+        columns = len(self.inputs)
+        if count * columns <= _MOST_PAIRS:
+            return np.stack([np.repeat(np.arange(count), columns), np.tile(np.arange(columns), count)], axis=1)
+        each = max(_FEWEST, _MOST_PAIRS // columns)
+        rng = np.random.default_rng(self.seed)
+        parts = [
+            np.stack([rng.permutation(count)[:each], np.full(min(each, count), column)], axis=1)
+            for column in range(columns)
+        ]
+        return np.concatenate(parts)
+
     def _deepen(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats], findings: Findings) -> None:
         unseen = np.any([states == State.UNSEEN for states in findings.states.values()], axis=0)
-        unseen &= findings.finite[:, None, None]
+        unseen &= findings.finite[:, None, None] & findings.looked[:, None, :]
         pairs = np.argwhere(unseen.any(axis=1))
         if not len(pairs):
             return

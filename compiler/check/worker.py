@@ -70,7 +70,7 @@ class Worker:
     def judge(self, task: Task) -> Result | Crashed:
         """Judge one subject."""
         try:
-            if not self._loaded:
+            if self._child is None or not self._loaded:
                 self.start()
                 self._ask(self._load)
                 self._loaded = True
