@@ -71,7 +71,7 @@ def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> Struct:
     """A struct; its fields carry gradient where its Differential has them too."""
     struct = structs[name]
     if not struct.fields:
-        raise Unlaid(f"is {_article(shown_name(name))}, whose fields are not known")
+        raise Unlaid(f"is {_article(shown_name(name))}, which has no fields, or none that are known")
     if struct.inherits:
         raise Unlaid(f"is {_article(name)}, which inherits from another struct")
     differential = struct.differential or ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.assembly import used_structs
+from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.slang.declared import Declared, DeclaredFunction, read_declared
 from slangad.compiler.frontends.slang.functions import Converted, Found, convert, kernel_names
@@ -39,7 +40,8 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
         CompileError: It can't be read, Slang rejects it, or there is nothing in it to compile.
         ToolchainError: Slang crashed on it, or can't be run.
     """
-    scan = scan_text(_read(path), str(path))
+    text = decode(read_bytes(path), "utf-8", path)  # of other bytes Slang takes some to eat those that follow
+    scan = scan_text(text.replace("\r\n", "\n"), str(path))
     if scan.is_part:
         raise _rejected("SA082", f"this file is a part of the module '{scan.begins[1]}'", scan, _PART_HELP)
     problems = Problems()
@@ -92,14 +94,6 @@ def _module(
 def _by_place(left: LeftOut) -> tuple[bool, Span]:
     """Those whose place is not known come last."""
     return not left.span.line, left.span
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise CompileError([Diagnostic("SA002", f"can't read {path}: {why}", whole_file(str(path)))]) from None
 
 
 def _rejected(code: str, message: str, scan: Scan, help_: str, notes: tuple[str, ...] = ()) -> CompileError:

@@ -57,8 +57,10 @@ def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.st
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         world.problems.error("SA060", places.point(line, column), f"syntax error: {error.msg}")
-    except (ValueError, RecursionError, MemoryError) as error:
-        world.problems.error("SA060", places.whole, f"this can't be read: {str(error) or 'nested too deeply'}")
+    except (RecursionError, MemoryError):
+        world.problems.error("SA060", places.whole, "this can't be read: nested too deeply")
+    except ValueError as error:
+        world.problems.error("SA060", places.whole, f"this can't be read: {error}")
     return None
 
 

@@ -27,7 +27,7 @@ REASONS = {
     "wide": "parameter 'n' is an int64_t, which can't lie in a buffer of elements",
     "one": "parameter 'x' is a vector of 1",
     "unsized": "parameter 'x' is an array of unknown entries",
-    "pair": "parameter 't' is a Tuple<float, float>, whose fields are not known",
+    "pair": "parameter 't' is a Tuple<float, float>, which has no fields, or none that are known",
     "derived": "parameter 'd' is a Derived, which inherits from another struct",
     "other": "parameter 'o' is an Other, whose Differential has other fields than itself",
     "nothing": "it returns nothing and has no out parameter",
@@ -112,6 +112,15 @@ def test_load__a_file_that_is_not_text__is_an_error(load_slang: Loader, tmp_path
     for path in (file, tmp_path / "missing.slang", tmp_path):
         with pytest.raises(CompileError, match="SA002"):
             load_slang(path)
+
+
+def test_load__a_file_that_is_not_utf_8__points_at_the_byte(load_slang: Loader, tmp_path: Path) -> None:
+    file = tmp_path / "old.slang"
+    file.write_bytes(b"\n// M\xfcller\n[Differentiable] float f(float x) { return x; }\n")
+    with pytest.raises(CompileError) as caught:
+        load_slang(file)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span.line, diagnostic.span.column) == ("SA002", 2, 5)
 
 
 @pytest.mark.parametrize(
