@@ -48,6 +48,8 @@ class CompileArguments(TypedDict):
     output_format: str
     own_targets: NotRequired[bool]
     """Whether the targets that a description names itself come before ``targets``: nobody said any with -t."""
+    from_project: NotRequired[bool]
+    """Whether the inputs are those of the project: nobody named any."""
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -112,6 +114,7 @@ def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> 
     if arguments["output_format"] == "json":
         session.document = {}
     arguments["own_targets"] = not arguments["targets"]
+    arguments["from_project"] = not arguments["inputs"]
     apply_project(arguments)
     _check_usage(arguments)
     if arguments["output"] == "-":

@@ -42,6 +42,18 @@ def apply_project(arguments: CompileArguments) -> None:
     arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
 
 
+def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
+    """The inputs of a run that goes on: those of the project as it is by now, or those that were named.
+
+    Raises:
+        CompileError: The settings are wrong, or a pattern has no files any more.
+    """
+    from slangad.compiler.project import find_project, inputs_of
+
+    project = find_project(Path.cwd()) if arguments.get("from_project") else None
+    return arguments["inputs"] if project is None else inputs_of(project)
+
+
 def _mentions_settings(file: Path) -> bool:
     """Whether a file may have settings: told from its text, so that most runs load nothing to read them."""
     try:

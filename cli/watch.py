@@ -12,17 +12,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.cli.project import inputs_now
+from slangad.compiler.diagnostics import CompileError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from slangad.cli.compile import CompileArguments
     from slangad.cli.console import Session
 
 INTERVAL = 0.15
 """Seconds between two looks at the files."""
+RARELY = 5
+"""Looks at the files for each look at what the project's patterns match."""
 PATIENCE = 2.0
 """Seconds to wait for a missing file to come back before compiling without it."""
 
@@ -32,22 +38,45 @@ State = dict[str, tuple[int, int, int] | None]
 
 def watch(session: Session, arguments: CompileArguments) -> None:
     """Compile whenever something changed; ends only by an interrupt."""
+    files = _files_of(arguments)
+    while True:
+        _take_new_inputs(arguments)
+        before = state_of(files | _files_of(arguments))
+        found, worked = _compile_in_process(session, arguments)
+        files = _files_of(arguments) | (found if worked else files | found)
+        session.say("watching for changes; Ctrl+C ends")
+        seen = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
+        wait_for_change(seen, partial(_take_new_inputs, arguments))
+
+
+def _files_of(arguments: CompileArguments) -> set[str]:
     from slangad.compiler.inputs import parse_inputs
 
-    inputs = {str(item.path) for item in parse_inputs(arguments["inputs"])}
-    files = inputs
-    while True:
-        before = state_of(files)
-        found, worked = _compile_in_process(session, arguments)
-        files = inputs | (found if worked else files | found)
-        session.say("watching for changes; Ctrl+C ends")
-        wait_for_change({**state_of(files), **{path: state for path, state in before.items() if path in files}})
+    return {str(item.path) for item in parse_inputs(arguments["inputs"])}
 
 
-def wait_for_change(before: State) -> None:
-    """Return when the files differ from ``before`` and have settled, those that were there being there again."""
+def _take_new_inputs(arguments: CompileArguments) -> bool:
+    """Whether the patterns of the project match other files than before, which then are the inputs."""
+    try:
+        inputs = inputs_now(arguments)
+    except CompileError:
+        return False
+    changed = inputs != arguments["inputs"]
+    arguments["inputs"] = inputs
+    return changed
+
+
+def wait_for_change(before: State, is_news: Callable[[], bool]) -> None:
+    """Return when the files differ from ``before`` and have settled, those that were there being there again.
+
+    Also when there is other news, which is looked for less often.
+    """
+    looks = 0
     while (now := state_of(before)) == before:
         time.sleep(INTERVAL)
+        looks += 1
+        if looks % RARELY == 0 and is_news():
+            break
     deadline = time.monotonic() + PATIENCE
     while True:
         time.sleep(INTERVAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -23,10 +24,16 @@ PATIENCE = 30.0
 def watcher(project: Project) -> Iterator[Callable[[], str]]:
     """Start a watch of ``fit.py``; calling the value reads what it has said so far."""
     project.kernel("fit")
+    with _watching(project, "fit.py") as said:
+        yield said
+
+
+@contextlib.contextmanager
+def _watching(project: Project, *words: str) -> Iterator[Callable[[], str]]:
     log = project.folder / "log.txt"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "slangad.cli", "compile", "fit.py", "--watch"],
+            [sys.executable, "-m", "slangad.cli", "compile", *words, "--watch"],
             cwd=project.folder, env=project.environment, stdout=stream, stderr=stream,
         )  # fmt: skip
     try:
@@ -77,3 +84,18 @@ def test_watch__file_gone_for_a_moment__is_waited_for(project: Project, watcher:
     path.write_text(text.replace("r * r", "r * r + r"))
     _until(lambda: watcher().count("watching for changes") == 2)
     assert "error" not in watcher()
+
+
+def test_watch__inputs_of_the_project__come_and_go(project: Project) -> None:
+    project.write("pyproject.toml", '[tool.slangad]\ninputs = ["kernels/*_k.py"]\noutput = "build"\n')
+    head = "import slangad as sa\nfrom slangad import Each\n\n\n"
+    text = head + "@sa.kernel\ndef {}(x: Each[float]) -> Each[float]:\n    return x\n"
+    project.write("kernels/one_k.py", text.format("one"))
+    with _watching(project) as said:
+        _until(lambda: said().count("watching for changes") == 1)
+        project.write("kernels/two_k.py", text.format("two"))
+        _until(lambda: said().count("watching for changes") == 2)
+        assert "two_k.slang" in project.files()
+        (project.folder / "kernels" / "one_k.py").unlink()
+        _until(lambda: said().count("watching for changes") == 3)
+        assert "error" not in said()
