@@ -13,11 +13,12 @@ from slangad.compiler.emit.functions import print_doc
 from slangad.compiler.emit.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries
 from slangad.compiler.emit.literals import literal
-from slangad.compiler.emit.memory import TensorPrinter, name_tensor
+from slangad.compiler.emit.memory import TensorPrinter, name_memory
+from slangad.compiler.emit.textures import TexturePrinter
+from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.spelling import TypeSpeller
-from slangad.compiler.emit.statements import makes_room
 from slangad.compiler.emit.writer import Writer
 from slangad.compiler.ir.nodes import BackwardCall, ConstantDef, External, Function, Module, Role, StructDef
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Tensor, Type, Vector, carries_gradient
@@ -33,18 +34,21 @@ def emit_module(module: Module) -> EmittedModule:
     names = name_module(module, scope)
     writer = Writer()
     accessors = Accessors(scope)
-    tensors = _tensor_printers(module, names, accessors)
+    memory = tuple(_memory_printers(module, names, accessors))
+    probes = tuple(ProbePrinter(name, type_, names.probes[name], names.spell, accessors) for name, type_ in probes_of(module))
     modes = {
         kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
     }
-    entries_text, entries = _print_kernels(names, module, scope, accessors, tensors, modes)
+    entries_text, entries = _print_kernels(names, module, scope, accessors, (*memory, *probes), modes)
     libraries = libraries_of(module, memory_libraries(entries))
     _print_header(writer, module, libraries)
     _print_structs(names, writer, module)
     print_converters(names, writer, converted_types(module))
     _print_constants(names, writer, module.constants)
-    for tensor in tensors:
-        tensor.print(writer, modes[tensor.buffer.kernel])
+    for printer in memory:
+        printer.print(writer, modes[printer.buffer.kernel])
+    for probe in probes:
+        probe.print(writer)
     _print_functions(names, writer, module)
     accessors.print_functions(writer)
     writer.append(entries_text)
@@ -79,7 +83,8 @@ def name_module(module: Module, scope: Scope) -> ModuleNames:
         spell=TypeSpeller(structs),
         external=frozenset(d.struct.key for d in module.structs if d.external),
         taken=module.taken,
-        tensors={b.key: name_tensor(scope, b) for b in module.buffers},
+        memory={b.key: name_memory(scope, b) for b in module.buffers},
+        probes=name_probes(scope, module),
     )
 
 
@@ -126,10 +131,6 @@ def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> N
         writer.line(f"import {library.removesuffix('.slang')};")
     for path in module.slang_imports:
         writer.line(f'import "{path}";')
-    if any(makes_room(statements(f)) for f in module.functions):
-        writer.gap()
-        writer.comment("[MaxIters] on nested loops makes room in reverse mode, more than they take turns.")
-        writer.line("#pragma warning(disable : 30519)")
 
 
 def _print_structs(names: ModuleNames, writer: Writer, module: Module) -> None:
@@ -200,12 +201,13 @@ def _with_derivatives_near(module: Module) -> Iterator[Function]:
             yield from (f for f in module.functions if f.of == function.key)
 
 
-def _tensor_printers(module: Module, names: ModuleNames, accessors: Accessors) -> tuple[TensorPrinter, ...]:
-    return tuple(
-        TensorPrinter(buffer, buffer.type, names.tensors[buffer.key], names.spell, accessors)
-        for buffer in module.buffers
-        if isinstance(buffer.type, Tensor)
-    )
+def _memory_printers(module: Module, names: ModuleNames, accessors: Accessors) -> Iterator[MemoryPrinter]:
+    for buffer in module.buffers:
+        own = names.memory[buffer.key]
+        if isinstance(buffer.type, Tensor):
+            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors)
+        else:
+            yield TexturePrinter(buffer, buffer.type, own)
 
 
 def _print_kernels(
@@ -213,14 +215,14 @@ def _print_kernels(
     module: Module,
     scope: Scope,
     accessors: Accessors,
-    tensors: tuple[TensorPrinter, ...],
+    memory: tuple[MemoryPrinter | ProbePrinter, ...],
     modes: Mapping[str, tuple[Mode, ...]],
 ) -> tuple[Writer, tuple[EntryPoint, ...]]:
     """The text of all entry points, and what they are."""
     entries = Writer()
     points: list[EntryPoint] = []
     for kernel in module.kernels:
-        own = tuple(t for t in tensors if t.buffer.kernel == kernel.name)
+        own = tuple(m for m in memory if m.used_by(module, kernel))
         entry_names = {mode: scope.fresh(f"{kernel.name}_{mode.value}") for mode in modes[kernel.name]}
         points += print_kernel(names, entries, kernel, entry_names, accessors, own, scope.fresh)
     return entries, tuple(points)

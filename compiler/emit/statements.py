@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from slangad.compiler.emit.context import Context
-from slangad.compiler.emit.expressions import PRECEDENCE, print_args, print_expr, print_initial, tensor_names
+from slangad.compiler.emit.expressions import PRECEDENCE, print_args, print_expr, print_initial, memory_names
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -25,7 +25,6 @@ from slangad.compiler.ir.nodes import (
     While,
 )
 from slangad.compiler.ir.types import Matrix
-from slangad.compiler.ir.walk import walk_stmts
 
 Returner = Callable[[Context, Return], None]
 """Prints a return; derivative functions store into their pairs instead."""
@@ -83,7 +82,7 @@ def _let(ctx: Context, stmt: Let) -> None:
 
 def _assign(ctx: Context, target: Expr, value: Expr) -> None:
     if isinstance(target, Read):
-        ctx.writer.write(tensor_names(ctx, target.source).write)
+        ctx.writer.write(memory_names(ctx, target.source).write)
         print_args(ctx, (*target.indices, value))
         ctx.writer.end(";")
         return
@@ -142,31 +141,34 @@ def _branch(ctx: Context, body: tuple[Stmt, ...], returner: Returner, *, braces:
 
 
 def _for(ctx: Context, stmt: For, returner: Returner) -> None:
+    """A loop; one with more room than turns is told them in a way that Slang does not count and warn of."""
+    turns = _turns(stmt)
+    roomy = turns is not None and stmt.limit > len(turns)
     if stmt.unroll:
         ctx.writer.line("[ForceUnroll]")
-    elif _has_room(stmt):
+    elif roomy:
         ctx.writer.line(f"[MaxIters({stmt.limit})]")
     name = ctx.local(stmt.variable)
     ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
     print_expr(ctx, stmt.start)
-    ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
-    print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)
+    if roomy and turns is not None:
+        ctx.writer.write(f"; {name} != ")
+        print_expr(ctx, Const(turns.start + len(turns) * turns.step, stmt.stop.type))
+    else:
+        ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
+        print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)
     ctx.writer.end(f"; {_advance(name, stmt.step)})")
     with ctx.writer.block():
         print_body(ctx, stmt.body, returner)
 
 
-def makes_room(body: tuple[Stmt, ...]) -> bool:
-    """Whether Slang is told to make room for more turns of a loop than it takes."""
-    return any(isinstance(stmt, For) and _has_room(stmt) for stmt in walk_stmts(body))
-
-
-def _has_room(stmt: For) -> bool:
+def _turns(stmt: For) -> range | None:
+    """What the variable runs through, if the bounds tell."""
     match stmt:
-        case For(start=Const(value=start), stop=Const(value=stop), step=step, limit=limit):
-            return limit > len(range(int(start), int(stop), step))
+        case For(start=Const(value=start), stop=Const(value=stop), step=step):
+            return range(int(start), int(stop), step)
         case _:
-            return False
+            return None
 
 
 def _advance(name: str, step: int) -> str:

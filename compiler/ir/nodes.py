@@ -140,9 +140,8 @@ class If:
 class For:
     """A counted loop: ``variable`` runs from ``start`` to before ``stop`` by ``step``; the body never assigns it.
 
-    ``limit`` is the most turns it takes, or more where that makes room for what Slang keeps of them; with ``bounded``
-    false the bounds say exactly how many it takes, with ``bounded`` true the loop stops at the limit (a trip count beyond
-    it is the program's error). ``unroll`` asks Slang to unroll.
+    ``limit`` is the most turns it takes, or more to make room for what Slang keeps; with ``bounded`` false the bounds
+    tell them, with ``bounded`` true it stops at the limit (beyond is the program's error). ``unroll``: Slang unrolls.
     """
 
     variable: str
@@ -440,7 +439,8 @@ class Buffer:
 
     ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
     comes together: every element has a thread of its own (``own``), all threads read the same one at a time
-    (``shared``), anything else (``scatter``), or it has none.
+    (``shared``), anything else (``scatter``), or it has none. ``followed`` says that gradient flows to the coordinates
+    that a texture is sampled at.
     """
 
     key: str
@@ -449,6 +449,7 @@ class Buffer:
     type: Tensor | Texture
     no_diff: bool = False
     accumulation: Accumulation = Accumulation.NONE
+    followed: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

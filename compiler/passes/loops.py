@@ -4,9 +4,7 @@
     for i in 0 .. n limit 8: body    for i in 0 .. 8: if i >= n: break; body
     for i in a .. n limit 8: body    for turn in 0 .. 8: i = a + turn; if i >= n: break; body
 
-A loop stops after its limit in forward and backward mode alike; one that takes no turn is left out. Slang gets the
-gradient of a loop wrong that takes one turn at most and holds another loop: such a loop dissolves, or where something
-leaves it, is given a second turn that it doesn't take.
+A loop stops after its limit in forward and backward mode alike; one that takes no turn is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.nodes import Assign, Binary, Break, Const, Continue, For, If, Unary, Var, While
+from slangad.compiler.ir.nodes import Assign, Binary, Break, Const, For, If, Unary, Var, While
 from slangad.compiler.ir.types import BOOL, INT
 from slangad.compiler.ir.walk import body_exprs, map_blocks, map_functions, statements, walk_stmts
 from slangad.compiler.passes.build import Fresh
@@ -40,45 +38,7 @@ def _function(function: Function) -> Function:
 
 def _block(body: Block, names: Fresh) -> Block:
     runs = (s for s in body if not _never_runs(s))
-    inside = [map_blocks(s, lambda inner: _block(inner, names)) for s in runs]
-    return tuple(made for s in inside for made in _several(s, names))
-
-
-def _several(stmt: Stmt, names: Fresh) -> Block:
-    """A statement rewritten; a loop of one turn around another loop gives its body."""
-    if not isinstance(stmt, For) or not _takes_one_turn(stmt) or not _holds_loop(stmt.body) or stmt.unroll:
-        return (_stmt(stmt, names),)
-    if _leaves(stmt.body):
-        second = Const(int(_value(stmt.start)) + 2 * stmt.step, stmt.start.type)
-        return (replace(stmt, stop=second, limit=2, body=(_break_past(stmt), *stmt.body)),)
-    variable = Var(stmt.variable, stmt.start.type)
-    used = any(isinstance(e, Var) and e.name == stmt.variable for e in body_exprs(stmt.body))
-    return (*((Assign(variable, stmt.start, stmt.span),) if used else ()), *stmt.body)
-
-
-def _takes_one_turn(loop: For) -> bool:
-    if not isinstance(loop.start, Const) or not isinstance(loop.stop, Const):
-        return False
-    return len(range(int(loop.start.value), int(loop.stop.value), loop.step)) == 1
-
-
-def _value(expr: Expr) -> float:
-    assert isinstance(expr, Const)  # noqa: S101  (told by the caller)
-    return expr.value
-
-
-def _holds_loop(body: Block) -> bool:
-    return any(isinstance(s, (For, While)) for s in walk_stmts(body))
-
-
-def _leaves(body: Block) -> bool:
-    """Whether a ``break`` or ``continue`` of the loop itself stands in its body."""
-    for stmt in body:
-        if isinstance(stmt, (Break, Continue)):
-            return True
-        if isinstance(stmt, If) and (_leaves(stmt.then) or _leaves(stmt.other)):
-            return True
-    return False
+    return tuple(_stmt(map_blocks(s, lambda inner: _block(inner, names)), names) for s in runs)
 
 
 def _never_runs(stmt: Stmt) -> bool:
@@ -110,9 +70,6 @@ def _stmt(stmt: Stmt, names: Fresh) -> Stmt:
 def _counted(variable: str, limit: int, body: Block, loop: For | While) -> For:
     unroll = isinstance(loop, For) and loop.unroll
     type_ = loop.start.type if isinstance(loop, For) else INT
-    if limit == 1 and _holds_loop(body):
-        past = Binary(">=", Var(variable, type_), Const(1, type_), BOOL, loop.span)
-        limit, body = 2, (If(past, (Break(loop.span),), (), loop.span), *body)
     start, stop = Const(0, type_), Const(limit, type_)
     return For(variable, start, stop, 1, limit, bounded=False, unroll=unroll, body=body, span=loop.span)
 

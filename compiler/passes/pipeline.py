@@ -13,8 +13,10 @@ from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.dynamic_index import separate_reads
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
+from slangad.compiler.passes.nests import even_nests
 from slangad.compiler.passes.second_order import lower_inner_gradients
 from slangad.compiler.passes.splat import unspread_scalars
+from slangad.compiler.passes.tensors import name_tensors
 from slangad.compiler.passes.tuples import lower_tuples
 from slangad.compiler.passes.whole_stores import store_whole_values
 
@@ -33,6 +35,7 @@ class Pass:
 
 
 PIPELINE: Final = (
+    Pass("tensors", name_tensors),
     Pass("derivatives", lower_derivatives),
     Pass("second_order", lower_inner_gradients),
     Pass("activity", mark_no_diff),
@@ -42,6 +45,7 @@ PIPELINE: Final = (
     Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
+    Pass("nests", even_nests),
     Pass("declare", declare_locals),
 )
 

@@ -2,10 +2,12 @@
 
 Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
 that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong
-everywhere. So the short form is used where it is right:
+everywhere, and so is ``s * v``, ``v + s`` or ``s / v`` if ``s`` is a parameter. So the short form is used where it is
+right:
 
     v * float3(2.0)  ->  v * 2.0      always
-    v * float3(s)    ->  v * s        in straight-line functions and those not differentiated, for vectors
+    v * float3(s)    ->  v * s        and v / s: in straight-line functions, for vectors
+    float3(s) - v    ->  s - v        and all others: in functions that are not differentiated, for vectors
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ def unspread_scalars(module: Module) -> Module:
 def _function(function: Function) -> Function:
     if not isinstance(function.body, tuple):
         return function
-    free = not is_differentiated(function) or not _branches(function)
-    body = map_body_exprs(function.body, lambda e: rewrite(e, lambda x: _expr(x, free=free)))
+    left = not is_differentiated(function)
+    right = left or not _branches(function)
+    body = map_body_exprs(function.body, lambda e: rewrite(e, lambda x: _expr(x, left=left, right=right)))
     return replace(function, body=body)
 
 
@@ -44,14 +47,15 @@ def _branches(function: Function) -> bool:
     return any(isinstance(e, Ternary) or (isinstance(e, Binary) and e.op in ("&&", "||")) for e in body_exprs(body))
 
 
-def _expr(expr: Expr, *, free: bool) -> Expr:
+def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
+    """``left`` and ``right`` say where any scalar may stand alone; ``left`` also says it of both sides of sums."""
     match expr:
-        case Binary(op=op, left=left, right=right) if op in _MIXED:
-            spread = _spread(right, free=free)
+        case Binary(op=op, left=a, right=b) if op in _MIXED:
+            spread = _spread(b, free=right if op in ("*", "/") else left)
             if spread is not None:
                 return replace(expr, right=spread)
-            spread = _spread(left, free=free)
-            if spread is not None and not is_scalar(right.type):
+            spread = _spread(a, free=left)
+            if spread is not None and not is_scalar(b.type):
                 return replace(expr, left=spread)
             return expr
         case _:

@@ -13,6 +13,7 @@ from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.dynamic_index import separate_reads
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
+from slangad.compiler.passes.nests import even_nests
 from slangad.compiler.passes.splat import unspread_scalars
 from slangad.compiler.passes.tuples import lower_tuples
 
@@ -60,8 +61,10 @@ def check(rewrite: Callable[[Module], Module], before: str, after: str, result: 
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x }  return x",
-            ("let t: float = 0.0 let s: float = 0.0"
-            " for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x"),
+            (
+                "let t: float = 0.0 let s: float = 0.0"
+                " for k = 0 to 4 step 1 limit 4 { if (k > 0) { set t = (t + s) } set s = x } return x"
+            ),
         ),
         (
             "for k = 0 to 4 step 1 limit 4 { set s = x } set s = y return s",
@@ -117,7 +120,9 @@ def test_loops__trip_count_of_run_time__becomes_a_static_one(before: str, after:
     ("before", "after"),
     [
         ("return (v * new float3(x))", "return (v * x)"),
-        ("return (new float3(x) / v)", "return (x::float / v)::float3"),
+        ("return (v / new float3(x))", "return (v / x)"),
+        ("return (new float3(x) / v)", "return (new float3(x) / v)"),
+        ("return (v - new float3(x))", "return (v - new float3(x))"),
         ("return (new float3(x) / new float3(2.0))", "return (new float3(x) / 2.0)"),
         ("if b { return v } return (v * new float3(x))", "if b { return v } return (v * new float3(x))"),
         ("if b { return v } return (v * new float3(2.0))", "if b { return v } return (v * 2.0)"),
@@ -128,6 +133,40 @@ def test_loops__trip_count_of_run_time__becomes_a_static_one(before: str, after:
 )
 def test_splat__spread_scalar__stays_where_slang_needs_it(before: str, after: str) -> None:
     check(unspread_scalars, before, after, "float3")
+
+
+def loop(variable: str, turns: int, limit: int, body: str = "", flag: str = "") -> str:
+    return f"for {variable} = 0 to {turns} step 1 limit {limit} {flag} {{ {body} }} "
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (loop("i", 2, 2, loop("j", 5, 5)), loop("i", 2, 5, loop("j", 5, 5))),
+        (
+            loop("i", 9, 9, f"if b {{ {loop('j', 2, 2)} }} " + loop("j", 3, 3, loop("k", 4, 4))),
+            loop("i", 9, 9, f"if b {{ {loop('j', 2, 9)} }} " + loop("j", 3, 9, loop("k", 4, 9))),
+        ),
+        (loop("i", 9, 9) + loop("j", 2, 2), loop("i", 9, 9) + loop("j", 2, 2)),
+        (
+            loop("i", 9, 9, loop("j", 2, 2, loop("k", 3, 3)), "unroll"),
+            loop("i", 9, 9, loop("j", 2, 3, loop("k", 3, 3)), "unroll"),
+        ),
+        (
+            loop("i", 2, 2, loop("j", 9, 9, loop("k", 3, 3), "unroll")),
+            loop("i", 2, 3, loop("j", 9, 9, loop("k", 3, 3), "unroll")),
+        ),
+    ],
+)
+def test_nests__loops_of_different_turns__have_room_for_the_longest(before: str, after: str) -> None:
+    check(even_nests, before + "return x", after + "return x")
+
+
+def test_splat__not_differentiated__leaves_scalars_alone() -> None:
+    parameters = "x: float, v: float3"
+    head = f'module m from "m.py" function g g({parameters}) -> float3 not_differentiable '
+    made = unspread_scalars(parse(head + "{ return ((new float3(x) - v) + new float3(x)) }"))
+    assert "((x - v)::float3 + x)" in show(made)
 
 
 def test_splat__matrix__keeps_all_but_literals() -> None:

@@ -169,6 +169,45 @@ def loop_of_one_turn_that_is_left(p0: F, p1: int) -> F:
             if p0 > 0.75:
                 break
     return p0 * n
+
+def few_turns_around_many(p0: F, p1: int) -> F:
+    for i in range(2):
+        for j in range(10):
+            p0 = sa.sin((p1 % 3) * p0 + 0.5)
+    return p0
+
+def many_turns_around_few(p0: F, p1: int) -> F:
+    for i in range(10):
+        if i >= p1:
+            break
+        for j in range(2):
+            p0 = sa.sin((p1 % 3) * p0 + 0.5)
+            if p0 > 0.9375:
+                break
+    return p0
+
+def three_loops(p0: F, p1: int) -> F:
+    for i in range(2):
+        for j in range(3):
+            for k in range(4):
+                p0 = sa.sin((p1 % 3) * p0 + 0.5)
+        for j in range(5, 0, -2):
+            if p0 > 0.5:
+                p0 += sa.cos(p0 * j)
+    return p0
+
+def loops_in_an_unrolled_one(p0: F, p1: int) -> F:
+    for i in sa.range(3, unroll=True):
+        for j in range(2):
+            for k in sa.range(p1 % 5, max_iters=4):
+                p0 = sa.sin((p1 % 3) * p0 + 0.5)
+    return p0
+
+def scalar_beside_vector(p0: F3, p1: F) -> F3:
+    return p1 - p0
+
+def scalars_beside_vectors(p0: F3, p1: F, p2: F) -> tuple[F, F3]:
+    return (p1 / p0).x * p1, (p1 * p0) * p2 + (p0 - p1) * p2 + p0 / p2 + (p0 + p2) / p1
 """
 
 
@@ -177,7 +216,7 @@ def _programs() -> list[Generated]:
     for text in re.split(r"\n(?=def )", PROGRAMS.strip()):
         head = re.match(r"def (\w+)\((.*)\) -> (.*):", text)
         assert head is not None
-        params = tuple((n, t) for n, t in re.findall(r"(p\d): (\w+(?:\[\w+, \d\])?)", head[2]))
+        params = tuple((n, t) for n, t in re.findall(r"(p\d): ((?:sa\.)?\w+(?:\[\w+, \d\])?)", head[2]))
         body = f"@sa.differentiable\n{text.strip()}\n"
         found.append(Generated(head[1], body, params, head[3], body.count("\n")))
     return found
