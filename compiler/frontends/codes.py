@@ -1,4 +1,4 @@
-"""What the front ends' diagnostic codes mean, at length: the table behind ``slangad explain`` for SA001 to SA039."""
+"""What the front ends' diagnostic codes mean, at length: the table behind ``slangad explain`` for SA001 to SA044."""
 
 from __future__ import annotations
 
@@ -147,13 +147,16 @@ one float.""",
     ),
     "SA030": Explanation(
         "a kernel parameter or result without a place",
-        """Every parameter and result of a kernel says where it lives: Each[T] is one element per thread, Uniform[T]
-one value for all threads.""",
+        """Every parameter and result of a kernel says where it lives: Each[T] is one element per thread, Param[T] and
+Uniform[T] one value for all threads, trained or not, Tensor[T, rank], OutTensor, InOutTensor and Texture2D[T] are
+accessed by index. Results are Each[T], Sum[T] or Mean[T]. A kernel returns something or writes into a tensor.""",
     ),
     "SA031": Explanation(
         "a place in memory that is not possible here",
-        """Only kernels say where values live; functions take and return the values themselves. Some places are not
-supported by this version.""",
+        """Only kernels say where values live; other functions take and return the values themselves, but may take a
+Tensor or Texture2D that they read. Sum and Mean are results only, of numbers (Mean of floating-point ones). Tensors
+hold numbers, vectors, matrices and arrays of them, one tensor per field of a struct; texels are float, float2, float3,
+float4 or the same of half.""",
     ),
     "SA032": Explanation(
         "a static assertion",
@@ -191,5 +194,36 @@ functions typed at a prompt have none.""",
         "a result of the wrong type",
         """The returned value does not convert to the declared result by itself, or the number of returned values
 differs.""",
+    ),
+    "SA040": Explanation(
+        "a memory used in a way it does not allow",
+        """A Tensor is read by element, an OutTensor only written, an InOutTensor both, always whole elements: w[i, j].
+A texture is read with t.sample(uv) and t.load(row, column). The name alone is no value: it can only be passed to a
+function whose parameter is such a tensor or texture.""",
+    ),
+    "SA041": Explanation(
+        "an element that is read after it was written",
+        """A kernel may not read an InOutTensor where it may have written it before, on the same path or in an earlier
+turn of a loop: the gradient of the old element would be mixed up with that of the new one. Read into a local first,
+change that, and write it once at the end.""",
+    ),
+    "SA042": Explanation(
+        "writing where another thread reads",
+        """Threads run in no order. When one thread may write the element that another reads, the result depends on
+which comes first. So every access to an InOutTensor that a kernel both reads and writes must be to the thread's own
+element: for each axis of the domain one index that is the same in all accesses and made of sa.thread_id of that axis,
+plus, minus or times constants. Otherwise read from a Tensor and write into an OutTensor.""",
+    ),
+    "SA043": Explanation(
+        "a probe that can't record",
+        """sa.probe("name", value) gives the value back and records its gradient as probe.name. The name is a word in
+quotes that no other probe of the kernel has, helper functions included; the value is a number, vector or matrix of
+floating-point components.""",
+    ),
+    "SA044": Explanation(
+        "a derivative of a function that reads memory",
+        """Own derivatives, gradient policies, sa.bwd_diff and sa.fwd_diff are for functions of values. The gradient
+of a tensor or texture is gathered by slangad where it is read. Read in the kernel or in a plain function, and give
+the derivative to a function of the values.""",
     ),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.ir.nodes import StraightThrough, Subgradient
-from slangad.compiler.ir.types import FLOAT, Type, carries_gradient, show
+from slangad.compiler.ir.types import FLOAT, Tensor, Texture, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.lowering.entities import Parameter, Signature
@@ -38,6 +38,15 @@ def check_active(
     name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems, code: str = "SA029"
 ) -> bool:
     """Reports a policy or an own derivative of a function that has no gradient; whether it has one."""
+    source = next((p for p in params if isinstance(p.type, (Tensor, Texture))), None)
+    if source is not None:
+        problems.error(
+            "SA044",
+            span,
+            f"'{name}' takes a {show(source.type)}, so it can't have a derivative of its own",
+            help="move what is to be differentiated into a function of the values it reads",
+        )
+        return False
     if not gradient_types(params):
         problems.error(code, span, f"'{name}' has no differentiable parameter, so it has no derivative")
         return False

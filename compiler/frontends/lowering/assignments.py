@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering import operators
+from slangad.compiler.frontends.lowering import memories, operators
 from slangad.compiler.frontends.lowering.aliases import ANY, CONSTANT, Path
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
@@ -30,6 +30,8 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -217,7 +219,11 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
             _log_binding(ctx, name, value)
             return [assign_name(ctx, name, value, span, ctx.span(target))]
         case ast.Attribute() | ast.Subscript():
-            place = _place(ctx, target)
+            source = memories.memory(ctx, target.value) if isinstance(target, ast.Subscript) else None
+            if isinstance(target, ast.Subscript) and source is not None:
+                place: Expr = memories.target(ctx, target, source)
+            else:
+                place = _place(ctx, target)
             value = coerce(ctx, value, place.type, span, what="the stored value")
             return [Assign(place, value, ctx.span(target))]
         case ast.Tuple() | ast.List():
@@ -228,6 +234,7 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
 
 def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
     """An assignable part of a local."""
+    memories.refuse_partial_store(ctx, target)
     place = ctx.expr(_as_load(target))
     span = ctx.span(target)
     owner = root(place)
@@ -306,6 +313,8 @@ def assign_name(ctx: Context, name: str, value: Expr, span: Span, target: Span |
     target = span if target is None else target
     ctx.assigned |= {name}
     declared = ctx.params.get(name)
+    if isinstance(declared, (Tensor, Texture)):
+        raise ctx.error("SA034", target, f"'{name}' is {show(declared)} and keeps its name", help="use another name")
     if isinstance(value.type, Tuple):
         value = strong(ctx, value)
     if name in ctx.declared:

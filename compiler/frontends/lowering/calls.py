@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from slangad.compiler.exhaustive import assert_never
-from slangad.compiler.frontends.lowering import constructors, forms
+from slangad.compiler.frontends.lowering import constructors, forms, memories
 from slangad.compiler.frontends.lowering.constants import constant
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.entities import (
@@ -27,7 +27,7 @@ from slangad.compiler.frontends.lowering.entities import (
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Call, Expr
-from slangad.compiler.ir.types import Struct, Type, show, strengthen
+from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
 from slangad.compiler.spans import Span
 
@@ -112,6 +112,9 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
         return function_call(ctx, node, signature, ())
     if owner is not None:
         raise ctx.error("SA026", span, f"'{func.attr}' can't be called here")
+    source = memories.memory(ctx, func.value)
+    if source is not None:
+        return memories.method(ctx, node, func, source)
     value = ctx.expr(func.value)
     if not isinstance(value.type, Struct):
         raise ctx.error(
@@ -238,6 +241,8 @@ def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: 
     if given is None:
         value = constant(ctx, ValueEntity(param.default), callee_span(ctx, node))
         return coerce(ctx, value, param.type, callee_span(ctx, node), what=f"the default of '{param.name}'")
+    if isinstance(param.type, (Tensor, Texture)):
+        return memories.argument(ctx, name, param, given)
     value = ctx.expr(given, param.type)
     return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering import calls, constants, operators, subscripts
+from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts
 from slangad.compiler.frontends.lowering.entities import (
     Entity,
     NamespaceEntity,
@@ -89,6 +89,9 @@ def local(ctx: Context, node: ast.Name) -> Expr:
             raise Rejected(node.id)
         how = "may not be set on every path that leads here" if known else "is used before it is set"
         raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
+    source = memories.memory(ctx, node)
+    if source is not None:
+        raise memories.not_a_value(ctx, source)
     ctx.aliases.read(node.id)
     if node.id in ctx.names and node.id not in ctx.params:
         type_ = ctx.locals.get(node.id) or ctx.found.get(node.id)
@@ -149,6 +152,9 @@ def attribute(ctx: Context, node: ast.Attribute) -> Expr:
         raise ctx.refused(entity, span)
     if entity is not None:
         raise ctx.error("SA026", span, f"'{node.attr}' is not a value", help="call it")
+    source = memories.memory(ctx, node.value)
+    if source is not None:
+        return memories.member(ctx, node, source)
     return subscripts.member(ctx, node, ctx.expr(node.value))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
 from slangad.compiler.frontends.lowering.entities import (
     MISSING,
@@ -22,6 +23,7 @@ from slangad.compiler.ir.nodes import (
     ForwardCall,
     MakePair,
     NoDiff,
+    Probe,
     ThreadCount,
     ThreadId,
 )
@@ -32,11 +34,14 @@ from slangad.compiler.ir.types import (
     Array,
     DiffPair,
     Matrix,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
     Weak,
     carries_gradient,
+    is_floating,
     show,
     strengthen,
 )
@@ -63,10 +68,6 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
         raise ctx.error("SA026", ctx.span(node.func), f"sa.{name}(g) must be called", help=f"write sa.{name}(g)(…)")
     if name == "static_assert":
         raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert is a statement of its own")
-    if name == "probe":
-        raise ctx.error(
-            "SA026", ctx.span(node.func), "sa.probe is not supported by this version", help="return the value as well"
-        )
     raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
 
 
@@ -103,7 +104,11 @@ def _copy(ctx: Context, node: ast.Call) -> Expr:
 
 
 def _len(ctx: Context, node: ast.Call) -> Expr:
-    value = ctx.expr(single_argument(ctx, node, "len"))
+    argument = single_argument(ctx, node, "len")
+    extent = memories.length(ctx, argument)
+    if extent is not None:
+        return extent
+    value = ctx.expr(argument)
     match value.type:
         case Array(size=size) | Vector(size=size):
             return Const(size, WEAK_INT, ctx.span(node))
@@ -167,6 +172,21 @@ def _thread_count(ctx: Context, node: ast.Call) -> Expr:
     return ThreadCount(_thread_axis(ctx, node, "thread_count"), INT, ctx.span(node))
 
 
+def _probe(ctx: Context, node: ast.Call) -> Expr:
+    if len(node.args) != 2 or node.keywords:
+        raise ctx.error("SA015", ctx.span(node.func), "probe takes a name and a value", help='sa.probe("name", value)')
+    name, value = node.args[0], strong(ctx, ctx.expr(node.args[1]))
+    text = name.value if isinstance(name, ast.Constant) else None
+    if not isinstance(text, str) or not text.isidentifier():
+        raise ctx.error("SA043", ctx.span(name), "the name of a probe is a word in quotes", help='sa.probe("name", …)')
+    if not is_floating(value.type):
+        raise ctx.error(
+            "SA043", ctx.span(node.args[1]), f"a probe of {show(value.type)} records nothing", label=show(value.type),
+            help="probe numbers, vectors and matrices of floating-point values",
+        )  # fmt: skip
+    return Probe(text, value, value.type, ctx.span(node))
+
+
 _FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
     "no_diff": _no_diff,
     "copy": _copy,
@@ -175,6 +195,7 @@ _FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
     "diff_pair": _diff_pair,
     "thread_id": _thread_id,
     "thread_count": _thread_count,
+    "probe": _probe,
 }
 
 
@@ -225,6 +246,14 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) 
             ctx.span(node.func),
             f"'{signature.name}' is not differentiable",
             help="decorate it with @sa.differentiable, or give it a derivative=",
+        )
+    source = next((p for p in signature.params if isinstance(p.type, (Tensor, Texture))), None)
+    if source is not None:
+        raise ctx.error(
+            "SA044",
+            ctx.span(node.func),
+            f"'{signature.name}' takes a {show(source.type)}, so its derivative can't be called",
+            help="move what is to be differentiated into a function of the values it reads",
         )
 
 

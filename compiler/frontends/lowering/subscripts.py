@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import strong
+from slangad.compiler.frontends.lowering.memories import element, memory
 from slangad.compiler.frontends.problems import did_you_mean
-from slangad.compiler.ir.nodes import Const, Construct, Expr, Index, Member, Swizzle
+from slangad.compiler.ir.nodes import Const, Construct, Expr, Extent, Index, Member, Swizzle
 from slangad.compiler.ir.types import (
     INT,
     UINT,
@@ -59,6 +60,13 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
                     label="no such component",
                     help=f"its components are {', '.join('xyzw'[:size])}",
                 )
+            if (
+                isinstance(value, Construct)
+                and value.args
+                and isinstance(value.args[0], Extent)
+                and len(components) == 1
+            ):
+                return value.args["xyzw".index(components)]
             type_: Type = element if len(components) == 1 else Vector(element, len(components))
             return Swizzle(value, components, type_, ctx.span(node))
         case DiffPair(primal) if node.attr in ("p", "d"):
@@ -66,6 +74,11 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
         case other:
             note = "a differential pair has .p and .d" if isinstance(other, DiffPair) else ""
             raise ctx.error("SA011", span, f"{show(strengthen(other))} has no member '{node.attr}'", help=note)
+
+
+def _are_extents(value: Construct, components: str) -> bool:
+    """Whether it is one component of a texture's size."""
+    return len(components) == 1 and len(value.args) > 1 and all(isinstance(a, Extent) for a in value.args)
 
 
 def swizzle_components(name: str, size: int) -> str | None:
@@ -79,7 +92,10 @@ def swizzle_components(name: str, size: int) -> str | None:
 
 
 def subscript(ctx: Context, node: ast.Subscript) -> Expr:
-    """``value[i]`` and ``matrix[i, j]``."""
+    """``value[i]``, ``matrix[i, j]`` and ``tensor[i, j]``."""
+    source = memory(ctx, node.value)
+    if source is not None:
+        return element(ctx, node, source)
     value = ctx.expr(node.value)
     if isinstance(node.slice, ast.Tuple):
         for part in node.slice.elts:
@@ -102,6 +118,8 @@ def _entry(ctx: Context, node: ast.Subscript, value: Expr, index_node: ast.expr)
                 label=f"0 to {size - 1}",
             )
         static = static + size if static < 0 else static
+        if isinstance(value.type, Tuple) and isinstance(value, Construct):
+            return value.args[static]
         if isinstance(value.type, Tuple):
             return Member(value, f"item{static}", value.type.elements[static], ctx.span(node))
         return Index(value, Const(static, INT, span), element, ctx.span(node))

@@ -87,7 +87,10 @@ class Annotations:
     def body_type(self, node: ast.expr) -> Type | None:
         """A type named by an expression in a body; None after a report."""
         value = self.evaluated(ast.unparse(node), node)
-        return None if value is None else self.value_type(memory_annotation(value).value, node)
+        if value is None:
+            return None
+        memory = memory_annotation(value)
+        return self.value_type(memory.value if memory.memory == "value" else memory, node)
 
     def _report(self, error: DescriptionError, node: ast.AST) -> None:
         if isinstance(error, FieldError):

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import check_param_memory, check_result_memory, python_spelling
+from slangad.compiler.frontends.memories import (
+    check_has_output,
+    check_param_memory,
+    check_result_memory,
+    is_written,
+    python_spelling,
+    type_in,
+)
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
@@ -50,10 +57,15 @@ def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
     names = scope_of(value.python, value.frame_locals, None)
     annotations = Annotations(places, world.problems, value.python.__globals__, names)
     params = [_param(world, value, a, annotations) for a in _arguments(definition.tree)]
-    results = _results(world, value, definition.tree, annotations)
+    written = any(p is not None and is_written(p.type) for p in params)
+    results = _results(world, value, definition.tree, annotations, written=written)
     if len(world.problems) != before or results is None or any(p is None for p in params):
         return None
     known = tuple(p for p in params if p is not None)
+    where = places.span(definition.tree.returns) if definition.tree.returns else places.name_span(definition.tree)
+    check_has_output(value.name, known, results, where, world.problems)
+    if len(world.problems) != before:
+        return None
     code = value.python.__code__
     signature = Signature(
         f"{code.co_filename}:{code.co_firstlineno}:{value.emitted_name}", value.emitted_name,
@@ -100,16 +112,18 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
         )
         return None
     memory = Memory(record.memory)
-    if not check_param_memory(memory, python_spelling, where, world.problems):
+    if not check_param_memory(memory, type_, python_spelling, where, world.problems):
         return None
     passive = record.no_diff or memory is Memory.UNIFORM
-    return KernelParam(argument.arg, memory, type_, passive, span)
+    return KernelParam(argument.arg, memory, type_in(memory, type_, record.rank, record.options), passive, span)
 
 
 def _results(
-    world: World, value: KernelObject, tree: ast.FunctionDef, annotations: Annotations
+    world: World, value: KernelObject, tree: ast.FunctionDef, annotations: Annotations, *, written: bool
 ) -> tuple[KernelResult, ...] | None:
     places = annotations.places
+    if tree.returns is None and written:
+        return ()
     if tree.returns is None:
         world.problems.error(
             "SA016",
@@ -122,11 +136,6 @@ def _results(
     if evaluated is None:
         return None
     annotation = result_annotation(evaluated)
-    if not annotation.parts:
-        world.problems.error(
-            "SA030", places.span(tree.returns), f"kernel '{value.name}' returns nothing", help="return Each[…]"
-        )
-        return None
     results: list[KernelResult] = []
     before = len(world.problems)
     for index, (part, node) in enumerate(zip(annotation.parts, _result_nodes(tree.returns, annotation), strict=True)):
@@ -162,7 +171,7 @@ def _result(
         )
         return None
     memory = Memory(part.memory)
-    if not check_result_memory(memory, python_spelling, where, world.problems):
+    if not check_result_memory(memory, type_, python_spelling, where, world.problems):
         return None
     return KernelResult(name, memory, type_)
 

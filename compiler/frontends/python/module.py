@@ -11,9 +11,10 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
-from slangad.compiler.frontends.memories import refuse_pipeline
+from slangad.compiler.frontends.memories import is_active, refuse_pipeline
 from slangad.compiler.frontends.orders import refuse_higher_orders
 from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.probes import check_kernels
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
@@ -53,6 +54,7 @@ def load_python(path: Path) -> Module:
     ordered = assembly.order_functions(functions, problems)
     problems.raise_if_any()
     refuse_higher_orders(functions, lowered_kernels, problems)
+    check_kernels(functions, lowered_kernels, problems)
     problems.raise_if_any()
     return _module(world, loaded, ordered, lowered_kernels)
 
@@ -220,7 +222,7 @@ def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, 
     source = _source(declared.definition.tree, declared.places)
     body = lower_body(source, scope, signature, declared.role, world.constants, world.problems)
     params = tuple(Param(p.name, p.type, p.no_diff, p.span) for p in declared.params)
-    active = any(carries_gradient(p.type) and not p.no_diff for p in params) and carries_gradient(signature.result)
+    active = is_active(declared.params, signature.result)
     functions[signature.key] = Function(
         signature.key, signature.name, params, signature.result, body.statements, active, doc=_doc(value.__doc__),
         ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final, Literal
 from slangad.compiler.frontends.fence import fence_function
 from slangad.compiler.frontends.lowering.constants import is_default_for
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.memories import check_function_memory, python_spelling, type_in
 from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.world import Described, World
+from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import show
 from slangad.compiler.lang.resolve import scope_of
 from slangad.compiler.lang.struct import record_of
@@ -139,13 +141,10 @@ def _parameter(
         return None
     memory, type_ = found
     if memory.memory != "value":
-        world.problems.error(
-            "SA031",
-            annotations.places.span(argument.annotation),
-            "only a kernel's parameters say where they live",
-            help="take the value itself, for example float3",
-        )
-        return None
+        place, where = Memory(memory.memory), annotations.places.span(argument.annotation)
+        if not check_function_memory(place, type_, python_spelling, where, world.problems):
+            return None
+        type_ = type_in(place, type_, memory.rank, memory.options)
     kind = inspect.signature(value.python).parameters[argument.arg].kind
     return Parameter(argument.arg, type_, memory.no_diff, passed=_PASSED.get(kind, ""), span=span)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.constants import table_of
+from slangad.compiler.frontends.memories import is_active
 from slangad.compiler.frontends.yaml.bodies import read_body, slang_body, slang_words
 from slangad.compiler.frontends.yaml.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode
@@ -176,7 +177,7 @@ def _kernel(world: World, declared: DeclaredKernel, functions: dict[str, Functio
         _params(params),
         signature.result,
         body,
-        _is_active(params, signature),
+        is_active(declared.params, signature.result),
         doc=doc,
         ranges=routine.ranges,
         span=routine.key.span,

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import check_param_memory, check_result_memory, yaml_spelling
+from slangad.compiler.frontends.memories import (
+    check_has_output,
+    check_param_memory,
+    check_result_memory,
+    type_in,
+    yaml_spelling,
+)
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
@@ -43,6 +49,9 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
     if results is None or len(world.problems) != before:
         return None
     known = tuple(p for p in params if p is not None)
+    check_has_output(name, known, results, key.span, world.problems)
+    if len(world.problems) != before:
+        return None
     inner = tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known)
     signature = Signature(world.key(name), name, inner, _result_type(results))
     return DeclaredKernel(Routine(key, node, signature, ranges), known, results, dims, group_size)
@@ -57,13 +66,16 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
             help=f"write each {text} for one per thread, uniform {text} for one for all",
         )  # fmt: skip
         return None
-    if not check_param_memory(words.memory, yaml_spelling, where, world.problems):
+    if not check_param_memory(words.memory, words.type, yaml_spelling, where, world.problems):
         return None
     passive = words.no_diff or words.memory is Memory.UNIFORM
-    return KernelParam(declared.name, words.memory, words.type, passive, declared.key.span)
+    type_ = type_in(words.memory, words.type, words.rank, words.options)
+    return KernelParam(declared.name, words.memory, type_, passive, declared.key.span)
 
 
 def _results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
+    if node.get("returns") is None:
+        return ()
     found = result_words(world, node.get("returns"))
     if found is None:
         return None
@@ -75,7 +87,7 @@ def _results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None
                 "SA030", text.span, "where does the result live?", help=f"write each {text.text.strip()}"
             )
             return None
-        if not check_result_memory(words.memory, yaml_spelling, text.span, world.problems):
+        if not check_result_memory(words.memory, words.type, yaml_spelling, text.span, world.problems):
             return None
         results.append(KernelResult(f"result.{index}" if several else "result", words.memory, words.type))
     return tuple(results)

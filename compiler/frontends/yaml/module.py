@@ -9,6 +9,7 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.orders import refuse_higher_orders
+from slangad.compiler.frontends.probes import check_kernels
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.load import import_path, shown_path
 from slangad.compiler.frontends.yaml.compose import compose
@@ -47,6 +48,7 @@ def load_yaml(path: Path) -> Module:
     ordered = assembly.order_functions(functions, problems)
     problems.raise_if_any()
     refuse_higher_orders(functions, kernels, problems)
+    check_kernels(functions, kernels, problems)
     problems.raise_if_any()
     return _module(world, definitions, ordered, kernels)
 

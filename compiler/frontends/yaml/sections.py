@@ -122,8 +122,7 @@ KERNEL: Final = Record(
         Key(
             "returns",
             Named("result"),
-            "Where results live and their types: each float; a list for several.",
-            required=True,
+            "Where results live and their types: each float; a list for several. None for a kernel that only writes.",
         ),
         *_BODY,
         Key("dims", Integer(1, 3), "The number of axes of the domain; 1 unless said."),

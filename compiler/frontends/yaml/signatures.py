@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Signature
+from slangad.compiler.frontends.memories import check_function_memory, type_in, yaml_spelling
 from slangad.compiler.frontends.yaml.literals import bounds, typed_value
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode, entries_of
@@ -94,14 +95,15 @@ def _declared(world: World, key: ScalarNode, value: Node) -> Declared | None:
 
 
 def _parameter(world: World, declared: Declared) -> Parameter | None:
-    words = declared.words
+    words, type_ = declared.words, declared.words.type
     if words.memory is not None:
-        world.problems.error(
-            "SA031", declared.text.span, "only a kernel's parameters say where they live",
-            help="take the value itself, for example float3",
-        )  # fmt: skip
-        return None
-    return Parameter(declared.name, words.type, words.no_diff, declared.default, span=declared.key.span)
+        if not check_function_memory(words.memory, type_, yaml_spelling, declared.text.span, world.problems):
+            return None
+        if declared.default is not MISSING:
+            world.problems.error("SA061", declared.text.span, f"'{declared.name}' can't have a default")
+            return None
+        type_ = type_in(words.memory, type_, words.rank, words.options)
+    return Parameter(declared.name, type_, words.no_diff, declared.default, span=declared.key.span)
 
 
 def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
