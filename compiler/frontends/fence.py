@@ -25,9 +25,9 @@ _EXPRESSIONS: Final = (
     ast.IfExp, ast.Tuple,
 )  # fmt: skip
 _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.FunctionDef: ("a function inside a function", "define it at module level"),
+    ast.FunctionDef: ("a function inside a function", "{function}"),
     ast.AsyncFunctionDef: ("an async function", "write a plain def"),
-    ast.ClassDef: ("a class inside a function", "define it at module level, with @sa.struct"),
+    ast.ClassDef: ("a class inside a function", "{struct}"),
     ast.Delete: ("'del'", "leave it out"),
     ast.With: ("'with'", "leave it out"),
     ast.AsyncWith: ("'async with'", "leave it out"),
@@ -35,12 +35,12 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Try: ("'try'", "test the condition instead"),
     ast.Raise: ("'raise'", "return a value that says so"),
     ast.Assert: ("'assert'", 'sa.static_assert(condition, "message") checks when the file is loaded'),
-    ast.Import: ("'import'", "import at the top of the file"),
-    ast.ImportFrom: ("'import'", "import at the top of the file"),
+    ast.Import: ("'import'", "{module}"),
+    ast.ImportFrom: ("'import'", "{module}"),
     ast.Global: ("'global'", "pass the value as a parameter and return it"),
     ast.Nonlocal: ("'nonlocal'", "pass the value as a parameter and return it"),
     ast.Match: ("'match'", "write if and elif"),
-    ast.Lambda: ("'lambda'", "define a function"),
+    ast.Lambda: ("'lambda'", "{function}, as a function"),
     ast.NamedExpr: ("':='", "assign in a statement of its own"),
     ast.ListComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.SetComp: ("a comprehension", "write a loop over an sa.Array"),
@@ -48,7 +48,7 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.GeneratorExp: ("a generator", "write a loop"),
     ast.List: ("a list", "write Array[float, 4](…)"),
     ast.Set: ("a set", "write Array[float, 4](…)"),
-    ast.Dict: ("a dict", "write an @sa.struct"),
+    ast.Dict: ("a dict", "write a struct: {struct}"),
     ast.Await: ("'await'", "leave it out"),
     ast.Yield: ("'yield'", "return a value"),
     ast.YieldFrom: ("'yield from'", "return a value"),
@@ -133,6 +133,7 @@ def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
     if not isinstance(node, _STATEMENTS):
         what, help_ = _REFUSED.get(type(node), (f"'{type(node).__name__}'", ""))
         span = places.keyword_span(node)
+        help_ = _in_words(help_, problems)
         problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
@@ -155,6 +156,7 @@ def _expression(node: ast.expr, places: Places, problems: Problems) -> None:
         return
     if not isinstance(node, _EXPRESSIONS):
         what, help_ = _REFUSED.get(type(node), ("this expression", ""))
+        help_ = _in_words(help_, problems)
         problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
         return
     match node:
@@ -168,6 +170,12 @@ def _expression(node: ast.expr, places: Places, problems: Problems) -> None:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     _expression(child, places, problems)
+
+
+def _in_words(help_: str, problems: Problems) -> str:
+    """The help with its ``{function}``, ``{struct}`` and ``{module}`` as the description's language has them."""
+    words = problems.wording
+    return help_.format(function=words.function, struct=words.struct, module=words.module)
 
 
 def _takes_text(func: ast.expr) -> bool:
@@ -203,7 +211,7 @@ def _call(node: ast.Call, places: Places, problems: Problems) -> None:
     if isinstance(node.func, ast.Name) and node.func.id == "print":
         problems.error(
             "SA004", places.span(node.func), "'print' is not supported in a described function",
-            help="call the function in Python and print what it returns",
+            help=problems.wording.show,
         )  # fmt: skip
     strings_allowed = _takes_text(node.func)
     for part in (node.func, *node.args, *(k.value for k in node.keywords)):

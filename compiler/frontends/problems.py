@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import MAX_DIAGNOSTICS, CompileError, Diagnostic, Severity
+from slangad.compiler.frontends.wording import PYTHON, Wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +26,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class Problems:
-    """The diagnostics of one description. Sorted by place, without repeats."""
+    """The diagnostics of one description, in the words of its language. Sorted by place, without repeats."""
 
-    def __init__(self) -> None:
+    def __init__(self, wording: Wording = PYTHON) -> None:
+        self.wording = wording
         self._found: dict[Diagnostic, None] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:

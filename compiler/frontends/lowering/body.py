@@ -74,7 +74,7 @@ def lower_body(
     locals_: dict[str, Type | None] = {}
     declared: dict[str, Type] = {}
     for turn in itertools.count():
-        found = Problems()
+        found = Problems(problems.wording)
         ctx = Context(
             source.places, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
             in_kernel=role.dims, declared=declared, private_counters=private, comments=list(comments),

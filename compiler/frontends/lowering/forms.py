@@ -154,12 +154,12 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
         raise ctx.error("SA036", ctx.span(node.args[0]), "the axis must be a constant")
     if not 0 <= axis < ctx.in_kernel:
         plural = "" if ctx.in_kernel == 1 else "s"
-        more = {1: "dims=2) gives a kernel two dimensions", 2: "dims=3) gives a kernel three dimensions"}.get(axis, "")
+        count = {1: "two", 2: "three"}.get(axis)
         raise ctx.error(
             "SA036",
             ctx.span(node.args[0]),
             f"axis {axis} is outside the kernel's {ctx.in_kernel} dimension{plural}",
-            help=f"@sa.kernel({more}" if more else "",
+            help=ctx.problems.wording.dims.format(dims=axis + 1, count=count) if count else "",
         )
     return axis
 
@@ -245,7 +245,7 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) 
             "SA028",
             ctx.span(node.func),
             f"'{signature.name}' is not differentiable",
-            help="decorate it with @sa.differentiable, or give it a derivative=",
+            help=ctx.problems.wording.differentiable,
         )
     source = next((p for p in signature.params if isinstance(p.type, (Tensor, Texture))), None)
     if source is not None:

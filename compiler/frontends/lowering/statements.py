@@ -159,7 +159,7 @@ def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
             "SA039",
             ctx.span(node.value),
             f"'{ctx.signature.name}' returns nothing",
-            help=f"annotate the result: -> {show(strengthen(value.type))}",
+            help=ctx.problems.wording.result.format(type=show(strengthen(value.type))),
         )
     _check_derivative_shape(ctx, value, wanted, node.value)
     result = returned(ctx, value, wanted, node.value)

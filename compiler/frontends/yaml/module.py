@@ -12,6 +12,7 @@ from slangad.compiler.frontends.orders import refuse_higher_orders
 from slangad.compiler.frontends.probes import check_kernels
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.load import import_path, shown_path
+from slangad.compiler.frontends.wording import YAML
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.definitions import Definitions, define
 from slangad.compiler.frontends.yaml.externals import path_of
@@ -35,7 +36,7 @@ def load_yaml(path: Path) -> Module:
         CompileError: with everything that is wrong with it.
     """
     document = compose(str(path), read_text(path))
-    problems = Problems()
+    problems = Problems(YAML)
     validate(document.root, TABLE, problems)
     problems.raise_if_any()
     world = World(document, problems)

@@ -1,0 +1,56 @@
+"""How each language of descriptions calls what helps speak of: what differs between them, and nothing else.
+
+The rules about bodies are the same for all; ``Problems`` knows which words its file wants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What to write, as the second half of a help.
+
+    Attributes:
+        function: To define a function apart.
+        struct: To define a struct apart.
+        module: To have what an import inside a body would bring.
+        show: To see a value.
+        differentiable: To make a function differentiable.
+        not_differentiated: What a function is called that is not differentiated.
+        dims: To give a kernel ``{dims}`` dimensions, ``{count}`` in letters.
+        result: To declare a result of type ``{type}``.
+    """
+
+    function: str
+    struct: str
+    module: str
+    show: str
+    differentiable: str
+    not_differentiated: str
+    dims: str
+    result: str
+
+
+PYTHON: Final = Wording(
+    function="define it at module level",
+    struct="define it at module level, with @sa.struct",
+    module="import at the top of the file",
+    show="call the function in Python and print what it returns",
+    differentiable="decorate it with @sa.differentiable, or give it a derivative=",
+    not_differentiated="an @sa.function",
+    dims="@sa.kernel(dims={dims}) gives a kernel {count} dimensions",
+    result="annotate the result: -> {type}",
+)
+YAML: Final = Wording(
+    function="define it under functions:",
+    struct="define it under structs:",
+    module="list Slang files under imports:, and declare their functions with extern:",
+    show="return it as one more result",
+    differentiable="take away its differentiable: false, or give it a derivative:",
+    not_differentiated="a function with differentiable: false",
+    dims="dims: {dims} gives a kernel {count} dimensions",
+    result="declare the result: returns: {type}",
+)
