@@ -37,10 +37,12 @@ from slangad.compiler.ir.expressions import (
     Unary,
     Var,
 )
+from slangad.compiler.ir.kernels import Accumulation, Buffer, Kernel, KernelParam, KernelResult, Memory
 from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
-    from slangad.compiler.ir.types import Struct, Tensor, Texture, Type
+    from slangad.compiler.ir.pipelines import Pipeline
+    from slangad.compiler.ir.types import Struct, Type
 
 __all__ = [
     "Accumulation",
@@ -367,92 +369,6 @@ class ConstantDef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-class Memory(str, Enum):
-    """Where a kernel's parameter or result lives."""
-
-    EACH = "each"
-    UNIFORM = "uniform"
-    PARAM = "param"
-    TENSOR = "tensor"
-    OUT_TENSOR = "out_tensor"
-    INOUT_TENSOR = "inout_tensor"
-    TEXTURE2D = "texture2d"
-    SUM = "sum"
-    MEAN = "mean"
-
-
-@dataclass(frozen=True, slots=True)
-class KernelParam:
-    """A kernel's parameter: what one thread sees of it, and where it lives."""
-
-    name: str
-    memory: Memory
-    type: Type
-    no_diff: bool = False
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class KernelResult:
-    """A kernel's result; ``name`` is ``result``, or ``result.0`` and so on of a tuple.
-
-    ``param`` names the ``out`` or ``inout`` parameter it comes out of, and is empty for what the function returns.
-    """
-
-    name: str
-    memory: Memory
-    type: Type
-    param: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A function run once per element of a domain; ``function`` is the key of what one thread does.
-
-    ``modes`` names the entry points it is to have (``forward``, ``backward``, ``jvp``); none named means all that make
-    sense.
-    """
-
-    name: str
-    function: str
-    params: tuple[KernelParam, ...]
-    results: tuple[KernelResult, ...]
-    dims: int = 1
-    group_size: tuple[int, ...] = (64,)
-    doc: tuple[str, ...] = ()
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-    modes: tuple[str, ...] = ()
-
-
-class Accumulation(str, Enum):
-    """How the gradients of many threads come together in one place."""
-
-    NONE = "none"
-    OWN = "own"
-    SHARED = "shared"
-    SCATTER = "scatter"
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """What a tensor or texture of a kernel is once functions are specialised: memory that they access by name.
-
-    ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
-    comes together: every element has a thread of its own (``own``), all threads read the same one at a time
-    (``shared``), anything else (``scatter``), or it has none. ``followed`` says that gradient flows to the coordinates
-    that a texture is sampled at.
-    """
-
-    key: str
-    kernel: str
-    param: str
-    type: Tensor | Texture
-    no_diff: bool = False
-    accumulation: Accumulation = Accumulation.NONE
-    followed: bool = False
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A function that was found but can't be compiled, and why.
@@ -483,6 +399,7 @@ class Module:
         left_out: What was found in the description but can't be compiled.
         targets: What to compile for where the command line doesn't say.
         buffers: Tensors and textures of all kernels; there once functions are specialised to them.
+        pipelines: Chains of its kernels.
     """
 
     name: str
@@ -501,6 +418,7 @@ class Module:
     left_out: tuple[LeftOut, ...] = ()
     targets: tuple[str, ...] = ()
     buffers: tuple[Buffer, ...] = ()
+    pipelines: tuple[Pipeline, ...] = ()
 
 
 Node = Expr | Stmt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from slangad.compiler.ir.defaults import Known
@@ -34,6 +35,7 @@ from slangad.compiler.ir.nodes import (
     Subgradient,
     Surrogate,
 )
+from slangad.compiler.ir.pipeline_text import read_pipeline
 from slangad.compiler.ir.statement_reader import StatementReader
 from slangad.compiler.ir.tokens import ReadError, Tokens
 from slangad.compiler.ir.type_reader import TypeReader
@@ -92,13 +94,15 @@ class _Reader:
         buffers = tuple(self._many("buffer", self._buffer))
         functions = tuple(self._many("function", self._function))
         kernels = tuple(self._many("kernel", self._kernel))
+        read = partial(read_pipeline, tokens, self._kernel_param, Memory, self.types.read)
+        pipelines = tuple(self._many("pipeline", read))
         if tokens.kind() != "end":
             raise ReadError(f"unexpected {tokens.take().text!r}")
         declared = structs, constants, functions, kernels
         module = Module(
             name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
         )
-        return replace(module, buffers=buffers)
+        return replace(module, buffers=buffers, pipelines=pipelines)
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):

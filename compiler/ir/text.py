@@ -65,6 +65,7 @@ from slangad.compiler.ir.nodes import (
     Var,
     While,
 )
+from slangad.compiler.ir.pipeline_text import show_pipeline
 from slangad.compiler.ir.reader import RESERVED, parse
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tensor, Texture, Tuple, Type, Void, Weak, show_memory
 from slangad.compiler.ir.types import show as show_plain
@@ -116,6 +117,9 @@ def _module(module: Module) -> Iterator[str]:
     for kernel in module.kernels:
         yield ""
         yield from _kernel(kernel)
+    for pipeline in module.pipelines:
+        yield ""
+        yield from show_pipeline(pipeline, _word, _quote, show_type)
 
 
 def _buffer(buffer: Buffer) -> str:

@@ -1,6 +1,6 @@
 """Checks that a module is one: what every pass and front end must keep. Anything it finds is a defect of slangad.
 
-Goes in: a module after a front end or a pass. Comes out: diagnostics SA900-SA904, none when all is well.
+Goes in: a module after a front end or a pass. Comes out: diagnostics SA900-SA905, none when all is well.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import DiffPair, Struct, Tensor, Texture, Tuple, Type, carries_gradient, leaves, show
 from slangad.compiler.ir.verify_body import verify_body
+from slangad.compiler.ir.verify_pipelines import verify_pipeline
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ CODES: Final[dict[str, Explanation]] = {
         "slangad built an invalid kernel",
         "A kernel does not fit the function each of its threads runs. This is a defect of slangad: please report it "
         "with the file that causes it.",
+    ),
+    "SA905": Explanation(
+        "slangad built an invalid pipeline",
+        "A pipeline calls a kernel that is not there, or with values that do not fit. This is a defect of slangad: "
+        "please report it with the file that causes it.",
     ),
 }
 
@@ -96,6 +102,8 @@ def _verify(module: Module, *, declared: bool) -> Iterator[Diagnostic]:
         yield from _verify_kernel(kernel, by_key, {b.param for b in module.buffers if b.kernel == kernel.name})
         yield from _verify_memories(kernel)
     yield from _verify_buffers(module)
+    for pipeline in module.pipelines:
+        yield from verify_pipeline(pipeline, {kernel.name: kernel for kernel in module.kernels})
 
 
 def _verify_keys(module: Module) -> Iterator[Diagnostic]:

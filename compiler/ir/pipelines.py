@@ -1,0 +1,139 @@
+"""Pipelines in the IR: kernels one after the other, each over a domain of its own, and how the result is minimised.
+
+A straight line in single-assignment form: every value has one name, a parameter's or that of a stage's result. Front
+ends produce them, the pass ``fusion`` joins stages, the runtime plans memory and launches by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.kernels import KernelParam, Memory
+    from slangad.compiler.ir.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """The extent of a value along an axis: ``image.shape[0]``."""
+
+    value: str
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Arithmetic on sizes: ``+``, ``-``, ``*`` or ``//``."""
+
+    op: str
+    left: Size
+    right: Size
+
+
+Size = int | Extended | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An argument that is a value of the pipeline."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """An argument that is known when the description is loaded: its scalars in memory order."""
+
+    scalars: tuple[int | float | bool, ...]
+
+
+Argument = Given | Fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kernel call.
+
+    Attributes:
+        kernel: The kernel's name.
+        arguments: One for each parameter of the kernel.
+        results: The names of what it returns, one for each result.
+        domain: The extents of its domain, where they are named.
+        span: The call.
+    """
+
+    kernel: str
+    arguments: tuple[Argument, ...]
+    results: tuple[str, ...]
+    domain: tuple[Size, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A result of a pipeline: its name in files and the value it is."""
+
+    name: str
+    value: str
+    memory: Memory
+    type: Type
+
+
+SETTINGS: Final[dict[str, dict[str, float | None]]] = {
+    "sgd": {"lr": None, "momentum": 0.0},
+    "adam": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    "adamw": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01},
+}
+"""Every optimizer with its settings in order and what they are unless said; None where that has to be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """How a scalar is minimised: a row of ``SETTINGS`` and the values of its settings, in order."""
+
+    name: str
+    values: tuple[float, ...]
+
+    def __getitem__(self, setting: str) -> float:
+        return self.values[[*SETTINGS[self.name]].index(setting)]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A chain of kernels.
+
+    Attributes:
+        params: What it takes; a tensor may be passed where a kernel wants one element per thread.
+        stages: In order.
+        results: What it returns; one ``Sum`` or ``Mean`` of one number is an objective.
+        optimizer: How ``slangad train`` minimises the objective.
+        fuse: Whether neighbouring stages may become one kernel.
+    """
+
+    name: str
+    params: tuple[KernelParam, ...]
+    stages: tuple[Stage, ...]
+    results: tuple[Returned, ...]
+    optimizer: Optimizer | None = None
+    fuse: bool = True
+    doc: tuple[str, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+def used_values(stage: Stage) -> tuple[str, ...]:
+    """The values a stage takes, domain included."""
+    names = [a.value for a in stage.arguments if isinstance(a, Given)]
+    return (*names, *(name for size in stage.domain for name in _named(size)))
+
+
+def _named(size: Size) -> tuple[str, ...]:
+    match size:
+        case Extended(value):
+            return (value,)
+        case Computed(left=left, right=right):
+            return (*_named(left), *_named(right))
+        case _:
+            return ()
