@@ -21,6 +21,7 @@ FORMATS: Final[dict[str, str]] = {
     "junit": "slangad.compiler.report.junit:junit_xml",
     "sarif": "slangad.compiler.report.sarif:sarif_json",
     "github": "slangad.compiler.report.github:workflow_commands",
+    "html": "slangad.compiler.report.html:html_page",
 }
 """Names of ``--format`` and the functions that write them, ``Report -> str``."""
 

@@ -16,7 +16,7 @@ from slangad.compiler.report.figures import duration, encodable
 from slangad.compiler.report.paths import below_here
 from slangad.compiler.report.sarif import level_of
 from slangad.compiler.report.text import display
-from slangad.compiler.report.words import SEVERITY, VERDICTS
+from slangad.compiler.report.words import VERDICTS, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -67,11 +67,6 @@ def step_summary(report: Report) -> str:
         lines += [f"\nand {len(bad) - MOST_ROWS} more, not shown"] if len(bad) > MOST_ROWS else []
         lines += ["", *_failures(bad)]
     return "\n".join(lines) + "\n"
-
-
-def worst_first(report: Report) -> list[Result]:
-    """The results, most severe first, else in their order."""
-    return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))
 
 
 def markdown(text: str) -> str:

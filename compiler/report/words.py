@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.report.model import Leg, LegState, Verdict
+
+if TYPE_CHECKING:
+    from slangad.compiler.report.model import Report, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +83,8 @@ MARKS: Final[dict[LegState, str]] = {
     LegState.UNDECIDED: "?",
     LegState.MISSING: "-",
 }
+
+
+def worst_first(report: Report) -> list[Result]:
+    """The results, most severe first, else in their order."""
+    return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))

@@ -113,7 +113,7 @@ def result(
         verdict,
         Span(file, line, 5, line, 10),
         Generated("brdf.slang", 31),
-        "" if verdict is Verdict.PASS else reasons.get(verdict, "reverse mode disagrees with differences"),
+        "" if verdict.good else reasons.get(verdict, "reverse mode disagrees with differences"),
         () if verdict is Verdict.SKIPPED else wrong if verdict.bad else LEGS,
         (failure(verdict),) if verdict.bad else (),
         (Note(NoteKind.KINK, "max(x, 0) at x = 0", 3),) if verdict is Verdict.KINK_OK else (),
