@@ -10,8 +10,9 @@ from slangad.compiler.ir.types import Array, Struct, Type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.emit.memory import TensorNames
+    from slangad.compiler.emit.memory import MemoryNames
     from slangad.compiler.emit.names import Scope
+    from slangad.compiler.emit.probes import ProbeNames
     from slangad.compiler.emit.spelling import TypeSpeller
     from slangad.compiler.emit.writer import Writer
     from slangad.compiler.ir.nodes import Function
@@ -23,8 +24,8 @@ class ModuleNames:
 
     ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
     ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
-    keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``tensors`` names what
-    belongs to each tensor.
+    keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``memory`` names what
+    belongs to each tensor and texture, ``probes`` what belongs to each probe.
     """
 
     functions: Mapping[str, Function]
@@ -38,7 +39,8 @@ class ModuleNames:
     spell: TypeSpeller
     external: frozenset[str] = frozenset()
     taken: tuple[str, ...] = ()
-    tensors: Mapping[str, TensorNames] = field(default_factory=dict)
+    memory: Mapping[str, MemoryNames] = field(default_factory=dict)
+    probes: Mapping[str, ProbeNames] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""

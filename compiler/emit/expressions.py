@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.emit.context import Context
-    from slangad.compiler.emit.memory import TensorNames
+    from slangad.compiler.emit.memory import MemoryNames
     from slangad.compiler.ir.types import Type
 
 _LEVELS: Final = (
@@ -142,25 +142,27 @@ def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
 def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
     match expr:
         case Read(source=source, indices=indices):
-            ctx.writer.write(tensor_names(ctx, source).read)
+            ctx.writer.write(memory_names(ctx, source).read)
             print_args(ctx, indices)
         case Extent(source=source, axis=axis):
             one = isinstance(source.type, Tensor) and source.type.rank == 1
-            extents = tensor_names(ctx, source).extents
+            extents = memory_names(ctx, source).extents
             ctx.writer.write(f"int({extents})" if one else f"int({extents}.{'xyzw'[axis]})")
-        case Sample():
-            raise NotImplementedError("textures")
-        case Probe():
-            raise NotImplementedError("probes")
+        case Sample(source=source, uv=uv):
+            ctx.writer.write(memory_names(ctx, source).sample)
+            print_args(ctx, (uv,))
+        case Probe(name=name, value=value):
+            ctx.writer.write(ctx.names.probes[name].function)
+            print_args(ctx, (value,))
         case _:
             assert_never(expr)
 
 
-def tensor_names(ctx: Context, source: Expr) -> TensorNames:
-    """What the parts of the tensor an expression refers to are called."""
+def memory_names(ctx: Context, source: Expr) -> MemoryNames:
+    """What the parts of the tensor or texture that an expression refers to are called."""
     if not isinstance(source, Var):
         raise TypeError("memory is referred to by name")
-    return ctx.names.tensors[source.name]
+    return ctx.names.memory[source.name]
 
 
 def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> None:

@@ -29,6 +29,7 @@ ELEMENTS: Final = "slangad_elements.slang"
 SUMS: Final = "slangad_sums.slang"
 SUMS_DOUBLE: Final = "slangad_sums_double.slang"
 TENSORS: Final = "slangad_tensors.slang"
+TEXTURES: Final = "slangad_textures.slang"
 
 _BY_TYPE: Final = {
     "float": (FLOAT,),
@@ -56,6 +57,8 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
                     yield SUMS_DOUBLE if parameter.scalar == DOUBLE_TYPE else SUMS
                 case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
                     yield TENSORS
+                case ParameterRole.SAMPLER:
+                    yield TEXTURES
                 case _:
                     continue
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.names import Scope
     from slangad.compiler.emit.spelling import TypeSpeller
     from slangad.compiler.emit.writer import Writer
-    from slangad.compiler.ir.nodes import Buffer
+    from slangad.compiler.ir.nodes import Buffer, Kernel, Module
 
 
 @dataclass(frozen=True, slots=True)
-class TensorNames:
-    """What the parts of one tensor are called in the Slang."""
+class MemoryNames:
+    """What the parts of one tensor or texture are called in the Slang."""
 
     values: str
     extents: str
@@ -36,23 +36,18 @@ class TensorNames:
     gradient: str
     copies: str
     tangent: str
+    filter: str
+    sample: str
 
 
-def name_tensor(scope: Scope, buffer: Buffer) -> TensorNames:
-    """Names everything a tensor may need."""
+def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
+    """Names everything a tensor or texture may need."""
     stem = f"{buffer.kernel}_{buffer.param}"
-    grad = {Accumulation.SCATTER: "totals", Accumulation.SHARED: "totals"}.get(buffer.accumulation, "grad")
+    gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "grad"
     words = (
-        "",
-        "_extents",
-        "_at",
-        "_read",
-        "_write",
-        f"_{'adjoint' if _writes(buffer) else grad}",
-        "_copies",
-        "_tangent",
-    )
-    return TensorNames(*(scope.fresh(f"{stem}{word}") for word in words))
+        "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
+    )  # fmt: skip
+    return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words))
 
 
 def _writes(buffer: Buffer) -> bool:
@@ -75,17 +70,54 @@ def total_scalar(type_: Type) -> Scalar:
     return DOUBLE if scalar == DOUBLE else FLOAT
 
 
+def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
+    """Where a gradient is scattered to, and in how many copies."""
+    yield EntryParameter(
+        names.gradient, ParameterRole.TOTALS, buffer.param, (), FLOAT, shape, "RWStructuredBuffer<sa.Total>", "add",
+        axes=rank_of(buffer), shared=True,
+    )  # fmt: skip
+    yield EntryParameter(
+        names.copies, ParameterRole.COPIES, buffer.param, (), UINT, (), "uint", "value", axes=0, shared=True
+    )
+
+
+def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
+    """What the entry point that adds up copies takes: the number of scalars, that of copies, totals, gradient."""
+
+    def value(word: str, role: ParameterRole) -> EntryParameter:
+        return EntryParameter(word, role, buffer.param, (), UINT, (), "uint", "value", axes=0)
+
+    def memory(word: str, role: ParameterRole, scalar: Scalar, type_: str, access: str) -> EntryParameter:
+        return EntryParameter(word, role, buffer.param, (), scalar, shape, type_, access, axes=rank_of(buffer))
+
+    return (
+        value("count", ParameterRole.DOMAIN),
+        value("copies", ParameterRole.COPIES),
+        memory("totals", ParameterRole.TOTALS, FLOAT, "StructuredBuffer<sa.Copied>", "read"),
+        memory("gradient", ParameterRole.GRADIENT, scalar, f"RWStructuredBuffer<{scalar.name}>", "add"),
+    )
+
+
+def rank_of(buffer: Buffer) -> int:
+    """Axes of a tensor or texture."""
+    return buffer.type.rank if isinstance(buffer.type, Tensor) else 2
+
+
 @dataclass(frozen=True, slots=True)
 class TensorPrinter:
     """One tensor; prints its declarations and functions, and tells what entry points need for it."""
 
     buffer: Buffer
     tensor: Tensor
-    names: TensorNames
+    names: MemoryNames
     spell: TypeSpeller
     accessors: Accessors
 
     # --- what entry points need ---
+
+    def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
+        """Whether it belongs to a kernel."""
+        return kernel.name == self.buffer.kernel
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """The buffers and values that the entry point of a mode uses."""
@@ -99,33 +131,18 @@ class TensorPrinter:
         elif self.tensor.writes:
             yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
         elif is_scattered(self.buffer):
-            yield self._parameter(
-                self.names.gradient, ParameterRole.TOTALS, "RWStructuredBuffer<sa.Total>", "add", scalar=FLOAT
-            )
-            yield self._parameter(self.names.copies, ParameterRole.COPIES, "uint", "value", scalar=UINT)
+            yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
         else:
             yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
 
     def copies_parameters(self) -> tuple[EntryParameter, ...]:
-        """What the entry point that adds up the copies takes: scalars, copies, totals, gradient."""
-        scalar, element = total_scalar(self.tensor.element), self.tensor.element
-        name = self.buffer.param
+        """What the entry point that adds up the copies takes."""
+        return copies_parameters(self.buffer, total_scalar(self.tensor.element), shape_of(self.tensor.element))
 
-        def value(word: str, role: ParameterRole) -> EntryParameter:
-            return EntryParameter(word, role, name, (), UINT, (), "uint", "value", axes=0)
-
-        return (
-            value("count", ParameterRole.DOMAIN),
-            value("copies", ParameterRole.COPIES),
-            EntryParameter(
-                "totals", ParameterRole.TOTALS, name, (), FLOAT, shape_of(element), "StructuredBuffer<sa.Copied>", "read",
-                axes=self.tensor.rank,
-            ),
-            EntryParameter(
-                "gradient", ParameterRole.GRADIENT, name, (), scalar, shape_of(element),
-                f"RWStructuredBuffer<{scalar.name}>", "add", axes=self.tensor.rank,
-            ),
-        )  # fmt: skip
+    @property
+    def written(self) -> bool:
+        """Whether gradient comes out of what is stored in it."""
+        return self.tensor.writes and has_gradient(self.buffer)
 
     def _values(self, mode: Mode) -> EntryParameter:
         if not self.tensor.writes:
@@ -256,7 +273,7 @@ class TensorPrinter:
         size = components_of(element)
         stride = f"{size} * " if size > 1 else ""
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
-        copy = f"sa.copy * {' * '.join(axes)}"
+        copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
         print_scatter(writer, self.names.gradient, "at", element, "d_out")
 

@@ -14,11 +14,11 @@ from slangad.compiler.emit.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries
 from slangad.compiler.emit.literals import literal
 from slangad.compiler.emit.memory import TensorPrinter, name_memory
-from slangad.compiler.emit.textures import TexturePrinter
-from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
 from slangad.compiler.emit.names import Scope
+from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.spelling import TypeSpeller
+from slangad.compiler.emit.textures import TexturePrinter
 from slangad.compiler.emit.writer import Writer
 from slangad.compiler.ir.nodes import BackwardCall, ConstantDef, External, Function, Module, Role, StructDef
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Tensor, Type, Vector, carries_gradient
@@ -26,6 +26,8 @@ from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.emit.entry import MemoryPrinter
 
 
 def emit_module(module: Module) -> EmittedModule:
@@ -35,7 +37,9 @@ def emit_module(module: Module) -> EmittedModule:
     writer = Writer()
     accessors = Accessors(scope)
     memory = tuple(_memory_printers(module, names, accessors))
-    probes = tuple(ProbePrinter(name, type_, names.probes[name], names.spell, accessors) for name, type_ in probes_of(module))
+    probes = tuple(
+        ProbePrinter(name, type_, names.probes[name], names.spell, accessors) for name, type_ in probes_of(module)
+    )
     modes = {
         kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
     }
@@ -201,7 +205,9 @@ def _with_derivatives_near(module: Module) -> Iterator[Function]:
             yield from (f for f in module.functions if f.of == function.key)
 
 
-def _memory_printers(module: Module, names: ModuleNames, accessors: Accessors) -> Iterator[MemoryPrinter]:
+def _memory_printers(
+    module: Module, names: ModuleNames, accessors: Accessors
+) -> Iterator[TensorPrinter | TexturePrinter]:
     for buffer in module.buffers:
         own = names.memory[buffer.key]
         if isinstance(buffer.type, Tensor):
@@ -215,7 +221,7 @@ def _print_kernels(
     module: Module,
     scope: Scope,
     accessors: Accessors,
-    memory: tuple[MemoryPrinter | ProbePrinter, ...],
+    memory: tuple[MemoryPrinter, ...],
     modes: Mapping[str, tuple[Mode, ...]],
 ) -> tuple[Writer, tuple[EntryPoint, ...]]:
     """The text of all entry points, and what they are."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from slangad.compiler.emit.context import Context
-from slangad.compiler.emit.expressions import PRECEDENCE, print_args, print_expr, print_initial, memory_names
+from slangad.compiler.emit.expressions import PRECEDENCE, memory_names, print_args, print_expr, print_initial
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,

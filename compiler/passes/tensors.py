@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import Assign, Buffer, Call, Function, NoDiff, Read, Sample, Var
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
-from slangad.compiler.ir.walk import children, map_body_exprs, rewrite, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.ir.walk import body_exprs, children, map_body_exprs, rewrite, statements, stmt_exprs, walk, walk_stmts
 from slangad.compiler.passes.accesses import accumulation_of
+from slangad.compiler.passes.carrying import Carrying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,9 +118,22 @@ class _Clones:
 
 
 def _with_accumulation(module: Module, buffer: Buffer) -> Buffer:
+    if isinstance(buffer.type, Texture):
+        buffer = replace(buffer, followed=_is_followed(module, buffer))
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
     return replace(buffer, accumulation=accumulation_of(module, buffer))
+
+
+def _is_followed(module: Module, buffer: Buffer) -> bool:
+    """Whether any coordinates that a texture is sampled at carry gradient."""
+    functions = {f.key: f for f in module.functions}
+    for function in module.functions:
+        samples = [e for e in body_exprs(statements(function)) if isinstance(e, Sample)]
+        own = [s for s in samples if s.source == Var(buffer.key, buffer.type)]
+        if own and any(Carrying(function, functions).carries(s.uv) for s in own):
+            return True
+    return False
 
 
 def _is_read(module: Module, buffer: Buffer) -> bool:

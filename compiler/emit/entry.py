@@ -1,0 +1,171 @@
+"""One entry point while it is printed: what it is made of, its signature, the parameters all kinds share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.shared import SharedParam, SumPart
+from slangad.compiler.emit.sums import Slots
+from slangad.compiler.ir.types import UINT, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.emit.places import KernelScope, ResultPart
+    from slangad.compiler.emit.writer import Writer
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
+
+
+class MemoryPrinter(Protocol):
+    """What a kernel uses by name: a tensor, a texture, a probe."""
+
+    @property
+    def written(self) -> bool:
+        """Whether gradient comes out of what is stored in it."""
+
+    def used_by(self, module: Module, kernel: Kernel) -> bool:
+        """Whether the kernel needs it."""
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """What the entry point of a mode uses of it."""
+
+    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies of its gradient takes."""
+
+
+class Place(Protocol):
+    """Where a kernel's parameter lives: how one thread gets it, and where its gradient goes."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """What the entry point of a mode needs for it."""
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Prints what comes before all elements of the thread."""
+
+    def argument(self, writer: Writer, mode: Mode) -> str:
+        """Prints what comes before the call; gives the argument."""
+
+    def finish(self, writer: Writer, mode: Mode) -> None:
+        """Prints what comes after the call."""
+
+
+_SUMMING_GROUP: Final = 256
+"""The smallest group that adds up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements."""
+
+    kernel: Kernel
+    function: Function
+    mode: Mode
+    name: str
+    scope: KernelScope
+    slots: Slots
+    places: tuple[Place, ...]
+    results: tuple[ResultPart | SumPart, ...]
+    memory: tuple[MemoryPrinter, ...]
+
+    @property
+    def strided(self) -> bool:
+        """Whether anything is added up over all elements."""
+        gradient = self.mode is Mode.BACKWARD and any(
+            isinstance(p, SharedParam) and p.differentiable for p in self.places
+        )
+        return gradient or any(isinstance(r, SumPart) for r in self.results)
+
+    @property
+    def group(self) -> tuple[int, int, int]:
+        """Thread-group extents as the device counts them: x is the domain's last axis; one axis for a share."""
+        if self.strided:
+            return max(math.prod(self.kernel.group_size), _SUMMING_GROUP), 1, 1
+        x, y, z = (*reversed(self.kernel.group_size), 1, 1)[:3]
+        return x, y, z
+
+
+def print_head(
+    writer: Writer, name: str, group: tuple[int, int, int], values: list[str], parameters: tuple[EntryParameter, ...]
+) -> None:
+    """Prints the attributes and the signature of an entry point."""
+    writer.line('[shader("compute")]')
+    writer.line(f"[numthreads({', '.join(str(size) for size in group)})]")
+    shown = {p.name: f"uniform {p.type} {p.name}" for p in parameters}
+    lines = [*values, *shown.values()]
+    writer.line(f"void {name}(")
+    with writer.indented():
+        for line in lines[:-1]:
+            writer.line(f"{line},")
+        writer.line(f"{lines[-1]})")
+
+
+def domain_parameter(entry: Entry) -> EntryParameter:
+    """The extents of the domain."""
+    dims = entry.kernel.dims
+    return EntryParameter(
+        name=entry.scope.local("count" if dims == 1 else "domain"),
+        role=ParameterRole.DOMAIN,
+        parameter="",
+        path=(),
+        scalar=UINT,
+        shape=() if dims == 1 else (dims,),
+        type="uint" if dims == 1 else f"uint{dims}",
+        access="value",
+        axes=0,
+    )
+
+
+def parts_parameter(entry: Entry) -> EntryParameter:
+    """The number of partial sums."""
+    name = entry.scope.local("parts")
+    return EntryParameter(name, ParameterRole.PARTS, "", (), UINT, (), "uint", "value", axes=0)
+
+
+def partials_parameter(entry: Entry, *, writes: bool) -> EntryParameter:
+    """Scratch memory for the partial sums; what they are is known once all are counted."""
+    scalar = sum_scalar(entry)
+    return EntryParameter(
+        entry.scope.local("partials"), ParameterRole.PARTIALS, "", (), scalar, (),
+        f"{'RW' if writes else ''}StructuredBuffer<{scalar.name}>", "write" if writes else "read",
+    )  # fmt: skip
+
+
+def sum_scalar(entry: Entry) -> Scalar:
+    """Double where anything that is added up is double."""
+    types = [r.result.type for r in entry.results if isinstance(r, SumPart)]
+    types += [p.param.type for p in entry.places if isinstance(p, SharedParam) and p.differentiable]
+    found = Slots()
+    for type_ in types:
+        found.add("", ParameterRole.RESULT, type_)
+    return found.scalar
+
+
+def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:
+    """The tensors and textures whose gradients go through totals in a mode."""
+    for part in memory:
+        if any(p.role is ParameterRole.TOTALS for p in part.parameters(mode)):
+            yield part
+
+
+def element_count(entry: Entry) -> str:
+    """The number of elements of the domain."""
+    if entry.kernel.dims == 1:
+        return entry.scope.local("count")
+    domain = entry.scope.local("domain")
+    return "(" + " * ".join(f"{domain}.{axis}" for axis in "xyz"[: entry.kernel.dims]) + ")"
+
+
+GROUPS_A_ROW: Final = 65535
+"""Thread groups along x; more go on in the next row, along y. Every GPU API takes as many."""
+
+
+def print_flat(writer: Writer, index: str, thread: str, group: int) -> None:
+    """Numbers the threads of a launch along one axis, which goes on in rows."""
+    writer.line(f"uint {index} = {thread}.y * {GROUPS_A_ROW * group} + {thread}.x;")

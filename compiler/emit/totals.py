@@ -1,0 +1,95 @@
+"""Prints the entry points that follow the main one of a mode: totals of partial sums, gradients from their copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.entry import (
+    Entry,
+    domain_parameter,
+    element_count,
+    partials_parameter,
+    parts_parameter,
+    print_flat,
+    print_head,
+    scattered,
+    sum_scalar,
+)
+from slangad.compiler.emit.functions import print_doc
+from slangad.compiler.emit.model import EntryParameter, EntryPoint, Work
+from slangad.compiler.emit.names import Scope
+from slangad.compiler.emit.places import KernelScope
+from slangad.compiler.emit.sums import print_totals, total_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slangad.compiler.emit.writer import Writer
+
+
+def print_sums(entry: Entry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
+    """The entry points that come after the main one: totals of sums, and gradients from their copies."""
+    if entry.strided:
+        writer.gap()
+        yield _print_total_entry(entry, writer, fresh(f"{entry.name}_totals"))
+    for part in scattered(entry.memory, entry.mode):
+        writer.gap()
+        parameters = part.copies_parameters()
+        yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{parameters[0].parameter}"))
+
+
+def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
+    scope = KernelScope(entry.scope.names, Scope(entry.scope.names.taken, ()), entry.scope.accessors, entry.kernel.dims)
+    inner = Entry(
+        entry.kernel,
+        entry.function,
+        entry.mode,
+        name,
+        scope,
+        entry.slots,
+        (),
+        entry.results,
+        entry.memory,
+    )
+    counted = (domain_parameter(inner),) if any(slot.mean for slot in entry.slots.all) else ()
+    parameters = (
+        *counted,
+        parts_parameter(inner),
+        partials_parameter(entry, writes=False),
+        *total_parameters(scope, entry.slots),
+    )
+    group, lane, total = scope.local("group"), scope.local("lane"), scope.local("total")
+    print_doc(writer, (f"{entry.kernel.name}: the totals of {entry.name}, a group for each.",))
+    values = [f"uint3 {group} : SV_GroupID", f"uint {lane} : SV_GroupIndex"]
+    print_head(writer, name, entry.group, values, parameters)
+    scalar, size = sum_scalar(entry).name, entry.group[0]
+    with writer.block():
+        arguments = (scope.local("partials"), f"{group}.x", lane, scope.local("parts"))
+        writer.line(f"{scalar} {total} = sa.total<{size}>({', '.join(arguments)});")
+        writer.line(f"if ({lane} > 0 || {group}.x >= {entry.slots.count})")
+        with writer.indented():
+            writer.line("return;")
+        print_totals(scope, writer, entry.slots, f"{group}.x", total, element_count(inner))
+    return EntryPoint(
+        name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, parameters, Work.TOTALS, entry.slots.count
+    )
+
+
+def _print_copies_entry(entry: Entry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str) -> EntryPoint:
+    """Adds the copies of a tensor's totals to its gradient."""
+    count, copies, totals, gradient = (p.name for p in parameters)
+    print_doc(
+        writer, (f"{entry.kernel.name}: the gradient of {parameters[0].parameter}, from the copies of its totals.",)
+    )
+    print_head(writer, name, (64, 1, 1), ["uint3 thread : SV_DispatchThreadID"], parameters)
+    with writer.block():
+        print_flat(writer, "i", "thread", 64)
+        writer.line(f"if (i >= {count})")
+        with writer.indented():
+            writer.line("return;")
+        writer.line("sa.Copied total = 0.0;")
+        writer.line(f"for (uint c = 0; c < {copies}; ++c)")
+        with writer.indented():
+            writer.line(f"total += {totals}[c * {count} + i];")
+        writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
+    return EntryPoint(name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS)
