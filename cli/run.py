@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
     from slangad.cli.console import Session
     from slangad.compiler.programs import Program
-    from slangad.compiler.runtime.arrays import Domain, Prepared
+    from slangad.compiler.runtime.arrays import Prepared
     from slangad.compiler.runtime.execute import KernelPlan
     from slangad.compiler.runtime.modes import RunMode
     from slangad.compiler.runtime.summary import Outputs
+
+    Domain = tuple[int, ...]
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)

@@ -1,7 +1,7 @@
 """Named arrays become what a kernel wants, or one message for each that doesn't fit.
 
-Goes in: a signature, a mode, arrays by key (``m.albedo``, ``cotangent.result``). Comes out: the domain, and for each
-slot of an entry point an array of the right dtype and shape. No device is involved.
+Goes in: a signature, a mode, arrays by key (``m.albedo``, ``cotangent.result``). Comes out: the domain, the extents of
+tensors, and for each slot of an entry point an array of the right dtype and shape. No device is involved.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.emit.model import ParameterRole
-from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.runtime.conversion import MisfitError, convert
-from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.runtime.conversion import NAMES, MisfitError, convert
+from slangad.compiler.runtime.wanted import PREFIXES, known_keys, shape_of, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.signature import Part, Path, Signature, Value
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.signature import Signature
+    from slangad.compiler.runtime.wanted import Shape, Slot, Wanted
 
     Array = npt.NDArray[Any]
-    Domain = tuple[int, ...]
-    Slot = tuple[ParameterRole, str, Path]
-
 
 MAX_SCALARS: Final = 2**32 - 1
 """Scalars of one buffer, since kernels count them in 32 bits."""
@@ -42,89 +40,25 @@ class Prepared:
 
     Attributes:
         domain: The shape of the domain.
+        extents: The shape of each tensor's own axes.
         arrays: For each slot with something in it an array of the part's dtype.
         notes: What is worth telling.
     """
 
-    domain: Domain
+    domain: Shape
+    extents: Mapping[str, Shape]
     arrays: Mapping[Slot, Array]
     notes: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An array that can be given: its key and slot; ``needed`` where the kernel can't run without it."""
-
-    key: str
-    role: ParameterRole
-    value: Value
-    part: Part
-    needed: bool
-
-    @property
-    def slot(self) -> Slot:
-        """Where it goes."""
-        return self.role, self.value.name, self.part.path
-
-    def shape(self, domain: Domain) -> tuple[int, ...]:
-        """What shape it has over a domain."""
-        return (*domain, *self.part.shape) if self.value.per_element else self.part.shape
-
-
-PREFIXES: Final = {
-    ParameterRole.COTANGENT: "cotangent.",
-    ParameterRole.TANGENT: "tangent.",
-    ParameterRole.GRADIENT: "grad.",
-    ParameterRole.RESULT_TANGENT: "jvp.",
-}
-"""What stands before a key, by what it is of."""
-
-
-def wanted(signature: Signature, mode: RunMode) -> tuple[Wanted, ...]:
-    """The arrays that can be given in a mode, in the order of the parameters."""
-    inputs = [
-        Wanted(part.key, _input_role(value), value, part, needed=True)
-        for value in signature.parameters
-        for part in value.parts
-    ]
-    roles = {
-        RunMode.FORWARD: None,
-        RunMode.BACKWARD: ParameterRole.COTANGENT,
-        RunMode.JVP: ParameterRole.TANGENT,
-        RunMode.JTJVP: ParameterRole.TANGENT,
-    }
-    role = roles[mode]
-    if role is None:
-        return tuple(inputs)
-    values = signature.results if role is ParameterRole.COTANGENT else signature.parameters
-    return (*inputs, *_derivatives(values, role))
-
-
-def _input_role(value: Value) -> ParameterRole:
-    return ParameterRole.UNIFORM if value.memory is Memory.UNIFORM else ParameterRole.INPUT
-
-
-def _derivatives(values: tuple[Value, ...], role: ParameterRole) -> Iterator[Wanted]:
-    for value in values:
-        for part in value.parts:
-            if part.differentiable:
-                yield Wanted(f"{PREFIXES[role]}{part.key}", role, value, part, needed=False)
-
-
-def known_keys(signature: Signature) -> frozenset[str]:
-    """Every key that means something in some mode, given or made."""
-    plain = {part.key for value in signature.values for part in value.parts}
-    return frozenset(plain | {f"{prefix}{key}" for prefix in PREFIXES.values() for key in plain})
-
-
-def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Domain | None = None) -> Prepared:
+def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Prepared:
     """Check and convert what was given.
 
     Args:
         signature: The kernel's.
         mode: What is to be computed.
         given: Arrays, numbers or lists by key; keys of other modes are ignored.
-        domain: The shape of the domain; that of the ``Each`` parameters when not given.
+        domain: The shape of the domain; that of the ``Each`` parameters, else of what is written, when not given.
 
     Raises:
         InputError: With everything that is wrong.
@@ -137,7 +71,7 @@ class _Preparation:
     signature: Signature
     mode: RunMode
     given: Mapping[str, object]
-    named: Domain | None
+    named: Shape | None
     problems: list[Diagnostic] = field(default_factory=list)
     converted: dict[str, list[str]] = field(default_factory=dict)
 
@@ -146,15 +80,13 @@ class _Preparation:
         places = wanted(self.signature, self.mode)
         arrays = {place.slot: array for place in places for array in self._converted(place)}
         domain = self._domain(places, arrays)
-        if domain is not None:
-            for place in places:
-                if place.slot in arrays:
-                    self._check_shape(place, arrays[place.slot].shape, domain)
-            self._check_size(domain)
-        self._require(places, domain)
+        extents = dict(self._extents(arrays, domain))
+        self._require(places, domain, extents)
+        self._check_shapes(places, arrays, domain, extents)
         if self.problems or domain is None:
             raise InputError(self.problems)
-        return Prepared(domain, arrays, tuple(self._notes()))
+        self._check_size(domain, extents)
+        return Prepared(domain, extents, arrays, tuple(self._notes()))
 
     def _notes(self) -> Iterator[Diagnostic]:
         for note, keys in self.converted.items():
@@ -168,7 +100,8 @@ class _Preparation:
         for key in self.given:
             if key not in known:
                 near = [match for match in own if match.startswith(f"{key}.")] or get_close_matches(key, own, n=1)
-                help_ = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(own)}"
+                there = f"there are {', '.join(own)}" if own else "it takes nothing"
+                help_ = f"did you mean {', '.join(near)}?" if near else there
                 self._problem("SA411", f"{self.signature.name} takes no {key}", help_)
 
     def _converted(self, place: Wanted) -> Iterator[Array]:
@@ -183,79 +116,99 @@ class _Preparation:
             self.converted.setdefault(note, []).append(place.key)
         yield array
 
-    def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Domain | None:
+    def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Shape | None:
         dims = self.signature.dims
         named = self.named
         if named is not None and len(named) != dims:
             self._problem("SA414", f"{self.signature.name} has {_axes(dims)}; the domain {named} has {len(named)}")
             return None
         first, domain = "the domain", named
-        for place in places:
-            array = arrays.get(place.slot)
-            if array is None or not place.value.per_element or array.ndim != dims + len(place.part.shape):
-                continue
-            shape = array.shape[:dims]
+        for key, shape in self._told(places, arrays):
             if domain is None:
-                first, domain = place.key, shape
+                first, domain = key, shape
             elif shape != domain:
-                message = f"{place.key} has {_elements(shape)} and {first} has {_elements(domain)}"
+                message = f"{key} has {_elements(shape)} and {first} has {_elements(domain)}"
                 self._problem("SA414", message, "all Each arrays of a kernel have one domain")
                 return None
-        if domain is None and not self._has_each_problems(places):
+        if domain is not None:
+            return domain
+        written = (p.value.name for p in places if p.value.is_written and p.value.axes >= dims and p.slot in arrays)
+        domain = next((arrays[ParameterRole.INPUT, name, ()].shape[:dims] for name in written), None)
+        told = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
+        if domain is None and not told:
             help_ = f"say --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
             self._problem("SA414", f"nothing tells the domain of {self.signature.name}", help_)
         return domain
 
-    def _has_each_problems(self, places: tuple[Wanted, ...]) -> bool:
-        """Whether the domain is unknown only because an ``Each`` array is missing or wrong, which is told already."""
-        each = [place for place in places if place.value.per_element and place.needed]
-        return bool(each)
-
-    def _check_shape(self, place: Wanted, shape: tuple[int, ...], domain: Domain) -> None:
-        right = place.shape(domain)
-        if shape != right:
-            message = f"{place.key} has shape {shape}, not {right}"
-            self._problem("SA412", message, _explained(place, self.signature.dims))
-
-    def _check_size(self, domain: Domain) -> None:
-        parts = [math.prod(part.shape) for value in self.signature.values if value.per_element for part in value.parts]
-        most = math.prod(domain) * max(parts, default=1)
-        if most > MAX_SCALARS:
-            message = f"{self.signature.name} over {_elements(domain)} is too much at a time"
-            self._problem("SA414", message, f"indices are 32-bit: {MAX_SCALARS} scalars an array at most")
-
-    def _require(self, places: tuple[Wanted, ...], domain: Domain | None) -> None:
+    def _told(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
+        """The domain as each array with one element per thread has it."""
         for place in places:
-            if place.needed and place.key not in self.given:
-                self._problem("SA410", f"{place.key} is missing: {_described(place, self.signature.dims, domain)}")
-            elif domain is None and place.key in self.given:
-                self._check_axes(place)
+            array = arrays.get(place.slot)
+            if array is not None and place.value.per_element and array.ndim == place.value.axes + len(place.part.shape):
+                yield place.key, array.shape[: place.value.axes]
+
+    def _extents(self, arrays: Mapping[Slot, Array], domain: Shape | None) -> Iterator[tuple[str, Shape]]:
+        """Each tensor's own shape; one that is only written has the domain's where nobody says otherwise."""
+        for value in self.signature.parameters:
+            if not value.is_tensor:
+                continue
+            array = next(
+                (a for p in value.parts if (a := arrays.get((ParameterRole.INPUT, value.name, p.path))) is not None),
+                None,
+            )
+            if array is not None and array.ndim >= value.axes:
+                yield value.name, array.shape[: value.axes]
+            elif array is None and value.is_written and domain is not None and value.axes == len(domain):
+                yield value.name, domain
+
+    def _require(self, places: tuple[Wanted, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
+        for place in places:
+            unknown = place.role is ParameterRole.INPUT and place.value.is_tensor and place.value.name not in extents
+            if (place.needed or (unknown and domain is not None)) and place.key not in self.given:
+                self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
         tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
         if tangents and not any(key in self.given for key in tangents):
             help_ = "what is not given is zero; --random SEED draws them all"
             message = f"{self.mode.value} needs a direction: at least one of {', '.join(tangents)}"
             self._problem("SA410", message, help_)
 
-    def _check_axes(self, place: Wanted) -> None:
-        import numpy as np
+    def _check_shapes(
+        self,
+        places: tuple[Wanted, ...],
+        arrays: Mapping[Slot, Array],
+        domain: Shape | None,
+        extents: Mapping[str, Shape],
+    ) -> None:
+        for place in places:
+            if place.slot not in arrays:
+                continue
+            shape, value = arrays[place.slot].shape, place.value
+            front: tuple[int | str, ...] = tuple("nmkl"[: value.axes])
+            if value.per_element and domain is not None:
+                front = domain
+            elif value.is_tensor and value.name in extents:
+                front = extents[value.name]
+            right = (*front, *place.part.shape)
+            fits = len(shape) == len(right) and all(r in (s, *"nmkl") for s, r in zip(shape, right, strict=True))
+            if not fits:
+                self._problem("SA412", f"{place.key} has shape {shape}, not {_tuple(right)}", _explained(place))
 
-        shape = np.shape(self.given[place.key])  # type: ignore[call-overload]  # converted before, or told
-        dims = self.signature.dims if place.value.per_element else 0
-        if len(shape) != dims + len(place.part.shape) or shape[dims:] != place.part.shape:
-            right = _tuple((*"nmk"[:dims], *place.part.shape))
-            help_ = _explained(place, self.signature.dims)
-            self._problem("SA412", f"{place.key} has shape {shape}, not {right}", help_)
+    def _check_size(self, domain: Shape, extents: Mapping[str, Shape]) -> None:
+        signature = self.signature
+        sizes = [math.prod(shape_of(v, p, domain, extents)) for v in signature.values for p in v.parts]
+        if max((math.prod(domain), *sizes)) > MAX_SCALARS:
+            message = f"{signature.name} over {_elements(domain)} is too much at a time"
+            self._problem("SA414", message, f"indices are 32-bit: {MAX_SCALARS} scalars an array at most")
+            raise InputError(self.problems)
 
     def _problem(self, code: str, message: str, help_: str = "") -> None:
         self.problems.append(Diagnostic(code, message, help=help_))
 
 
-def _described(place: Wanted, dims: int, domain: Domain | None) -> str:
-    front = (*(domain or "nmk"[:dims]),) if place.value.per_element else ()
-    shape = _tuple((*front, *place.part.shape))
-    scalar = {"float": "float32", "half": "float16", "double": "float64", "int": "int32", "uint": "uint32"}
-    kind = scalar.get(place.part.scalar.name, "bool")
-    return f"{kind}, shape {shape}"
+def _described(place: Wanted, domain: Shape | None) -> str:
+    known = place.value.per_element and domain is not None
+    front: tuple[int | str, ...] = domain if known and domain is not None else tuple("nmkl"[: place.value.axes])
+    return f"{NAMES[place.part.dtype]}, shape {_tuple((*front, *place.part.shape))}"
 
 
 def _tuple(extents: tuple[int | str, ...]) -> str:
@@ -263,19 +216,19 @@ def _tuple(extents: tuple[int | str, ...]) -> str:
     return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
-def _explained(place: Wanted, dims: int) -> str:
+def _explained(place: Wanted) -> str:
     inner = f"{place.part.scalar.name}{''.join(f'[{n}]' for n in place.part.shape)}"
-    if not place.value.per_element:
+    if not place.value.axes:
         return f"it is one {inner} for all elements"
-    axes = f"{_axes(dims)} of elements first"
-    return f"{axes}, then those of one {inner}" if place.part.shape else f"{_axes(dims)} of elements, each one {inner}"
+    axes = f"{_axes(place.value.axes)} of elements"
+    return f"{axes} first, then those of one {inner}" if place.part.shape else f"{axes}, each one {inner}"
 
 
 def _axes(count: int) -> str:
     return f"{count} axis" if count == 1 else f"{count} axes"
 
 
-def _elements(shape: Domain) -> str:
+def _elements(shape: Shape) -> str:
     text = "x".join(map(str, shape))
     return f"{text} element{'' if shape == (1,) else 's'}"
 

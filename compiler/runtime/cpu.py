@@ -12,6 +12,7 @@ import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.layout import Json
     from slangad.compiler.toolchain.cache import Cache
 
+_PIECES_EACH = 4
+"""Pieces of work for each CPU thread: whoever is done early takes the next."""
 _MIN_THREADS_EACH = 2048
 """Kernel threads below which another CPU thread costs more than it saves."""
 
@@ -47,6 +50,7 @@ class CpuModule:
         uniforms: Mapping[str, object],
         *,
         workers: int | None = None,
+        sliced: Mapping[str, npt.NDArray[Any]] | None = None,
     ) -> None:
         """Run at least ``thread_count`` threads of a kernel, in whole groups.
 
@@ -54,22 +58,30 @@ class CpuModule:
             entry: The entry point's name.
             thread_count: Threads wanted along x, y and z.
             buffers: An array for every buffer parameter, of its element type; those written must be C-contiguous.
-            uniforms: A value for every other parameter: a scalar, an array, or a mapping for a struct.
+            uniforms: A value for every other parameter: a scalar, an array, or a mapping for a struct. Parameters of
+                the module that the entry point does not use may be left out.
             workers: CPU threads to use; as many as pay off when not given.
+            sliced: Buffers of which each worker sees one row, its own; there are as many workers as rows at most.
         """
+        sliced = sliced or {}
         reflection = self.entries[entry]
         parameters = [p for p in reflection["parameters"] if "binding" in p]
-        names = {p["name"] for p in (*parameters, *self.globals_)}
-        given = {*buffers, *uniforms}
-        if given != names:
-            raise KeyError(f"{entry}: {', '.join(sorted(given ^ names))} given but no parameter, or the reverse")
+        self._check_names(entry, parameters, {*buffers, *uniforms, *sliced})
         kept: list[npt.NDArray[Any]] = []
-        local = _pack(parameters, buffers, uniforms, kept)
-        shared = _pack(self.globals_, buffers, uniforms, kept)
+        limit = min((len(rows) for rows in sliced.values()), default=None)
+        count = min(workers or _worker_count(thread_count), limit or 1 << 30)
+        blocks = []
+        for worker in range(count if sliced else 1):
+            own = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
+            blocks.append((_pack(parameters, own, uniforms, kept), _pack(self.globals_, own, uniforms, kept)))
         groups = [-(-count // size) for count, size in zip(thread_count, reflection["threadGroupSize"], strict=True)]
-        function = getattr(self.library, entry)
-        run = _runner(function, local.ctypes.data, shared.ctypes.data, groups)
-        _spread(run, max(groups), workers or _worker_count(thread_count))
+        _spread(_Runner(getattr(self.library, entry), blocks, groups), max(groups), count)
+
+    def _check_names(self, entry: str, parameters: list[Json], given: set[str]) -> None:
+        own = {p["name"] for p in parameters}
+        wrong = (own - given) | (given - own - {p["name"] for p in self.globals_})
+        if wrong:
+            raise KeyError(f"{entry}: {', '.join(sorted(wrong))} given but no parameter, or the reverse")
 
     def written_buffers(self, entry: str) -> frozenset[str]:
         """The buffers an entry point may write."""
@@ -107,6 +119,8 @@ def _pack(
     block = np.zeros((), struct_dtype(parameters))
     for parameter in parameters:
         name, kind = parameter["name"], parameter["type"]
+        if name not in buffers and name not in uniforms:
+            continue
         if kind["kind"] == "resource" and kind["baseShape"] in BUFFERS:
             array = _buffer(buffers[name], kind, name)
             kept.append(array)
@@ -141,27 +155,47 @@ def _fill(block: np.ndarray[Any, Any], name: str, value: object) -> None:
         block[name] = value
 
 
+def core_count() -> int:
+    """Cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def _worker_count(thread_count: tuple[int, int, int]) -> int:
     total = thread_count[0] * thread_count[1] * thread_count[2]
-    return max(1, min(os.cpu_count() or 1, total // _MIN_THREADS_EACH))
+    return max(1, min(core_count(), total // _MIN_THREADS_EACH))
 
 
-def _runner(function: Callable[..., object], local: int, shared: int, groups: list[int]) -> Callable[[int, int], None]:
-    """Runs the groups from ``start`` to ``end`` along the axis that has most of them."""
-    axis = groups.index(max(groups))
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """Runs groups from ``start`` to ``end`` along the axis that has most of them, with one of the parameter blocks."""
 
-    def run(start: int, end: int) -> None:
-        first, last = [0, 0, 0], list(groups)
+    function: Callable[..., object]
+    blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+    groups: list[int]
+
+    def __call__(self, start: int, end: int, block: int) -> None:
+        axis = self.groups.index(max(self.groups))
+        first, last = [0, 0, 0], list(self.groups)
         first[axis], last[axis] = start, end
-        function((ctypes.c_uint32 * 6)(*first, *last), ctypes.c_void_p(local), ctypes.c_void_p(shared))
+        local, shared = (ctypes.c_void_p(part.ctypes.data) for part in self.blocks[block])
+        self.function((ctypes.c_uint32 * 6)(*first, *last), local, shared)
 
-    return run
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait for the next launch."""
+    return ThreadPoolExecutor(core_count())
 
 
-def _spread(run: Callable[[int, int], None], count: int, workers: int) -> None:
-    cuts = [count * index // workers for index in range(workers + 1)]
+def _spread(run: _Runner, count: int, workers: int) -> None:
+    """Split the groups evenly; into more pieces than workers where these have nothing of their own."""
     if workers == 1:
-        run(0, count)
+        run(0, count, 0)
         return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(run, cuts[:-1], cuts[1:]))
+    own = len(run.blocks) > 1
+    pieces = workers if own else min(count, workers * _PIECES_EACH)
+    cuts = [count * index // pieces for index in range(pieces + 1)]
+    blocks = range(pieces) if own else [0] * pieces
+    pool = _pool() if workers == core_count() else ThreadPoolExecutor(workers)
+    list(pool.map(run, cuts[:-1], cuts[1:], blocks))

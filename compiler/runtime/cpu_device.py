@@ -6,7 +6,6 @@ they hold outlives a crash of the worker, which is started anew with the next la
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from contextlib import closing
@@ -16,9 +15,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
+from slangad.compiler.runtime.cpu import core_count
 from slangad.compiler.runtime.cpu_worker import Attach, BufferUse, Detach, Dispatch, Load, Refused, Submit
 from slangad.compiler.runtime.cxx import build_shared_library
-from slangad.compiler.runtime.devices import too_little_memory
+from slangad.compiler.runtime.devices import Sliced, too_little_memory
 from slangad.compiler.runtime.segments import Segment, free_memory
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.messages import to_diagnostics
@@ -42,6 +42,8 @@ OPTIMIZATION: Final = 3
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
 _HELP: Final = "look for an index out of bounds, or a loop that does not end"
+_GROUPS_A_CORE: Final = 4
+_ELEMENTS_A_PART: Final = 16
 _SPARE: Final = 64 << 20
 """Bytes of memory to leave to others, at least; an eighth where that is more."""
 
@@ -97,6 +99,7 @@ class CpuDevice:
     """All cores of this machine, behind a worker process."""
 
     name = "cpu"
+    host = True
 
     def __init__(self, limit: float = LAUNCH_LIMIT) -> None:
         self._limit = limit
@@ -140,6 +143,15 @@ class CpuDevice:
         )
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
+    def parts(self, elements: int, group: int) -> int:
+        """A stretch of elements for each thread of some groups, which keep all cores busy."""
+        groups = max(1, min(_GROUPS_A_CORE * core_count(), -(-elements // (group * _ELEMENTS_A_PART))))
+        return groups * group
+
+    def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
+        """One for each core."""
+        return core_count()
+
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
         """Take memory, if the machine has that much to spare."""
         size = dtype.itemsize * count
@@ -174,14 +186,23 @@ class CpuDevice:
         if program.number not in self._loaded:
             self._ask(Load(program.number, program.library, program.reflection), "loading")
             self._loaded.add(program.number)
-        buffers = {name: value for name, value in launch.bindings.items() if isinstance(value, CpuBuffer)}
-        for buffer in buffers.values():
-            if buffer.number not in self._attached:
-                self._ask(Attach(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count), "mapping")
-                self._attached[buffer.number] = buffer
-        uses = {name: BufferUse(b.number, b.dtype.str, b.count) for name, b in buffers.items()}
-        values = {name: value for name, value in launch.bindings.items() if name not in buffers}
+        uses: dict[str, BufferUse] = {}
+        values: dict[str, object] = {}
+        for name, value in launch.bindings.items():
+            match value:
+                case CpuBuffer():
+                    uses[name] = self._use(value, 1)
+                case Sliced(buffer=CpuBuffer() as buffer, slices=slices):
+                    uses[name] = self._use(buffer, slices)
+                case _:
+                    values[name] = value
         return Dispatch(program.number, launch.entry, launch.threads, uses, values)
+
+    def _use(self, buffer: CpuBuffer, slices: int) -> BufferUse:
+        if buffer.number not in self._attached:
+            self._ask(Attach(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count), "mapping")
+            self._attached[buffer.number] = buffer
+        return BufferUse(buffer.number, buffer.dtype.str, buffer.count, slices)
 
     def _release(self) -> None:
         """Have the worker forget the buffers that were closed here."""
@@ -219,9 +240,3 @@ def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
     """The place in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
-
-
-def core_count() -> int:
-    """Cores this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

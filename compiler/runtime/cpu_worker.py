@@ -41,11 +41,12 @@ class Detach(NamedTuple):
 
 
 class BufferUse(NamedTuple):
-    """A buffer as one launch sees it."""
+    """A buffer as one launch sees it; where there are ``slices``, each worker sees one."""
 
     buffer: int
     dtype: str
     size: int
+    slices: int = 1
 
 
 class Dispatch(NamedTuple):
@@ -112,8 +113,12 @@ def _serve(state: _State, request: object) -> None:
 
 
 def _launch(state: _State, dispatch: Dispatch) -> None:
-    arrays = {name: _array(state, use) for name, use in dispatch.buffers.items()}
-    state.programs[dispatch.program].launch(dispatch.entry, dispatch.threads, arrays, dispatch.values)
+    arrays = {name: _array(state, use) for name, use in dispatch.buffers.items() if use.slices == 1}
+    sliced = {
+        name: _array(state, use).reshape(use.slices, -1) for name, use in dispatch.buffers.items() if use.slices > 1
+    }
+    program = state.programs[dispatch.program]
+    program.launch(dispatch.entry, dispatch.threads, arrays, dispatch.values, sliced=sliced)
 
 
 def _array(state: _State, use: BufferUse) -> npt.NDArray[Any]:

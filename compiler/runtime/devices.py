@@ -78,6 +78,14 @@ class Buffer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Sliced:
+    """A buffer of as many equal slices as ``Device.copies`` said, on a host device: each worker sees one of its own."""
+
+    buffer: Buffer
+    slices: int
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One dispatch.
 
@@ -86,12 +94,14 @@ class Launch:
         entry: The entry point's name.
         threads: Threads along x, y and z; at least as many run, in whole groups.
         bindings: A buffer, or for values a number, a list or a mapping of them, for every parameter by name.
+        shared: Those of the names that are parameters of the whole module.
     """
 
     program: DeviceProgram
     entry: str
     threads: tuple[int, int, int]
-    bindings: Mapping[str, Buffer | object]
+    bindings: Mapping[str, Buffer | Sliced | object]
+    shared: frozenset[str] = frozenset()
 
 
 class DeviceProgram(Protocol):
@@ -112,6 +122,16 @@ class Device(Protocol):
     @property
     def adapter(self) -> str:
         """What the machine calls it."""
+
+    @property
+    def host(self) -> bool:
+        """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
+
+    def parts(self, elements: int, group: int) -> int:
+        """Into how many partial sums, by groups of this size (by threads on a host), work on elements is split."""
+
+    def copies(self, elements: int, scalars: int) -> int:
+        """How many copies of a tensor's totals threads are spread over, so that sums stay exact."""
 
     def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> DeviceProgram:
         """Compile a module's entry points for this device.

@@ -1,38 +1,44 @@
 """Runs a kernel in a mode on a device: prepared arrays go in, results and gradients by key come out.
 
-Every slot of the entry points gets a buffer; the Gauss-Newton product shares those of the results' tangents with the
-cotangents of the backward pass, so that nothing leaves the device in between.
+Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product sends
+the results' tangents back as cotangents from where they lie, so nothing leaves the device in between.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.emit.model import ParameterRole
-from slangad.compiler.runtime.arrays import PREFIXES
-from slangad.compiler.runtime.devices import Launch, too_little_memory
+from slangad.compiler.emit.model import Mode, ParameterRole, Work
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
 from slangad.compiler.runtime.uniforms import uniform_value
+from slangad.compiler.runtime.wanted import PREFIXES, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
-    from slangad.compiler.emit.model import EntryParameter, EntryPoint, Mode
-    from slangad.compiler.runtime.arrays import Domain, Prepared, Slot
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.runtime.arrays import Prepared
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.modes import RunMode
     from slangad.compiler.runtime.signature import Part, Signature, Value
     from slangad.compiler.runtime.uniforms import FieldNames
+    from slangad.compiler.runtime.wanted import Slot
 
     Array = npt.NDArray[Any]
 
-WRITTEN = (ParameterRole.RESULT, ParameterRole.GRADIENT, ParameterRole.RESULT_TANGENT)
-"""What entry points write."""
+GROUPS_A_ROW: Final = 65535
+"""Thread groups along x; more go on in the next row, as emitted kernels count them. Every GPU API takes as many."""
+
+Role = ParameterRole
+_OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
+"""Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ class KernelPlan:
         return ", ".join(mode.value for mode in self.entries if self.entries[mode])
 
     def entry_names(self, mode: RunMode) -> tuple[str, ...]:
-        """The entry points that a mode launches."""
+        """The entry points that a mode may launch."""
         return tuple(entry.name for step in mode.steps for entry in self.entries.get(step, ()))
 
 
@@ -84,105 +90,217 @@ def run_kernel(
 
 @dataclass
 class Run:
-    """The buffers of one run, and its launches in order."""
+    """The buffers of one run, and its launches in order.
+
+    Attributes:
+        buffers: Those made so far, by what they hold.
+        moved: Slots that another slot's buffer serves.
+    """
 
     device: Device
     program: DeviceProgram
     plan: KernelPlan
     prepared: Prepared
     buffers: dict[Slot, Buffer] = field(default_factory=dict)
+    moved: dict[Slot, Slot] = field(default_factory=dict)
     launches: list[Launch] = field(default_factory=list)
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for buffer in {id(b): b for b in self.buffers.values()}.values():
+        for buffer in self.buffers.values():
             buffer.close()
 
     @property
-    def domain(self) -> Domain:
-        """The shape of the domain."""
-        return self.prepared.domain
+    def elements(self) -> int:
+        """Elements of the domain."""
+        return math.prod(self.prepared.domain)
+
+    # --- launches ---
 
     def add(self, mode: Mode) -> None:
         """Plan the launches of a mode."""
         for entry in self.plan.entries[mode]:
-            bindings: dict[str, Buffer | object] = {}
+            if entry.work is Work.SCALARS and self._is_direct(entry.parameters[-1].parameter):
+                continue
+            bindings: dict[str, object] = {}
             for parameter in entry.parameters:
                 if parameter.name not in bindings:
                     bindings[parameter.name] = self._binding(parameter, entry)
-            threads = (*reversed(self.domain), 1, 1)[:3]
-            self.launches.append(Launch(self.program, entry.name, threads, bindings))  # type: ignore[arg-type]  # three of them
+            shared = frozenset(parameter.name for parameter in entry.parameters if parameter.shared)
+            self.launches.append(Launch(self.program, entry.name, self._threads(entry), bindings, shared))
 
     def submit(self) -> None:
         """Run what was planned; over no elements there is nothing to run."""
-        if math.prod(self.domain):
+        if self.elements:
             self.device.submit(self.launches)
 
-    def results(self) -> dict[str, Array]:
-        """What was written, by key, in the order of the signature."""
-        return {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+    def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
+        group = math.prod(entry.group_size)
+        match entry.work:
+            case Work.STRIDED:
+                parts = self._parts(entry)
+                return (parts if self.device.host else parts * group), 1, 1
+            case Work.TOTALS:
+                return entry.totals * group, 1, 1
+            case Work.SCALARS:
+                return _folded(self._scalars(entry.parameters[-1].parameter), group)
+            case Work.ELEMENTS if entry.dims == 1:
+                return _folded(self.elements, group)
+            case Work.ELEMENTS:
+                x, y, z = (*reversed(self.prepared.domain), 1)[:3]
+                return x, y, z
 
-    def _outputs(self) -> Iterator[tuple[str, Slot, Value, Part]]:
-        for role in WRITTEN:
-            for value in self._values(role):
-                for part in value.parts:
-                    slot = (role, value.name, part.path)
-                    if slot in self.buffers:
-                        yield f"{PREFIXES.get(role, '')}{part.key}", slot, value, part
+    def _parts(self, entry: EntryPoint) -> int:
+        return self.device.parts(self.elements, math.prod(entry.group_size))
 
-    def _read(self, slot: Slot, value: Value, part: Part) -> Array:
-        array = self.buffers[slot].take()[: self._count(value, part)]
-        return array.astype(part.dtype, copy=False).reshape(self._shape(value, part))
+    def _copies(self, tensor: str) -> int:
+        return self.device.copies(self.elements, self._scalars(tensor))
 
-    def _values(self, role: ParameterRole) -> tuple[Value, ...]:
-        signature = self.plan.signature
-        of_parameters = role in (ParameterRole.INPUT, ParameterRole.GRADIENT, ParameterRole.TANGENT)
-        return signature.parameters if of_parameters else signature.results
+    def _scalars(self, name: str) -> int:
+        """Scalars of a tensor."""
+        value = self._value(name)
+        return sum(self._count(value, part) for part in value.parts)
 
-    def _binding(self, parameter: EntryParameter, entry: EntryPoint) -> Buffer | object:
+    def _is_direct(self, tensor: str) -> bool:
+        """Whether threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
+        summing = [e for e in self.plan.entries[Mode.BACKWARD] if e.work is Work.SCALARS]
+        gradient = next(e.parameters[-1] for e in summing if e.parameters[-1].parameter == tensor)
+        return not self.device.host and gradient.scalar.name == "float" and self._copies(tensor) == 1
+
+    # --- what is bound ---
+
+    def _binding(self, parameter: EntryParameter, entry: EntryPoint) -> object:
+        name = parameter.parameter
         match parameter.role:
-            case ParameterRole.DOMAIN:
-                return self.domain[0] if entry.dims == 1 else list(self.domain)
-            case ParameterRole.UNIFORM:
+            case Role.DOMAIN if entry.work is Work.SCALARS:
+                return self._scalars(name)
+            case Role.DOMAIN:
+                return _value_of(self.prepared.domain)
+            case Role.EXTENTS:
+                return _value_of(self.prepared.extents[name])
+            case Role.PARTS:
+                return self._parts(entry)
+            case Role.COPIES:
+                return 1 if self.device.host and entry.work is not Work.SCALARS else self._copies(name)
+            case Role.UNIFORM:
                 return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
+            case Role.TOTALS if self.device.host and entry.work is not Work.SCALARS:
+                return Sliced(self._buffer(parameter, entry), self._copies(name))
             case _:
-                return self._buffer(parameter)
+                return self._buffer(parameter, entry)
 
-    def _buffer(self, parameter: EntryParameter) -> Buffer:
-        slot = (parameter.role, parameter.parameter, parameter.path)
-        if slot in self.buffers:
-            return self.buffers[slot]
-        if parameter.role is ParameterRole.COTANGENT:
-            moved = (ParameterRole.RESULT_TANGENT, parameter.parameter, parameter.path)
-            if moved in self.buffers:
-                return self.buffers[moved]
-        self.buffers[slot] = self._filled(parameter, slot)
+    def _buffer(self, parameter: EntryParameter, entry: EntryPoint) -> Buffer:
+        slot = self._slot(parameter, entry)
+        slot = self.moved.get(slot, slot)
+        if slot not in self.buffers:
+            self.buffers[slot] = self._filled(parameter, entry, slot)
         return self.buffers[slot]
 
-    def _filled(self, parameter: EntryParameter, slot: Slot) -> Buffer:
-        """A buffer with what was given for it: cotangents are 1 otherwise, everything else is 0."""
+    def _slot(self, parameter: EntryParameter, entry: EntryPoint) -> Slot:
+        role, name, path = parameter.role, parameter.parameter, parameter.path
+        if role is Role.PARTIALS:
+            return role, entry.mode.value, ()
+        if parameter.access == "unused":
+            return role, f"{name} unused", path
+        if role is Role.TOTALS and self._is_direct(name):
+            return Role.GRADIENT, name, path
+        if role in (Role.COTANGENT, Role.ADJOINT):
+            for source in (Role.RESULT_TANGENT, Role.TANGENT):
+                if (source, name, path) in self.buffers and not self._is_plain_input(name, source):
+                    self.moved[role, name, path] = (source, name, path)
+        return role, name, path
+
+    def _is_plain_input(self, name: str, role: ParameterRole) -> bool:
+        """Whether a tangent is that of a parameter which no thread writes, and so none of a result."""
+        return role is Role.TANGENT and not any(v.name == name and v.is_written for v in self.plan.signature.parameters)
+
+    def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> Buffer:
+        """A buffer with what was given for it: cotangents are 1 otherwise; what isn't written whole starts at 0."""
         import numpy as np
 
-        value, part = self._part(parameter)
-        count, dtype = self._count(value, part), np.dtype(DTYPES[parameter.scalar.name])
-        buffer = self.device.buffer(dtype, count)
-        given = self.prepared.arrays.get(slot)
+        role = parameter.role
+        dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
+        buffer = self.device.buffer(dtype, self._size(parameter, entry, slot))
+        given = self._given(slot, parameter)
         if given is not None:
             buffer.upload(given.astype(dtype, copy=False))
-        elif parameter.role is ParameterRole.COTANGENT:
+        elif role in (Role.COTANGENT, Role.ADJOINT):
             buffer.fill(1.0)
-        elif parameter.role not in WRITTEN or not count:
+        elif role is not Role.PARTIALS and (parameter.access != "write" or not self.elements):
             buffer.fill(0.0)
         return buffer
 
-    def _part(self, parameter: EntryParameter) -> tuple[Value, Part]:
-        value = next(v for v in self._values(parameter.role) if v.name == parameter.parameter)
-        return value, next(part for part in value.parts if part.path == parameter.path)
+    def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
+        role, name, path = slot
+        if role is Role.RESULT and parameter.access == "change":
+            role = Role.INPUT
+        if role is Role.ADJOINT:
+            role = Role.COTANGENT
+        return self.prepared.arrays.get((role, name, path))
 
-    def _shape(self, value: Value, part: Part) -> tuple[int, ...]:
-        return (*self.domain, *part.shape) if value.per_element else part.shape
+    def _size(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> int:
+        """Scalars of a buffer."""
+        match slot[0]:
+            case Role.PARTIALS:
+                return entry.totals * self._parts(entry)
+            case Role.TOTALS:
+                return self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+            case Role.PROBE:
+                return math.prod((*self.prepared.domain, *parameter.shape))
+            case _ if parameter.access == "unused":
+                return 1
+            case role:
+                value = self._value(parameter.parameter, role)
+                return self._count(value, next(part for part in value.parts if part.path == parameter.path))
+
+    def _value(self, name: str, role: ParameterRole = Role.INPUT) -> Value:
+        signature = self.plan.signature
+        first, second = signature.parameters, signature.results
+        values = (*first, *second) if role in _OF_PARAMETERS else (*second, *first)
+        return next(value for value in values if value.name == name)
 
     def _count(self, value: Value, part: Part) -> int:
-        return math.prod(self._shape(value, part))
+        return math.prod(shape_of(value, part, self.prepared.domain, self.prepared.extents))
+
+    # --- what comes out ---
+
+    def results(self) -> dict[str, Array]:
+        """What was written, by key, in the order of the signature: results, gradients, tangents, probes."""
+        return {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+
+    def _outputs(self) -> Iterator[tuple[str, Slot, Value, Part]]:
+        for key_role, role, value in self._written():
+            for part in value.parts:
+                slot = (role, value.name, part.path)
+                kept = slot not in self.moved.values() or (role is Role.RESULT_TANGENT and not value.is_written)
+                slot = self.moved.get(slot, slot) if role is Role.ADJOINT else slot
+                if slot in self.buffers and (kept or role is Role.ADJOINT):
+                    yield f"{PREFIXES.get(key_role, '')}{part.key}", slot, value, part
+
+    def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, Value]]:
+        """What the key says, the slot's role, and the value of everything that may be there to be read."""
+        parameters, results = self.plan.signature.parameters, self.plan.signature.results
+        written = tuple(value for value in parameters if value.is_written)
+        in_place = tuple(value for value in written if value.memory is Memory.INOUT_TENSOR)
+        yield from ((Role.RESULT, Role.RESULT, value) for value in (*results, *written))
+        yield from ((Role.GRADIENT, Role.GRADIENT, value) for value in parameters)
+        yield from ((Role.GRADIENT, Role.ADJOINT, value) for value in in_place)
+        yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
+        yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
+
+    def _read(self, slot: Slot, value: Value, part: Part) -> Array:
+        array = self.buffers[slot].take()[: self._count(value, part)]
+        shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
+        return array.astype(part.dtype, copy=False).reshape(shape)
+
+
+def _value_of(shape: tuple[int, ...]) -> int | list[int]:
+    return shape[0] if len(shape) == 1 else list(shape)
+
+
+def _folded(threads: int, group: int) -> tuple[int, int, int]:
+    """Threads in rows of as many groups as every API takes."""
+    row = GROUPS_A_ROW * group
+    return (threads, 1, 1) if threads <= row else (row, -(-threads // row), 1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.devices import DEVICES, too_little_memory
 from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Launch, Source
 
 _NOTES = 5
+_TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
+"""What slangpy compiles to."""
+_GROUPS = 1024
+_COPIED_SCALARS = 1 << 20
+"""Scalars of scratch memory that the copies of one tensor may take."""
+_ADDITIONS = 512
+"""Additions to one float that keep its sum within some 1e-5, whatever is added."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -101,6 +109,16 @@ class GpuDevice:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    host = False
+
+    def parts(self, elements: int, group: int) -> int:
+        """A group for every so many elements, up to as many as keep a large GPU busy."""
+        return max(1, min(_GROUPS, -(-elements // group)))
+
+    def copies(self, elements: int, scalars: int) -> int:
+        """More for small tensors, whose elements take many additions each."""
+        return max(1, min(_COPIED_SCALARS // max(1, scalars), -(-elements // _ADDITIONS)))
+
     def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
         """Compile entry points of a module; the driver's part of it happens here too."""
         import slangpy
@@ -108,8 +126,10 @@ class GpuDevice:
         folder = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
         for name, text in emitted.libraries.items():
             (Path(folder.name) / name).write_text(text, encoding="utf-8")
+        macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
+        folders = [Path(folder.name), *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
-            {"include_paths": [Path(folder.name), *map(Path, source.include_dirs)], "defines": dict(source.defines)}
+            {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
         )
         try:
             session = self.handle.create_slang_session(options)
@@ -164,9 +184,10 @@ def _record(compute: slangpy.ComputePassEncoder, launch: Launch) -> None:
 
     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
     root = compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline)
-    cursor = slangpy.ShaderCursor(root).find_entry_point(0)
+    shared = slangpy.ShaderCursor(root)
+    own = shared.find_entry_point(0)
     for name, value in launch.bindings.items():
-        cursor[name] = value.handle if isinstance(value, GpuBuffer) else value
+        (shared if name in launch.shared else own)[name] = value.handle if isinstance(value, GpuBuffer) else value
     compute.dispatch(list(launch.threads))
 
 

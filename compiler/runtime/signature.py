@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.buffers import buffer_leaves, scalar_of
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import BOOL, Scalar, Type, carries_gradient, show
+from slangad.compiler.ir.types import BOOL, Scalar, Tensor, Texture, Type, carries_gradient, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.ir.nodes import Kernel, Module, Range
+    from slangad.compiler.ir.nodes import Kernel, KernelParam, KernelResult, Module, Range
     from slangad.compiler.spans import Span
 
-PER_ELEMENT: Final = frozenset({Memory.EACH})
-"""Memories whose arrays have the domain's axes in front."""
+WRITTEN_TENSORS: Final = frozenset({Memory.OUT_TENSOR, Memory.INOUT_TENSOR})
+TENSORS: Final = WRITTEN_TENSORS | {Memory.TENSOR, Memory.TEXTURE2D}
+"""Memories whose arrays have axes of their own."""
 
 Path = tuple["str | int", ...]
 
@@ -58,18 +59,38 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A parameter or a result of a kernel; ``param`` names the parameter that a result comes out of."""
+    """A parameter or a result of a kernel.
+
+    Attributes:
+        name: As the user wrote it.
+        memory: Where it lives.
+        type: What one element is; of tensors and textures what they hold.
+        parts: What has an array of its own.
+        axes: Axes before those of a part: the domain's, a tensor's own, or none.
+        param: The parameter that a result comes out of.
+    """
 
     name: str
     memory: Memory
     type: Type
     parts: tuple[Part, ...]
+    axes: int = 0
     param: str = ""
 
     @property
     def per_element(self) -> bool:
         """Whether there is one for each element of the domain."""
-        return self.memory in PER_ELEMENT
+        return self.memory is Memory.EACH
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether its axes are its own."""
+        return self.memory in TENSORS
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a tensor that threads write."""
+        return self.memory in WRITTEN_TENSORS
 
     @property
     def differentiable(self) -> bool:
@@ -112,15 +133,28 @@ def signatures(module: Module) -> dict[str, Signature]:
 
 
 def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> Signature:
-    parameters = tuple(
-        Value(p.name, p.memory, p.type, tuple(_parts(p.name, p.type, no_diff=p.no_diff or p.memory is Memory.UNIFORM)))
-        for p in kernel.params
-    )
-    results = tuple(
-        Value(r.name, r.memory, r.type, tuple(_parts(r.name, r.type, no_diff=not carries_gradient(r.type))), r.param)
-        for r in kernel.results
-    )
+    parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
+    results = tuple(_result(r, kernel.dims) for r in kernel.results)
     return Signature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
+
+
+def _parameter(param: KernelParam, dims: int) -> Value:
+    type_, axes = param.type, dims if param.memory is Memory.EACH else 0
+    match type_:
+        case Tensor(element=element, rank=rank):
+            type_, axes = element, rank
+        case Texture(element=element):
+            type_, axes = element, 2
+        case _:
+            pass
+    no_diff = param.no_diff or param.memory is Memory.UNIFORM or not carries_gradient(type_)
+    return Value(param.name, param.memory, type_, tuple(_parts(param.name, type_, no_diff=no_diff)), axes)
+
+
+def _result(result: KernelResult, dims: int) -> Value:
+    parts = tuple(_parts(result.name, result.type, no_diff=not carries_gradient(result.type)))
+    axes = dims if result.memory is Memory.EACH else 0
+    return Value(result.name, result.memory, result.type, parts, axes, result.param)
 
 
 def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[Part]:

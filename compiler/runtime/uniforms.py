@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.types import Type
-    from slangad.compiler.runtime.arrays import Slot
     from slangad.compiler.runtime.signature import Path, Signature
+    from slangad.compiler.runtime.wanted import Slot
 
     Arrays = Mapping[Path, npt.NDArray[Any]]
 
