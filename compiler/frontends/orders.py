@@ -67,7 +67,7 @@ def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> N
         blamed.span,
         f"the gradient of kernel '{function.name}' is a third derivative",
         label="takes derivatives of derivatives",
-        help=f"no_diff alone does not help: move it into {problems.wording.not_differentiated} and call that in no_diff",
+        help=f"no_diff alone is not enough: take it to {problems.wording.not_differentiated} and call that in no_diff",
     )
 
 

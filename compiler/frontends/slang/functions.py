@@ -33,6 +33,10 @@ _BACKWARD_ALONE: Final = (
     "it has [BackwardDerivative] alone, so Slang knows no forward mode of it, and gets that of its callers wrong: "
     "add [Differentiable], or [ForwardDerivative(...)]"
 )
+_CALLS_BACKWARD_ALONE: Final = (
+    "it calls {name}, which has [BackwardDerivative] alone, so Slang gets its forward mode wrong: "
+    "add [Differentiable] to {name}, or [ForwardDerivative(...)]"
+)
 _FORWARD_ALONE: Final = (
     "it has a forward derivative alone: add [Differentiable], or [BackwardDerivative(...)], for the other"
 )
@@ -40,12 +44,16 @@ _FORWARD_ALONE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A function to compile: as declared, how Slang names it from outside, where it stands, its further attributes."""
+    """A function to compile: as declared, how Slang names it from outside, where it stands, its further attributes.
+
+    ``lost`` is the function it calls, if any, for which Slang gets its forward mode wrong.
+    """
 
     declared: DeclaredFunction
     symbol: str
     place: Place
     attributes: frozenset[str] = frozenset()
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], prob
         span=found.place.span,
     )
     modes, missing = _modes(header, found.attributes)
+    if found.lost and not missing:
+        modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=found.lost), ("jvp",))
     left_out = (LeftOut(found.symbol, *missing, span=found.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
 

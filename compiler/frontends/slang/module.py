@@ -139,14 +139,15 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
         place = files.place(function)
         specialized = [text for text in asked if _ARGUMENTS.sub("", _ARGUMENTS.sub("", text)) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
+        further = attributes, files.without_forward.get(function.name, "")
         if place is None:
             elsewhere.append(function.qualified)
         elif not function.name.isidentifier():
             left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
         elif not function.generic:
-            yield Found(function, function.qualified, place, attributes)
+            yield Found(function, function.qualified, place, *further)
         elif specialized:
-            yield from (Found(made, text, place, attributes) for text in specialized for made in declared.asked[text])
+            yield from (Found(made, text, place, *further) for text in specialized for made in declared.asked[text])
         else:
             example = function.pattern.replace("<>", "<float>")
             reason = f"it is generic: say for which arguments, as in --specialize '{example}'"

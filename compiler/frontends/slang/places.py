@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.slang.scan import Header, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.frontends.slang.declared import DeclaredFunction
     from slangad.compiler.spans import Span
+
+_HAS_FORWARD: Final = frozenset(
+    {"Differentiable", "BackwardDifferentiable", "ForwardDerivative", "ForwardDifferentiable"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,26 @@ class SourceFiles:
             return None
         word = function.name if function.name.isidentifier() else "operator"
         return Place(self.main.words.get(word, whole_file(self.main.file)))
+
+    @cached_property
+    def without_forward(self) -> Mapping[str, str]:
+        """Functions whose forward mode Slang gets wrong or lacks, each with the one to blame, by their plain names.
+
+        Those are functions with a backward derivative alone, and whatever calls them and has no forward derivative of
+        its own.
+        """
+        scans = (self.main, *self._scans())
+        further = [pair for scan in scans for pair in scan.derivatives_of.items()]
+        headers = [
+            (header, {*header.attributes}.union(*(words for name, words in further if name == header.name)))
+            for scan in scans
+            for header in scan.headers
+        ]
+        found = {h.name: h.name for h, words in headers if "BackwardDerivative" in words and not words & _HAS_FORWARD}
+        automatic = [h for h, words in headers if "ForwardDerivative" not in words]
+        while grown := [h for h in automatic if h.name not in found and not h.calls.isdisjoint(found)]:
+            found.update((h.name, found[min(h.calls & found.keys())]) for h in grown)
+        return found
 
     def _scans(self) -> Iterator[Scan]:
         for path in self._others:

@@ -6,7 +6,8 @@ takes for a function need not be one, and preprocessor conditions are not evalua
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.slang.tokens import Comment, Text, Token, read_text
@@ -36,6 +37,7 @@ class Header:
         words: Every other word before its name: modifiers, its type, macros.
         comments: The comment lines directly above it, and those inside its head.
         span: Its name.
+        calls: Every name in its body that arguments follow.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Header:
     words: tuple[str, ...]
     comments: tuple[Comment, ...]
     span: Span
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +155,19 @@ def _headers(text: Text, file: str) -> Iterator[Header]:
         elif token.text == "(" and (name := _name_before(tokens, start, index)) is not None:
             end = _closing(tokens, index)
             path = tuple(part for names in scopes for part in names)
-            yield _header(text, (start, name, index, end), path, file)
-            start = index = _after_body(tokens, end)
+            after = _after_body(tokens, end)
+            calls = frozenset(_calls(tokens[end:after]))
+            yield replace(_header(text, (start, name, index, end), path, file), calls=calls)
+            start = index = after
             continue
         index += 1
+
+
+def _calls(body: Sequence[Token]) -> Iterator[str]:
+    """Names before arguments, with generic arguments in between or not."""
+    for token, following in pairwise(body):
+        if token.kind == "word" and following.text in ("(", "<"):
+            yield token.text
 
 
 def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:

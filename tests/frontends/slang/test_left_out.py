@@ -68,6 +68,34 @@ def test_left_out__modes_that_slang_lacks__name_the_remedy(load_slang: Loader) -
     assert found["forward_only"][0] == ("backward",)
 
 
+CALLERS = """
+void reverse_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 2.0 * x.p * d); }
+[BackwardDerivative(reverse_bwd)]
+float reverse_only(float x) { return x * x; }
+[Differentiable] float direct(float x) { return reverse_only(x) * x; }
+[Differentiable] float indirect(float x) { float y = direct(x); return y; }
+DifferentialPair<float> own_fwd(DifferentialPair<float> x) { return diffPair(x.p * x.p, 2.0 * x.p * x.d); }
+[Differentiable] [ForwardDerivative(own_fwd)] float own(float x) { return reverse_only(x); }
+[Differentiable] float fine(float x) { return own(x) + x; }
+"""
+
+
+def test_left_out__forward_mode_of_callers_of_reverse_only__names_whom_to_mend(
+    load_slang: Loader, tmp_path: Path
+) -> None:
+    main = tmp_path / "callers.slang"
+    main.write_text(CALLERS)
+    module = load_slang(main)
+    found = {left.function: left for left in module.left_out}
+    assert found.keys() == {"reverse_only", "direct", "indirect"}
+    assert all(left.modes == ("jvp",) for left in found.values())
+    assert "add [Differentiable] to reverse_only" in found["indirect"].reason
+    modes = {kernel.name: kernel.modes for kernel in module.kernels}
+    assert modes["direct"] == modes["indirect"] == ("forward", "backward")
+    assert "jvp" in (modes["own"] or ("jvp",))
+    assert "jvp" in (modes["fine"] or ("jvp",))
+
+
 def test_load__all_functions_left_out__is_an_error_with_every_reason(load_slang: Loader, tmp_path: Path) -> None:
     file = tmp_path / "textures.slang"
     file.write_text("[Differentiable] float f(Texture2D<float> t, float x) { return x; }\n")
