@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from support.differential import compare
+from support.isolated import compare_apart
 from support.programs import build_pair, numbered
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def draw_programs(number: int) -> list[Generated]:
 @pytest.mark.toolchain
 @pytest.mark.parametrize("number", SEEDS)
 def test_programs__in_python_and_on_the_cpu__mean_the_same(number: int, tmp_path: Path) -> None:
-    report = compare(draw_programs(number), tmp_path, number)
+    report = compare_apart(draw_programs(number), tmp_path, number)
     print(f"seed {number}: {report}")
     found = "\n\n".join(str(m) for m in report.mismatches[:3])
     assert not report.mismatches, f"SLANGAD_PROGRAMS={BATCH} SLANGAD_SEED={number}\n{found}"
