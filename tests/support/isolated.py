@@ -27,12 +27,19 @@ def compare_apart(programs: list[Generated], folder: Path, seed: int, *, seconds
     """As ``compare``, but nothing that happens ends this process."""
     pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
     try:
-        return pool.submit(compare, programs, folder, seed).result(seconds)
-    except (BrokenProcessPool, Timeout, AssertionError, RuntimeError, OSError) as problem:
-        what = f"{type(problem).__name__}: {str(problem)[:2000]}"
+        found = pool.submit(_attempt, programs, folder, seed).result(seconds)
+    except (BrokenProcessPool, Timeout) as problem:
+        found = type(problem).__name__
     finally:
         _end(pool)
-    return _halved(programs, folder, seed, what)
+    return found if isinstance(found, Report) else _halved(programs, folder, seed, found)
+
+
+def _attempt(programs: list[Generated], folder: Path, seed: int) -> Report | str:
+    try:
+        return compare(programs, folder, seed)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {str(problem)[:4000]}"
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
