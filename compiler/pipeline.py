@@ -102,7 +102,7 @@ def build(
         _check_specializations(units, options)
         trial = Trial(compilers.compile, partial(job_of, options=options), partial(_rebuilt, options), options.cache)
         wanted = [trial.prepare(unit) if options.targets else unit for unit in units]
-        jobs = [job_of(unit, options) for unit in wanted if unit.entries and options.targets]
+        jobs = [trial.job(unit) for unit in wanted if unit.entries and options.targets]
         results = dict(zip((job.name for job in jobs), compilers.compile(jobs, progress), strict=True))
         settled = [
             trial.settle(unit, results[name])

@@ -68,23 +68,25 @@ class Trial:
         failures = [Failure(k, m, r, tuple(t)) for k, m, r, t in json.loads(stored)] if stored else []
         return self._without(unit, failures)
 
+    def job(self, unit: Unit) -> CompileJob:
+        """The job for a unit, without what is known to fail for some targets."""
+        job = self.job_of(unit)
+        return replace(job, without=tuple(sorted(self.known.get(job.name, ()))))
+
     def settle(self, unit: Unit, result: CompileResult) -> tuple[Unit, CompileResult]:
         """The unit without the entry points that fail, and its result; as it was where that would leave nothing."""
-        job = self.job_of(unit)
-        known = self.known.get(job.name, set())
-        missing = _missing(job, result) - known
+        job = self.job(unit)
+        missing = _missing(job, result)
         if not missing or not is_found(unit):
-            return unit, _forgive(result) if known else result
+            return unit, result
         failures = self._failures(unit, missing, _available(job))
         smaller = self._without(unit, failures)
         if not failures or not smaller.entries:
             return unit, result
         if self.memory is not None:
-            self.memory.put(_key(unit, job), json.dumps(failures).encode())
-        new_job = self.job_of(smaller)
-        if any(not failure.targets for failure in failures):
-            (result,) = self.compile([new_job])
-        return smaller, _forgive(result) if _missing(new_job, result) <= self.known[job.name] else result
+            self.memory.put(_key(unit, self.job_of(unit)), json.dumps(failures).encode())
+        (again,) = self.compile([self.job(smaller)])  # alone it is a result to keep
+        return smaller, again
 
     def _failures(self, unit: Unit, missing: set[tuple[str, str]], available: tuple[str, ...]) -> list[Failure]:
         """Compile each entry point that is missing by itself; those that fail again are to blame."""
@@ -189,15 +191,6 @@ def _reason(result: CompileResult) -> str:
     message = next((d.message for d in said if d.severity is Severity.ERROR), "Slang gives no code for it")
     found = _NO_MODE.search(message)
     return f"Slang has no {_MODE_NAMES[found[1]]} mode of it" if found else message
-
-
-def _forgive(result: CompileResult) -> CompileResult:
-    """The result without the errors over what is left out now."""
-    return replace(
-        result,
-        messages=tuple(message for message in result.messages if not message.is_error),
-        diagnostics=tuple(d for d in result.diagnostics if d.code not in _DEATHS),
-    )
 
 
 def _key(unit: Unit, job: CompileJob) -> str:

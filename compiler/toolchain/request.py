@@ -33,6 +33,7 @@ class CompileJob:
         extra_arguments: Further slangc arguments, given last.
         declarations: In stead of code, reflect what the module declares (see ``declarations``), with these functions
             looked up by name. Needs one target and ``whole``.
+        without: Targets with entry points that are not wanted for them.
         time_limit: Seconds until the job counts as hanging.
     """
 
@@ -47,12 +48,14 @@ class CompileJob:
     whole: bool = False
     extra_arguments: tuple[str, ...] = ()
     declarations: tuple[str, ...] | None = None
+    without: tuple[tuple[str, str], ...] = ()
     time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
 
     def units(self) -> tuple[tuple[str, str], ...]:
         """Every (target, entry) to be produced; the entry is empty for a whole-program artefact."""
         entries = ("",) if self.whole else self.entry_points
-        return tuple((target, entry) for target in self.targets for entry in entries)
+        units = ((target, entry) for target in self.targets for entry in entries)
+        return tuple(unit for unit in units if unit not in self.without)
 
 
 @dataclass(frozen=True, slots=True)

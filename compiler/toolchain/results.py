@@ -62,6 +62,7 @@ class ResultCache:
             job.modules,
             job.whole,
             job.declarations,
+            job.without,
             _tools(job),
             _finish(),
         ]

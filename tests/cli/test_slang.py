@@ -226,6 +226,7 @@ def test_compile__functions_slang_fails_on__are_left_out_and_the_others_compiled
         ("compile_time", "forward"),
     }
     again = project.run(*words)
+    assert "1 of 1 from the cache" in again.stderr
     assert again.stderr.replace(", 1 of 1 from the cache", "") == ended.stderr
     assert project.files() == files
 
