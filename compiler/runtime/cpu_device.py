@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.devices import Launch, Source
     from slangad.compiler.spans import Span
 
@@ -162,6 +163,16 @@ class CpuDevice:
             return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
         except MemoryError:
             raise too_little_memory(self.name, size) from None
+
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> CpuBuffer:  # noqa: ARG002  (emitted code filters)
+        """A buffer of the texels."""
+        buffer = self.buffer(texels.dtype, texels.size)
+        buffer.upload(texels)
+        return buffer
+
+    def sampler(self, texture: Texture) -> int:  # noqa: ARG002  (emitted code filters)
+        """Nothing."""
+        return 0
 
     def submit(self, launches: Sequence[Launch]) -> None:
         """Run launches one after the other, and wait for them."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.diagnostics import ToolchainError
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.types import Texture
     from slangad.compiler.toolchain.cache import Cache
 
 
@@ -147,6 +148,16 @@ class Device(Protocol):
         Raises:
             ToolchainError: There isn't that much.
         """
+
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> Buffer | object:
+        """A texture of rows of texels: float32, with an axis of 2 or 4 channels or none.
+
+        Raises:
+            ToolchainError: There isn't that much memory.
+        """
+
+    def sampler(self, texture: Texture) -> object:
+        """What a texture is sampled with, as it is bound."""
 
     def submit(self, launches: Sequence[Launch]) -> None:
         """Run launches one after the other; each sees what those before it wrote. May return before they are done.

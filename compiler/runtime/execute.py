@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.arrays import Prepared
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.modes import RunMode
@@ -95,6 +96,8 @@ class Run:
     Attributes:
         buffers: Those made so far, by what they hold.
         moved: Slots that another slot's buffer serves.
+        textures: Those made so far.
+        probes: The parameters that get the gradients of intermediate values.
     """
 
     device: Device
@@ -103,13 +106,16 @@ class Run:
     prepared: Prepared
     buffers: dict[Slot, Buffer] = field(default_factory=dict)
     moved: dict[Slot, Slot] = field(default_factory=dict)
+    textures: dict[Slot, Any] = field(default_factory=dict)
+    probes: dict[str, EntryParameter] = field(default_factory=dict)
     launches: list[Launch] = field(default_factory=list)
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for buffer in self.buffers.values():
+        textures = (texture for texture in self.textures.values() if hasattr(texture, "close"))
+        for buffer in (*self.buffers.values(), *textures):
             buffer.close()
 
     @property
@@ -145,9 +151,9 @@ class Run:
             case Work.TOTALS:
                 return entry.totals * group, 1, 1
             case Work.SCALARS:
-                return _folded(self._scalars(entry.parameters[-1].parameter), group)
+                return folded(self._scalars(entry.parameters[-1].parameter), group)
             case Work.ELEMENTS if entry.dims == 1:
-                return _folded(self.elements, group)
+                return folded(self.elements, group)
             case Work.ELEMENTS:
                 x, y, z = (*reversed(self.prepared.domain), 1)[:3]
                 return x, y, z
@@ -188,8 +194,31 @@ class Run:
                 return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
             case Role.TOTALS if self.device.host and entry.work is not Work.SCALARS:
                 return Sliced(self._buffer(parameter, entry), self._copies(name))
+            case Role.SAMPLER:
+                return self.device.sampler(self._texture_of(name))
+            case _ if parameter.access == "texture":
+                return self._texture(parameter)
             case _:
                 return self._buffer(parameter, entry)
+
+    def _texture_of(self, name: str) -> Texture:
+        texture = self._value(name).texture
+        assert texture is not None  # noqa: S101  (the entry point says it is one)
+        return texture
+
+    def _texture(self, parameter: EntryParameter) -> object:
+        """The texels that were given, or zeros; three channels get a fourth."""
+        import numpy as np
+
+        slot = (parameter.role, parameter.parameter, parameter.path)
+        if slot not in self.textures:
+            shape = (*self.prepared.extents[parameter.parameter], *parameter.shape)
+            given = self.prepared.arrays.get(slot)
+            texels = np.zeros(shape, "f4") if given is None else given.astype("f4", copy=False)
+            if parameter.shape == (3,):
+                texels = np.concatenate((texels, np.zeros((*shape[:2], 1), "f4")), axis=2)
+            self.textures[slot] = self.device.texture(texels, self._texture_of(parameter.parameter))
+        return self.textures[slot]
 
     def _buffer(self, parameter: EntryParameter, entry: EntryPoint) -> Buffer:
         slot = self._slot(parameter, entry)
@@ -221,6 +250,8 @@ class Run:
         import numpy as np
 
         role = parameter.role
+        if role is Role.PROBE:
+            self.probes[parameter.parameter] = parameter
         dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
         buffer = self.device.buffer(dtype, self._size(parameter, entry, slot))
         given = self._given(slot, parameter)
@@ -268,7 +299,11 @@ class Run:
 
     def results(self) -> dict[str, Array]:
         """What was written, by key, in the order of the signature: results, gradients, tangents, probes."""
-        return {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+        found = {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+        for name, parameter in self.probes.items():
+            array = self.buffers[Role.PROBE, name, ()].take()
+            found[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
+        return found
 
     def _outputs(self) -> Iterator[tuple[str, Slot, Value, Part]]:
         for key_role, role, value in self._written():
@@ -300,7 +335,7 @@ def _value_of(shape: tuple[int, ...]) -> int | list[int]:
     return shape[0] if len(shape) == 1 else list(shape)
 
 
-def _folded(threads: int, group: int) -> tuple[int, int, int]:
+def folded(threads: int, group: int) -> tuple[int, int, int]:
     """Threads in rows of as many groups as every API takes."""
     row = GROUPS_A_ROW * group
     return (threads, 1, 1) if threads <= row else (row, -(-threads // row), 1)

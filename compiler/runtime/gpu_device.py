@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.diagnostics import ToolchainError
     from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.devices import Launch, Source
 
 _NOTES = 5
@@ -138,7 +139,7 @@ class GpuDevice:
             for entry in entries:
                 linked = session.link_program([module], [module.entry_point(entry)])
                 program.kernels[entry] = self.handle.create_compute_kernel(linked)
-        except RuntimeError as error:
+        except (RuntimeError, slangpy.SlangCompileError) as error:
             message = f"{self.name} does not take {emitted.file_name}"
             raise failed("SA249", message, notes=_lines(error)) from None
         return program
@@ -154,6 +155,39 @@ class GpuDevice:
         except (RuntimeError, MemoryError):
             raise too_little_memory(self.name, dtype.itemsize * count) from None
         return GpuBuffer(dtype, count, handle, self.handle)
+
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> slangpy.Texture:
+        """A texture that the hardware filters."""
+        import numpy as np
+        import slangpy
+
+        height, width = (max(1, extent) for extent in texels.shape[:2])
+        channels = texels.shape[2] if texels.ndim == 3 else 1
+        form = {1: slangpy.Format.r32_float, 2: slangpy.Format.rg32_float, 4: slangpy.Format.rgba32_float}[channels]
+        data = texels if texels.size else np.zeros((height, width, *texels.shape[2:]), texels.dtype)
+        usage = slangpy.TextureUsage.shader_resource | slangpy.TextureUsage.copy_destination
+        try:
+            return self.handle.create_texture(
+                format=form, width=width, height=height, usage=usage, data=data, sampler=self.sampler(sampler)
+            )
+        except (RuntimeError, MemoryError):
+            raise too_little_memory(self.name, texels.nbytes) from None
+
+    def sampler(self, texture: Texture) -> slangpy.Sampler:
+        """Filters and addresses as the texture says."""
+        import slangpy
+
+        modes = slangpy.TextureAddressingMode
+        mode = {"clamp": modes.clamp_to_edge, "repeat": modes.wrap, "mirror": modes.mirror_repeat}[texture.address]
+        linear = texture.filter == "bilinear"
+        wish = slangpy.TextureFilteringMode.linear if linear else slangpy.TextureFilteringMode.point
+        return self.handle.create_sampler(
+            min_filter=wish,
+            mag_filter=wish,
+            mip_filter=slangpy.TextureFilteringMode.point,
+            address_u=mode,
+            address_v=mode,
+        )
 
     def submit(self, launches: Sequence[Launch]) -> None:
         """Put launches into one command buffer; returns while they run."""
@@ -245,5 +279,5 @@ def _broken(name: str, error: RuntimeError) -> ToolchainError:
     return failed("SA252", f"the device {name} failed while it ran", "slangad doctor tries it", _lines(error))
 
 
-def _lines(error: RuntimeError) -> tuple[str, ...]:
+def _lines(error: Exception) -> tuple[str, ...]:
     return tuple(line for line in str(error).splitlines() if line.strip())[:_NOTES] or (type(error).__name__,)

@@ -68,6 +68,7 @@ class Value:
         parts: What has an array of its own.
         axes: Axes before those of a part: the domain's, a tensor's own, or none.
         param: The parameter that a result comes out of.
+        texture: How it is sampled, of textures.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Value:
     parts: tuple[Part, ...]
     axes: int = 0
     param: str = ""
+    texture: Texture | None = None
 
     @property
     def per_element(self) -> bool:
@@ -140,6 +142,7 @@ def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> Signature:
 
 def _parameter(param: KernelParam, dims: int) -> Value:
     type_, axes = param.type, dims if param.memory is Memory.EACH else 0
+    texture = type_ if isinstance(type_, Texture) else None
     match type_:
         case Tensor(element=element, rank=rank):
             type_, axes = element, rank
@@ -148,7 +151,8 @@ def _parameter(param: KernelParam, dims: int) -> Value:
         case _:
             pass
     no_diff = param.no_diff or param.memory is Memory.UNIFORM or not carries_gradient(type_)
-    return Value(param.name, param.memory, type_, tuple(_parts(param.name, type_, no_diff=no_diff)), axes)
+    parts = tuple(_parts(param.name, type_, no_diff=no_diff))
+    return Value(param.name, param.memory, type_, parts, axes, texture=texture)
 
 
 def _result(result: KernelResult, dims: int) -> Value:

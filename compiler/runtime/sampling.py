@@ -1,0 +1,74 @@
+"""Inputs nobody gave, drawn at random: for ``slangad run --random``, to try a kernel without a file of arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.runtime.wanted import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.signature import Signature
+    from slangad.compiler.runtime.wanted import Shape, Wanted
+
+_FLOATS: Final = (-1.0, 1.0)
+_DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
+_INTEGERS: Final = 4
+"""Integers are drawn from 0 to 3."""
+
+
+def draw_missing(
+    signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int
+) -> dict[str, object]:
+    """What was given, and a random array for every other input and tangent; cotangents keep their default.
+
+    Floats lie in the declared ranges, else in [-1, 1]. Each key has a stream of its own, so the values of one do not
+    depend on what else is given. What has a shape that nothing tells is left out.
+    """
+    import zlib
+
+    import numpy as np
+
+    places = wanted(signature, mode)
+    shape = domain if domain is not None else given_domain(signature, places, given)
+    tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
+    extents = {p.value.name: _shape(given[p.key])[: p.value.axes] for p in tensors}
+    drawn = dict(given)
+    for place in places:
+        value = place.value
+        known = value.name in extents if value.is_tensor else shape is not None or not value.per_element
+        if place.key not in given and known and place.role in _DRAWN:
+            stream = np.random.default_rng((seed, zlib.crc32(place.key.encode())))
+            drawn[place.key] = _draw(place, place.shape(shape or (), extents), stream, signature)
+    return drawn
+
+
+def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mapping[str, object]) -> Shape | None:
+    """The domain as the first array tells it that has one element per thread."""
+    for place in places:
+        if place.value.per_element and place.key in given:
+            return _shape(given[place.key])[: signature.dims]
+    return None
+
+
+def _shape(given: object) -> Shape:
+    import numpy as np
+
+    return np.asarray(given).shape
+
+
+def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, signature: Signature) -> npt.NDArray[Any]:
+    match place.part.scalar.name:
+        case "bool":
+            return stream.integers(0, 2, shape).astype(bool)
+        case "int" | "uint":
+            return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
+        case _:
+            low, high = _FLOATS if place.role is ParameterRole.TANGENT else signature.range_of(place.part.key)
+            return stream.uniform(low, high, shape).astype(place.part.dtype)
