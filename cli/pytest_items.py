@@ -1,0 +1,175 @@
+"""What ``pytest --slangad`` collects: a file becomes one test per function; the first that runs checks them all.
+
+A file is read when it is collected and compiled when its first test runs, so ``--collect-only`` and ``-k`` cost little.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Final, cast
+
+import click
+import pytest
+
+from slangad.compiler.diagnostics import CompileError, ToolchainError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slangad.cli.check import CheckArguments
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.report.model import Result
+
+SIGNS: Final = {
+    ".py": re.compile(rb"^\s*(?:import|from)\s+slangad\b", re.MULTILINE),
+    ".yaml": re.compile(rb"^slangad\s*:", re.MULTILINE),
+    ".yml": re.compile(rb"^slangad\s*:", re.MULTILINE),
+    ".slang": re.compile(rb"Differentiable"),
+}
+"""What a file holds if there may be gradients in it."""
+WHOLE_FILE: Final = "(file)"
+"""The test of a file that can't be read as a program."""
+
+
+class WrongGradient(Exception):  # noqa: N818  (reads as what happened)
+    """A check failed; the text is its report."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        super().__init__(f"{result.verdict.value}: {result.reason}")
+
+
+def wanted(path: Path, parent: pytest.Collector) -> bool:
+    """Whether to look for gradients in a file: no tests, unless they are named, and nothing without a sign of them."""
+    sign = SIGNS.get(path.suffix)
+    if sign is None or path.name == "conftest.py":
+        return False
+    patterns: list[str] = parent.config.getini("python_files")
+    if any(fnmatch(path.name, pattern) for pattern in patterns) and not parent.session.isinitpath(path):
+        return False
+    try:
+        return sign.search(path.read_bytes()) is not None
+    except OSError:
+        return False
+
+
+def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions:
+    """The options of ``slangad check`` as given to pytest and in ``[tool.slangad]``, for a file.
+
+    Raises:
+        pytest.UsageError: They are wrong.
+    """
+    from slangad.cli.check import apply_project, check_command, options_of
+
+    try:
+        words = shlex.split(config.getoption("slangad_options"))
+    except ValueError as error:
+        raise pytest.UsageError(f"--slangad-options: {error}") from None
+    try:
+        with check_command.make_context("--slangad-options", [*words, "--", str(file or "-")]) as context:
+            arguments = cast("CheckArguments", context.params)
+            apply_project(arguments)
+            return options_of(arguments)
+    except click.ClickException as error:
+        raise pytest.UsageError(f"--slangad-options: {error.format_message()}") from None
+    except CompileError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+class GradientFile(pytest.File):
+    """A description or Slang file; its tests are its functions and kernels."""
+
+    _results: dict[str, list[Result]] | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """A test for each function that a check would list."""
+        counts: dict[str, int] = {}
+        for name, line in self._names():
+            number = counts[name] = counts.get(name, 0) + 1
+            yield GradientItem.from_parent(
+                self, name=name if number == 1 else f"{name}#{number}", subject=name, number=number - 1, line=line
+            )
+
+    def result_of(self, item: GradientItem) -> Result:
+        """What the check says about a function; checks those of the file that are to run when it is asked first."""
+        if self._results is None:
+            self._results = self._checked()
+        found = self._results.get(item.subject) or self._results.get("")
+        assert found, f"the check left out {item.subject}"  # noqa: S101  (it lists what was collected)
+        return found[min(item.number, len(found) - 1)]
+
+    def _names(self) -> list[tuple[str, int]]:
+        from slangad.compiler.check.subjects import find_subjects
+        from slangad.compiler.compilers import Compilers
+        from slangad.compiler.frontends import load
+        from slangad.compiler.frontends.slang.model import SlangSetting
+        from slangad.compiler.pipeline import Options
+
+        options = options_for(self.config, self._shown)
+        setting = Options(
+            targets=("cpp",), include_dirs=options.include_dirs, defines=options.defines, cache=options.cache
+        )
+        try:
+            with Compilers(setting) as compilers:
+                module = load(self._shown, SlangSetting(compilers.reflect, options.specialize))
+        except (CompileError, ToolchainError):
+            return [(WHOLE_FILE, 0)]
+        return [(subject.name, subject.span.line) for subject in find_subjects(module)[1]]
+
+    def _checked(self) -> dict[str, list[Result]]:
+        from dataclasses import replace
+
+        from slangad.compiler.check.session import check
+        from slangad.compiler.inputs import Input
+
+        chosen = {item.subject for item in self.session.items if isinstance(item, GradientItem) and item.parent is self}
+        options = options_for(self.config, self._shown)
+        only = () if WHOLE_FILE in chosen else tuple(sorted(chosen))
+        results: dict[str, list[Result]] = {}
+        for result in check([Input(self._shown)], replace(options, only=only)).results:
+            results.setdefault(result.function, []).append(result)
+        return results
+
+    @property
+    def _shown(self) -> Path:
+        """The file as seen from the working folder, if it lies there."""
+        from pathlib import Path
+
+        here = Path.cwd()
+        return self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
+
+
+class GradientItem(pytest.Item):
+    """The test of one function: it fails if the check does, and is skipped if nothing could be decided."""
+
+    parent: GradientFile
+
+    def __init__(self, name: str, parent: GradientFile, *, subject: str, number: int, line: int) -> None:
+        super().__init__(name, parent)
+        self.subject, self.number, self.line = subject, number, line
+
+    def runtest(self) -> None:
+        """Check, or take what the check of the file has found."""
+        result = self.parent.result_of(self)
+        self.user_properties.append(("slangad_verdict", result.verdict.value))
+        if result.fails(strict=options_for(self.config).strict):
+            raise WrongGradient(result)
+        if not result.verdict.good:
+            pytest.skip(f"{result.verdict.value}: {result.reason}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:  # noqa: ARG002  (pytest's signature)
+        """The report of the function; a traceback would show only our code."""
+        if isinstance(excinfo.value, WrongGradient):
+            from slangad.compiler.report.check_text import render_result
+
+            return render_result(excinfo.value.result)
+        if isinstance(excinfo.value, ToolchainError):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the function stands; pytest counts lines from 0."""
+        return self.path, max(self.line - 1, 0), f"{self.path.name}:{self.name}"

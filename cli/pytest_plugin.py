@@ -1,0 +1,42 @@
+"""The pytest plugin's hooks: ``pytest --slangad shaders/`` makes a test of every function that has a gradient.
+
+pytest imports this on every start, so nothing else is imported before the option is given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--slangad`` and the options it hands on."""
+    group = parser.getgroup("slangad", "gradient checks")
+    group.addoption("--slangad", action="store_true", help="check the gradients of Python, YAML and Slang files")
+    group.addoption(
+        "--slangad-options",
+        default="",
+        metavar="WORDS",
+        help="options of `slangad check`, such as '--strict --samples 64'",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse wrong options before anything is collected."""
+    if config.getoption("slangad"):
+        from slangad.cli.pytest_items import options_for
+
+        options_for(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take a file if it describes something with gradients."""
+    if not parent.config.getoption("slangad"):
+        return None
+    from slangad.cli.pytest_items import GradientFile, wanted
+
+    return GradientFile.from_parent(parent, path=file_path) if wanted(file_path, parent) else None
