@@ -12,7 +12,6 @@ from slangad.compiler.ir.types import (
     Scalar,
     Struct,
     Tensor,
-    Texture,
     Type,
     Vector,
     carries_gradient,
@@ -20,6 +19,8 @@ from slangad.compiler.ir.types import (
     leaves,
     show,
 )
+from slangad.compiler.lang.annotations import Memory as Annotation
+from slangad.compiler.lang.annotations import parameter_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +40,7 @@ Spelling = Callable[[Memory], str]
 
 def type_in(memory: Memory, element: Type, rank: int, options: TextureOptions | None) -> Type:
     """What a parameter in a memory is: the value one thread sees, or the tensor or texture."""
-    if memory in TENSORS:
-        return Tensor(element, rank, memory is not Memory.OUT_TENSOR, memory is not Memory.TENSOR)
-    if memory is Memory.TEXTURE2D:
-        return Texture(element) if options is None else Texture(element, options.address, options.filter)
-    return element
+    return parameter_type(Annotation(memory.value, None, rank=rank, options=options), element)
 
 
 def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:

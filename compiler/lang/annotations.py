@@ -19,6 +19,7 @@ from slangad.compiler.ir.types import (
     Matrix,
     Scalar,
     Struct,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -26,6 +27,7 @@ from slangad.compiler.ir.types import (
 )
 from slangad.compiler.ir.types import Array as ArrayType
 from slangad.compiler.ir.types import DiffPair as PairType
+from slangad.compiler.ir.types import Tensor as TensorType
 from slangad.compiler.lang.arrays import Array, ArrayValue
 from slangad.compiler.lang.errors import AnnotationError
 
@@ -157,6 +159,7 @@ if TYPE_CHECKING:
         shape: tuple[int, ...]
 
         def __getitem__(self, index: int | tuple[int, ...]) -> T: ...
+        def __len__(self) -> int: ...
 
     class OutTensor(Generic[T, N]):
         """Random-access output."""
@@ -345,6 +348,18 @@ def memory_annotation(annotation: object) -> Memory:
     The type inside is not read yet: call ``ir_type`` on the record's ``value``.
     """
     return annotation if isinstance(annotation, Memory) else Memory("value", annotation)
+
+
+def parameter_type(memory: Memory, element: Type) -> Type:
+    """What a parameter is: the value one thread sees, or the tensor or texture."""
+    match memory.memory:
+        case "tensor" | "out_tensor" | "inout_tensor":
+            return TensorType(element, memory.rank, memory.memory != "out_tensor", memory.memory != "tensor")
+        case "texture2d":
+            options = memory.options
+            return Texture(element) if options is None else Texture(element, options.address, options.filter)
+        case _:
+            return element
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from slangad.compiler.ir.types import Type, carries_gradient
-from slangad.compiler.lang.annotations import ir_type, memory_annotation
+from slangad.compiler.lang.annotations import ir_type, memory_annotation, parameter_type
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.resolve import annotations_of
 from slangad.compiler.lang.struct import record_of
@@ -80,18 +80,17 @@ def _read(described: DescribedFunction[..., object]) -> FunctionSignature:
     return FunctionSignature(tuple(parameters), _type(annotations["return"], "return"))
 
 
-def _parameter(
-    function: str, parameter: inspect.Parameter, annotations: dict[str, object]
-) -> SignatureParameter:
+def _parameter(function: str, parameter: inspect.Parameter, annotations: dict[str, object]) -> SignatureParameter:
     name = parameter.name
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise AnnotationError(f"{function} takes *{name}", "name each parameter", name)
     if name not in annotations:
         raise AnnotationError(f"parameter {name} of {function} has no annotation", f"write {name}: float", name)
     memory = memory_annotation(annotations[name])
-    if memory.memory != "value":
+    if memory.memory not in ("value", "tensor", "texture2d"):
         raise AnnotationError(f"parameter {name} of {function} says where it lives", "only kernels do that", name)
-    return SignatureParameter(name, _type(memory.value, name), memory.no_diff, parameter.default)
+    type_ = parameter_type(memory, _type(memory.value, name))
+    return SignatureParameter(name, type_, memory.no_diff, parameter.default)
 
 
 def _type(annotation: object, parameter: str) -> Type:

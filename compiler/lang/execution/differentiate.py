@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from slangad.compiler.ir.types import Tensor, Texture, show
 from slangad.compiler.lang.construct import accepted
 from slangad.compiler.lang.derivatives import PairValue
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.activation import outermost, running
+from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument, passive
 from slangad.compiler.lang.execution.run import assigned, converted, invoke, run_body
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
@@ -64,6 +66,7 @@ def backward(function: object, args: Sequence[object], kwargs: Mapping[str, obje
     """The gradients of a function's differentiable parameters; a single one alone."""
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
+    _refuse_memories("bwd_diff", described)
     named = dict(kwargs)
     given = (*bound, *args)
     if "d_out" not in named:
@@ -80,6 +83,13 @@ def backward(function: object, args: Sequence[object], kwargs: Mapping[str, obje
     return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
 
+def _refuse_memories(form: str, described: Described) -> None:
+    for parameter in signature_of(described).parameters:
+        if isinstance(parameter.type, (Tensor, Texture)):
+            message = f"sa.{form}({described.name}): parameter {parameter.name} is a {show(parameter.type)}"
+            raise DescriptionError(message, "differentiate a function of the values it reads")
+
+
 def _refuse_nested(described: Described, values: Values) -> None:
     level = top_level(p for v in values for p in floating_parts(v))
     if level is not None and level.reverse:
@@ -92,6 +102,7 @@ def forward(function: object, args: Sequence[object], kwargs: Mapping[str, objec
     """Value and tangent of a function on pairs."""
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
+    _refuse_memories("fwd_diff", described)
     given = assigned(described.name, parameters, (*bound, *args), kwargs)
     host = not running()
     with outermost():
@@ -122,6 +133,8 @@ def cut(value: object) -> object:
     """``sa.no_diff``: the value without what it depends on."""
     if type(value) in (int, float):
         return value
+    if isinstance(value, (TensorArgument, TextureArgument)):
+        return passive(value)
     return map_floating(copy(value), bottom)
 
 
@@ -132,9 +145,11 @@ def vjp(run: Run, parameters: Sequence[SignatureParameter], values: Values, cota
     """The gradient of each differentiable parameter, from a cotangent of the result."""
     with new_level(reverse=True) as level:
         starts: list[list[Node]] = []
-        traced = [
-            _start(level, v, starts) if p.differentiable else v for p, v in zip(parameters, values, strict=True)
-        ]
+        traced: list[object] = []
+        for p, v in zip(parameters, values, strict=True):
+            leaf, nodes = start(level, v) if p.differentiable else (v, [])
+            traced.append(leaf)
+            starts.extend([nodes] if p.differentiable else [])
         result = run(traced)
         seeds = zip(floating_parts(result), floating_parts(cotangent), strict=True)
         done = pull(((r, in_precision(g, np.float64)) for r, g in seeds), level)
@@ -142,16 +157,15 @@ def vjp(run: Run, parameters: Sequence[SignatureParameter], values: Values, cota
     return [with_parts(value, [done.get(n.order) for n in nodes]) for value, nodes in pairs]
 
 
-def _start(level: Level, value: object, starts: list[list[Node]]) -> object:
+def start(level: Level, value: object) -> tuple[object, list[Node]]:
+    """A value whose differentiable parts are leaves of a tape, and the leaves."""
     nodes: list[Node] = []
 
     def trace(data: Data) -> Data:
         nodes.append(Node(level, data, (), lambda _: ()))
         return nodes[-1]
 
-    traced = map_floating(value, trace)
-    starts.append(nodes)
-    return traced
+    return map_floating(value, trace), nodes
 
 
 def with_parts(value: object, parts: Sequence[Data | None]) -> object:
@@ -165,27 +179,26 @@ def with_parts(value: object, parts: Sequence[Data | None]) -> object:
     return map_floating(value, part, zeroed)
 
 
-def jvp(
-    run: Run, parameters: Sequence[SignatureParameter], values: Values, tangents: Values
-) -> tuple[object, object]:
+def jvp(run: Run, parameters: Sequence[SignatureParameter], values: Values, tangents: Values) -> tuple[object, object]:
     """Result and its tangent; tangents are values of the parameters' types."""
     with new_level(reverse=False) as level:
-        moved = [
-            _move(level, v, t) if p.differentiable else v
-            for p, v, t in zip(parameters, values, tangents, strict=True)
+        given = [
+            moved(level, v, t) if p.differentiable else v for p, v, t in zip(parameters, values, tangents, strict=True)
         ]
-        result = run(moved)
+        result = run(given)
     primal = map_floating(result, lambda data: lowered(data, level))
-    tangent = map_floating(result, lambda data: _tangent(data, level), zeroed)
+    tangent = map_floating(result, lambda data: tangent_of(data, level), zeroed)
     return primal, tangent
 
 
-def _move(level: Level, value: object, tangent: object) -> object:
+def moved(level: Level, value: object, tangent: object) -> object:
+    """A value whose differentiable parts move with a tangent."""
     waiting = iter(floating_parts(tangent))
     return map_floating(value, lambda data: Dual(level, data, in_precision(next(waiting), np.float64)))
 
 
-def _tangent(data: Data, level: Level) -> Data:
+def tangent_of(data: Data, level: Level) -> Data:
+    """How components move; in their own precision."""
     found = data.tangent if isinstance(data, Dual) and data.level is level else zeros_like(data)
     return in_precision(found, data.dtype)
 
@@ -197,11 +210,14 @@ def call_by_rule(described: Described, values: Values) -> object:
     """A call while a derivative is being taken."""
     from slangad.compiler.lang.execution.rules import backward_rule, forward_rule
 
+    memories = any(isinstance(v, (TensorArgument, TextureArgument)) for v in values)
     level = top_level(p for v in values for p in floating_parts(v))
-    if level is None:
+    if level is None and not memories:
         return run_body(described, values)
     if not described.differentiable:
         return run_body(described, [cut(v) for v in values])
+    if level is None or memories:
+        return run_body(described, values)
     rule = backward_rule(described) if level.reverse else forward_rule(described)
     if rule is None:
         return run_body(described, values)
@@ -210,11 +226,11 @@ def call_by_rule(described: Described, values: Values) -> object:
     if level.reverse:
         return _join_tape(level, described, values, primals, rule)
     tangents = [
-        map_floating(v, lambda data: _tangent(data, level), zeroed) if p.differentiable else v
+        map_floating(v, lambda data: tangent_of(data, level), zeroed) if p.differentiable else v
         for p, v in zip(parameters, values, strict=True)
     ]
     result, tangent = rule(primals, tangents)
-    return _move(level, result, tangent)
+    return moved(level, result, tangent)
 
 
 def _join_tape(level: Level, described: Described, values: Values, primals: Values, rule: Any) -> object:  # noqa: ANN401  (a backward rule)

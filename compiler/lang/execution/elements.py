@@ -1,4 +1,4 @@
-"""Between numpy arrays and values: elements of ``Each`` arguments and results, tensors, textures.
+"""Between numpy arrays and values: elements of ``Each`` arguments and results, sums.
 
 Domain axes come first in an array, then those of the element: a vector's components, a matrix' rows and columns, an
 array's items. Structs are mappings of field names to arrays, and so are arrays of structs: of each field an array.
@@ -7,29 +7,23 @@ array's items. Structs are mappings of field names to arrays, and so are arrays 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector, show
-from slangad.compiler.lang.annotations import Memory, TextureOptions
 from slangad.compiler.lang.arrays import ArrayValue
 from slangad.compiler.lang.construct import annotation_of
-from slangad.compiler.lang.parts import position
 from slangad.compiler.lang.struct import CLASSES
 from slangad.compiler.lang.tracing import bottom
 from slangad.compiler.lang.values import (
     DTYPES,
-    class_of,
-    convert,
     data_of,
     scalar,
     scalars_of,
     shape_of,
     wrapped,
 )
-from slangad.compiler.lang.vectors import VECTOR_CLASSES, VectorValue
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 Index = tuple[int, ...]
@@ -211,115 +205,3 @@ class SumResult:
 
 
 Result = EachResult | SumResult
-
-
-@dataclass(frozen=True, slots=True)
-class TensorArgument:
-    """A tensor as a thread sees it: ``w[i, j]``, ``w.shape``."""
-
-    array: Numbers
-    type: Type
-    rank: int
-    readable: bool
-    writable: bool
-    name: str
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """The size of each axis, as ints of the language."""
-        return tuple(np.int32(n) for n in self.array.shape[: self.rank])
-
-    def __getitem__(self, index: object) -> object:
-        if not self.readable:
-            raise TypeError(f"{self.name} is an OutTensor and can't be read")
-        return value_at(self.array, self._places(index), self.type)
-
-    def __setitem__(self, index: object, value: object) -> None:
-        if not self.writable:
-            raise TypeError(f"{self.name} is a Tensor and can't be written: make it an OutTensor")
-        put_value(self.array, self._places(index), convert(value, self.type), self.type)
-
-    def _places(self, index: object) -> Index:
-        parts = index if isinstance(index, tuple) else (index,)
-        if len(parts) != self.rank:
-            raise TypeError(f"{self.name} takes {self.rank} indices, not {len(parts)}")
-        return tuple(position(p, n) for p, n in zip(parts, self.array.shape, strict=False))
-
-
-def tensor_argument(value: object, memory: Memory, type_: Type, name: str) -> TensorArgument:
-    """A tensor argument; what is written must already be an array of the right precision.
-
-    Raises:
-        TypeError: when it isn't.
-        ValueError: when its axes are not rank and element's.
-    """
-    writable = memory.memory != "tensor"
-    array = as_array(value, type_, name)
-    if writable and array is not value:
-        raise TypeError(f"{name} is written: pass a numpy array of {dtype_of(type_)}")
-    if array.ndim != memory.rank + len(trailing_shape(type_)):
-        raise ValueError(f"{name} has shape {array.shape}, its rank is {memory.rank}")
-    return TensorArgument(array, type_, memory.rank, memory.memory != "out_tensor", writable, name)
-
-
-@dataclass(frozen=True, slots=True)
-class TextureArgument:
-    """A texture as a thread sees it; the last axis of the array before the texel's is x."""
-
-    array: Numbers
-    type: Type
-    options: TextureOptions
-
-    @property
-    def size(self) -> object:
-        """Width and height."""
-        height, width = self.array.shape[:2]
-        return VECTOR_CLASSES[Vector(Scalar("int"), 2)](width, height)
-
-    def load(self, row: object, column: object) -> object:
-        """One texel."""
-        height, width = self.array.shape[:2]
-        return value_at(self.array, (position(row, height), position(column, width)), self.type)
-
-    def sample(self, uv: VectorValue[Any, Any]) -> object:
-        """The filtered value at ``uv`` in [0, 1]."""
-        height, width = self.array.shape[:2]
-        x, y = (float(c) * n for c, n in zip(bottom(uv.data).tolist(), (width, height), strict=True))
-        if self.options.filter == "nearest":
-            return self._value(self._texel(int(np.floor(y)), int(np.floor(x))))
-        left, top = np.floor(x - 0.5), np.floor(y - 0.5)
-        right_weight, bottom_weight = x - 0.5 - left, y - 0.5 - top
-        rows = [
-            self._texel(int(top) + r, int(left)) * (1 - right_weight)
-            + self._texel(int(top) + r, int(left) + 1) * right_weight
-            for r in (0, 1)
-        ]
-        return self._value(rows[0] * (1 - bottom_weight) + rows[1] * bottom_weight)
-
-    def _texel(self, row: int, column: int) -> Numbers:
-        height, width = self.array.shape[:2]
-        return np.asarray(self.array[self._address(row, height), self._address(column, width)], np.float64)
-
-    def _address(self, place: int, size: int) -> int:
-        if self.options.address == "repeat":
-            return place % size
-        if self.options.address == "mirror":
-            turned = place % (2 * size)
-            return turned if turned < size else 2 * size - 1 - turned
-        return min(max(place, 0), size - 1)
-
-    def _value(self, texel: Numbers) -> object:
-        numbers = np.asarray(texel).astype(dtype_of(self.type))
-        return class_of(self.type).of(numbers) if isinstance(self.type, Vector) else scalar(numbers, self.type)  # type: ignore[arg-type]  # texels are scalars or vectors
-
-
-def texture_argument(value: object, memory: Memory, type_: Type, name: str) -> TextureArgument:
-    """A texture argument.
-
-    Raises:
-        ValueError: when it has not two axes before the texel's.
-    """
-    array = as_array(value, type_, name)
-    if array.ndim != 2 + len(trailing_shape(type_)):
-        raise ValueError(f"{name} has shape {array.shape}, a texture has rows and columns")
-    return TextureArgument(array, type_, memory.options or TextureOptions())

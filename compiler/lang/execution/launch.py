@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.ir.types import VOID, Tuple, Type
-from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation, result_annotation
+from slangad.compiler.ir.types import VOID, Tensor, Texture, Tuple, Type, carries_gradient
+from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation, parameter_type, result_annotation
 from slangad.compiler.lang.construct import from_host
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.execution.activation import activation
@@ -18,18 +18,16 @@ from slangad.compiler.lang.execution.elements import (
     EachResult,
     Result,
     SumResult,
-    TensorArgument,
     common_domain,
-    tensor_argument,
-    texture_argument,
 )
+from slangad.compiler.lang.execution.memories import TensorArgument, tensor_argument, texture_argument
 from slangad.compiler.lang.execution.run import as_result, body_of
 from slangad.compiler.lang.resolve import annotations_of
 from slangad.compiler.lang.signature import python_parameters
 from slangad.compiler.lang.values import convert, copy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.lang.kernels import KernelObject
 
@@ -37,16 +35,67 @@ Domain = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kernel:
+class Parameter:
+    """A kernel's parameter: what one thread sees of it, and where it lives."""
+
+    python: inspect.Parameter
+    memory: Memory
+    type: Type
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.python.name
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+        return not self.memory.no_diff and self.memory.memory != "uniform" and carries_gradient(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A kernel's parameters and results."""
+
     name: str
-    parameters: tuple[tuple[inspect.Parameter, Memory, Type], ...]
+    parameters: tuple[Parameter, ...]
     results: tuple[tuple[Memory, Type], ...]
     is_tuple: bool
 
     @property
     def result_type(self) -> Type:
+        """What one thread returns."""
         types = tuple(t for _, t in self.results)
         return VOID if not types else Tuple(types) if self.is_tuple else types[0]
+
+    def parts(self, returned: object) -> tuple[object, ...]:
+        """One value per result."""
+        if not self.results:
+            return ()
+        return returned if isinstance(returned, tuple) and self.is_tuple else (returned,)
+
+    def finished(self, values: Sequence[object]) -> object:
+        """What a call of the kernel gives: nothing, the result, or a tuple of them."""
+        return tuple(values) if self.is_tuple else (*values, None)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel with its arguments, ready to run thread by thread."""
+
+    kernel: Described
+    arguments: Mapping[str, object]
+    shape: Domain
+    body: Callable[..., object]
+
+    def run(self, values: Sequence[object]) -> tuple[object, ...]:
+        """Runs one thread on what it sees; gives one value per result."""
+        returned = as_result(self.kernel.name, self.body(*values), self.kernel.result_type)
+        return self.kernel.parts(returned)
+
+    def results(self) -> list[Result]:
+        """The results, empty."""
+        return [_result(m, t, self.shape) for m, t in self.kernel.results]
 
 
 def launch(
@@ -58,28 +107,39 @@ def launch(
         TypeError: when an argument is of the wrong kind.
         ValueError: when shapes disagree, or nothing tells the domain.
     """
-    read = _read(kernel)
-    bound = inspect.Signature([p for p, _, _ in read.parameters]).bind(*args, **kwargs)
-    bound.apply_defaults()
-    arguments = {p.name: _argument(p.name, bound.arguments[p.name], m, t) for p, m, t in read.parameters}
-    shape = _domain(kernel, arguments, domain)
-    results = [_result(m, t, shape) for m, t in read.results]
-    body = body_of(kernel.python, {p.name: t for p, m, t in read.parameters if m.memory in _VALUES})
-    for index in np.ndindex(shape):
-        with activation(index, shape):
-            values = [a.at(index) if isinstance(a, EachArgument) else copy(a) for a in arguments.values()]
-            returned = as_result(read.name, body(*values), read.result_type)
-        parts = returned if isinstance(returned, tuple) and read.is_tuple else (returned,)
-        for result, part in zip(results, parts, strict=False):
+    ready = prepare(kernel, args, kwargs, domain)
+    results = ready.results()
+    for index in np.ndindex(ready.shape):
+        with activation(index, ready.shape):
+            parts = ready.run([seen(a, index) for a in ready.arguments.values()])
+        for result, part in zip(results, parts, strict=True):
             result.put(index, part)
-    finished = tuple(r.finish() for r in results)
-    return finished if read.is_tuple else (finished or (None,))[0]
+    return ready.kernel.finished([r.finish() for r in results])
 
 
-_VALUES = ("value", "each", "param", "uniform")
+def seen(argument: object, index: Domain) -> object:
+    """What one thread sees of an argument."""
+    return argument.at(index) if isinstance(argument, EachArgument) else copy(argument)
 
 
-def _read(kernel: KernelObject) -> _Kernel:
+def prepare(
+    kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
+) -> Launch:
+    """A kernel bound to its arguments.
+
+    Raises:
+        TypeError: when an argument is of the wrong kind.
+        ValueError: when shapes disagree, or nothing tells the domain.
+    """
+    read = _read(kernel)
+    bound = inspect.Signature([p.python for p in read.parameters]).bind(*args, **kwargs)
+    bound.apply_defaults()
+    arguments = {p.name: _argument(p, bound.arguments[p.name]) for p in read.parameters}
+    shape = _domain(kernel, arguments, domain)
+    return Launch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
+
+
+def _read(kernel: KernelObject) -> Described:
     annotations = annotations_of(kernel.python, kernel.frame_locals)
     parameters = []
     for parameter in python_parameters(kernel.python):
@@ -88,25 +148,24 @@ def _read(kernel: KernelObject) -> _Kernel:
                 f"parameter {parameter.name} of {kernel.name} has no annotation", "write Each[float]", parameter.name
             )
         memory = memory_annotation(annotations[parameter.name])
-        parameters.append((parameter, memory, ir_type(memory.value)))
+        parameters.append(Parameter(parameter, memory, parameter_type(memory, ir_type(memory.value))))
     result = result_annotation(annotations.get("return"))
     results = tuple((m, ir_type(m.value)) for m in result.parts)
     for memory, _ in results:
         if memory.memory not in ("each", "sum", "mean"):
             raise AnnotationError(f"{kernel.name} returns {memory.value}", "write Each[…], Sum[…] or Mean[…]", "return")
-    return _Kernel(kernel.name, tuple(parameters), results, result.is_tuple)
+    return Described(kernel.name, tuple(parameters), results, result.is_tuple)
 
 
-def _argument(name: str, value: object, memory: Memory, type_: Type) -> object:
-    match memory.memory:
-        case "each":
-            return EachArgument(value, type_, name)
-        case "tensor" | "out_tensor" | "inout_tensor":
-            return tensor_argument(value, memory, type_, name)
-        case "texture2d":
-            return texture_argument(value, memory, type_, name)
-        case _:
-            return convert(from_host(value, type_), type_)
+def _argument(parameter: Parameter, value: object) -> object:
+    type_ = parameter.type
+    if isinstance(type_, Tensor):
+        return tensor_argument(value, type_, parameter.name)
+    if isinstance(type_, Texture):
+        return texture_argument(value, type_, parameter.name)
+    if parameter.memory.memory == "each":
+        return EachArgument(value, type_, parameter.name)
+    return convert(from_host(value, type_), type_)
 
 
 def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | Domain | None) -> Domain:
@@ -115,7 +174,7 @@ def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | 
     if named is not None:
         shapes.insert(0, ("the domain", (named,) if isinstance(named, int) else tuple(named)))
     if not shapes:
-        written = [a for a in arguments.values() if isinstance(a, TensorArgument) and a.writable]
+        written = [a for a in arguments.values() if isinstance(a, TensorArgument) and a.type.writes]
         shapes = [(a.name, a.array.shape[: kernel.dims]) for a in written]
     if not shapes:
         raise ValueError(f"nothing tells the domain of {kernel.name}: pass domain=")

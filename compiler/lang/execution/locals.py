@@ -21,6 +21,8 @@ from slangad.compiler.ir.types import (
     DiffPair,
     Matrix,
     Struct,
+    Tensor,
+    Texture,
     Tuple,
     Type,
     Vector,
@@ -226,7 +228,9 @@ class Locals:
         row = _hashed(found)
         if row is not None:
             return self._row(row, args) if row != "pow" or len(args) != 2 else self._power(*args)
-        return WEAK_INT if found is builtins.len else None
+        if found is builtins.len:
+            return INT if args and isinstance(self.type_of(args[0]), Tensor) else WEAK_INT
+        return None
 
     def _described(self, found: DescribedFunction[..., object] | FunctionType, args: list[ast.expr]) -> Type | None:
         if found in (derivatives.no_diff, copies.copy) and len(args) == 1:
@@ -255,6 +259,8 @@ class Locals:
         if not isinstance(function, ast.Attribute):
             return None
         owner = self.type_of(function.value)
+        if isinstance(owner, Texture):
+            return owner.element
         record = record_of(CLASSES.get(owner)) if isinstance(owner, Struct) else None
         method = record.methods.get(function.attr) if record is not None else None
         return self._described(method, []) if method is not None else None
@@ -271,6 +277,10 @@ class Locals:
                 return next((f.type for f in fields if f.name == name), None)
             case DiffPair(primal):
                 return primal
+            case Tensor(rank=rank):
+                return Tuple((INT,) * rank)
+            case Texture():
+                return Vector(INT, 2)
             case None:
                 return self._constant(node)
             case _:
@@ -278,6 +288,8 @@ class Locals:
 
     def _subscript(self, value: ast.expr, place: ast.expr) -> Type | None:
         owner = self.type_of(value)
+        if isinstance(owner, Tensor):
+            return owner.element
         depth = len(place.elts) if isinstance(place, ast.Tuple) else 1
         for _ in range(depth):
             owner = self._entry(owner, place)

@@ -8,11 +8,12 @@ from types import CellType, CodeType, FunctionType
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from slangad.compiler.ir.types import Type, show
+from slangad.compiler.ir.types import Tensor, Texture, Type, show
 from slangad.compiler.lang.construct import from_host
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.activation import outermost
 from slangad.compiler.lang.execution.locals import Locals
+from slangad.compiler.lang.execution.memories import memory_argument, passive
 from slangad.compiler.lang.execution.names import Outside, own_names
 from slangad.compiler.lang.execution.runtime import Runtime, constant
 from slangad.compiler.lang.execution.transform import BODY, FACTORY, RUNTIME, Transformer
@@ -82,6 +83,9 @@ def converted(
 
 def _converted(name: str, parameter: SignatureParameter, value: object) -> object:
     try:
+        if isinstance(parameter.type, (Tensor, Texture)):
+            memory = memory_argument(value, parameter.type, parameter.name)
+            return passive(memory) if parameter.no_diff else memory
         return convert(value, parameter.type)
     except (TypeError, OverflowError) as error:
         raise type(error)(f"parameter {parameter.name} of {name} is {show(parameter.type)}: {error}") from None

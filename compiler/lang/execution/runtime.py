@@ -14,6 +14,7 @@ from slangad.compiler.lang.calls import IntrinsicFunction
 from slangad.compiler.lang.construct import annotation_of
 from slangad.compiler.lang.derivatives import PairValue
 from slangad.compiler.lang.errors import LoopBoundExceeded
+from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
 from slangad.compiler.lang.intrinsics import python_equivalents
 from slangad.compiler.lang.loops import BoundedRange, max_iters
@@ -71,7 +72,10 @@ def truth(value: object) -> bool:
 def attribute(value: object, name: str) -> object:
     """``value.name``."""
     found = getattr(value, name)
-    if isinstance(value, (VectorValue, PairValue)) or record_of(type(value)) is not None:
+    if (
+        isinstance(value, (VectorValue, PairValue, TensorArgument, TextureArgument))
+        or record_of(type(value)) is not None
+    ):
         return found
     return constant(found)
 
@@ -237,11 +241,16 @@ def _reversed(values: Any) -> Iterator[object]:  # noqa: ANN401  (a range or val
     return reversed(list(iterate(values)))
 
 
+def _len(values: Any) -> object:  # noqa: ANN401  (anything with a length)
+    return values.shape[0] if isinstance(values, TensorArgument) else len(values)
+
+
 _FORMS: Final[dict[object, Callable[..., object]]] = {
     builtins.float: _converter(FLOAT),
     builtins.int: _converter(INT),
     builtins.bool: _converter(BOOL),
     builtins.range: _range,
+    builtins.len: _len,
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.reversed: _reversed,
