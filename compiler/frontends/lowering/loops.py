@@ -71,6 +71,8 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     body = (*bound, *block(ctx, node.body))
     ctx.aliases.loop(ctx.aliases.close())
     turns, held = _take_bounds_once(ctx, iteration.turns, node)
+    if turns.exact == 0:
+        flow.breaks, flow.continues, flow.left_flag = [], [], ""
     _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
     if direct:
         ctx.assigned -= {counter.name}

@@ -47,3 +47,13 @@ def nested(x: float) -> float:
     else:
         x = 0.0
     return x
+
+
+@sa.differentiable
+def no_turn(x: float) -> float:
+    for i in range(0):
+        if x > 2.0:
+            break
+    else:
+        y = x * 2.0
+    return y
