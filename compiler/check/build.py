@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.intent import PRELUDE, has_oracles
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import emit_module
@@ -89,6 +90,8 @@ class _Builder:
         """Build kernels together; where that fails, without those that are to blame."""
         if not kernels:
             return Built((), ())
+        if not self.wide:
+            kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         emitted = self._emit(kernels)
         (result,) = self.compilers.compile([self._job(emitted)])
         if not result.ok or not result.artefacts:
@@ -149,7 +152,8 @@ class _Builder:
         return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
-        return emit_module(replace(self.module, kernels=tuple(kernels)))
+        emitted = emit_module(replace(self.module, kernels=tuple(kernels)))
+        return replace(emitted, text=PRELUDE + emitted.text) if has_oracles(self.module) else emitted
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)

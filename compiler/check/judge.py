@@ -11,8 +11,16 @@ import numpy as np
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.examine import Examiner, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
-from slangad.compiler.check.legs import Compared, compare_float32, compare_linear, compare_primal, compare_repeat
-from slangad.compiler.check.samples import draw
+from slangad.compiler.check.legs import (
+    Compared,
+    compare_clipped,
+    compare_float32,
+    compare_linear,
+    compare_primal,
+    compare_repeat,
+)
+from slangad.compiler.check.samples import draw, with_rows
+from slangad.compiler.check.scout import scout
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
     Counts,
@@ -34,13 +42,15 @@ if TYPE_CHECKING:
     from slangad.compiler.check.launch import Runner
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
-    from slangad.compiler.ir.nodes import Range
+    from slangad.compiler.ir.nodes import ClipGradient, Range
     from slangad.compiler.report.model import Generated
 
     Floats = npt.NDArray[np.float64]
 
 _MOST_WORK: Final = 1 << 16
 _FEWEST: Final = 16
+_SCOUTS: Final = 2048
+_SCOUTS_EACH: Final = 16
 _ENOUGH: Final = 0.2
 """Share of the finite samples at which an entry must have been compared."""
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
@@ -56,7 +66,8 @@ class Plan:
         missing: Modes it has not, with the reason.
         notes: What is known before anything runs.
         command: Makes the report of this subject again.
-        linear: Whether reverse mode must be linear in the cotangent.
+        linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
+        clip: How the subject's own gradients are clipped.
     """
 
     subject: Subject
@@ -70,12 +81,13 @@ class Plan:
     notes: tuple[Note, ...] = ()
     command: str = ""
     linear: bool = True
+    clip: ClipGradient | None = None
 
 
-def judge(plan: Plan, wide: Runner, narrow: Runner | None) -> Result:
-    """Check one subject."""
+def judge(plan: Plan, wide: Runner, narrow: Runner | None, oracle: Runner | None = None) -> Result:
+    """Check one subject; ``oracle`` is its twin with frozen parts, if something about its derivative was declared."""
     start = time.perf_counter()
-    result = _Judge(plan, wide, narrow).run()
+    result = _Judge(plan, wide, narrow, oracle).run()
     return replace(result, seconds=time.perf_counter() - start)
 
 
@@ -92,14 +104,17 @@ class _Judge:
     plan: Plan
     wide: Runner
     narrow: Runner | None
+    oracle: Runner | None
 
     def run(self) -> Result:
         legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
+        if not self.plan.linear:
+            legs.pop(Leg.REVERSE, None)
         if not legs:
             reason = "; ".join(reason for _, reason in self.plan.missing) or "it has no derivative"
             return blank(self.plan, Verdict.SKIPPED, reason)
-        samples = self._draw()
-        values = self._evaluate(samples.rows)
+        samples = self._draw(tuple(mode.value for mode in legs.values()))
+        values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
         columns = np.array(self.wide.inputs.differentiable, np.int64)
@@ -109,14 +124,20 @@ class _Judge:
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
 
-    def _draw(self) -> Samples:
+    def _draw(self, modes: tuple[str, ...]) -> Samples:
         inputs, results = self.wide.inputs, self.wide.results
         size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
         count = max(min(_FEWEST, self.plan.samples), min(self.plan.samples, _MOST_WORK // size))
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
-        return draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
+        samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
+        many = draw(inputs.columns, self.plan.ranges, min(_SCOUTS, count * _SCOUTS_EACH), self.plan.seed + 1, name, ())
+        scales = np.max(samples.scales, axis=0, initial=0.0)
+        found = scout(self.wide, self._evaluate, many.rows, scales, self.plan.seed, modes)
+        return with_rows(samples, found, "scout")
 
-    def _evaluate(self, rows: Floats) -> Floats:
+    def _evaluate(self, rows: Floats, base: Floats) -> Floats:
+        if self.oracle is not None:
+            return self.oracle.values(np.hstack([base, rows]))[:, self.wide.results.differentiable]
         return self.wide.values(rows)[:, self.wide.results.differentiable]
 
     def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
@@ -150,9 +171,10 @@ class _Judge:
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         rows = samples.rows
         if Leg.REVERSE in found:
-            if self.plan.linear:
-                yield compare_linear(self.wide, rows, found, findings, self.plan.seed)
+            yield compare_linear(self.wide, rows, found, findings, self.plan.seed)
             yield compare_repeat(self.wide, rows)
+        if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
+            yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
         if Leg.FORWARD in found:
             yield compare_primal(self.wide, rows, findings, self.plan.seed)
         if self.narrow is not None:

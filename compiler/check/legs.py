@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.launch import Runner
+    from slangad.compiler.ir.nodes import ClipGradient
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -78,6 +80,28 @@ def compare_linear(
         "forward and reverse mode disagree: w'Jv is not v'J'w for random w",
         weights,
     )
+
+
+def compare_clipped(
+    runner: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, clip: ClipGradient
+) -> Compared:
+    """Reverse mode of a function with clipped gradients against its forward mode, clipped here."""
+    columns = [runner.inputs.columns[k] for k in runner.inputs.differentiable]
+    owners = [re.split(r"[.\[]", column.path)[0] for column in columns]
+    wanted = found[Leg.FORWARD].copy()
+    with np.errstate(all="ignore"):
+        if clip.limit is not None:
+            wanted = np.clip(np.nan_to_num(wanted, nan=0.0, posinf=np.inf, neginf=-np.inf), -clip.limit, clip.limit)
+        elif clip.norm is not None:
+            for owner in dict.fromkeys(owners):
+                own = [k for k, name in enumerate(owners) if name == owner]
+                size = np.sqrt((wanted[:, :, own] ** 2).sum(axis=2, keepdims=True))
+                wanted[:, :, own] *= np.minimum(1.0, clip.norm / np.where(size > 0, size, 1.0))
+        mine = jacobian_by_rows(runner, rows)
+        slack = 4 * CONSTANTS * np.abs(wanted) + 1e-12 * np.nanmax(np.abs(wanted), initial=0.0)
+    certain = _certain(findings)
+    wrong = certain & ~(np.abs(mine - wanted) <= slack)
+    return _compared(Leg.INTENT, (mine, wanted, slack), certain, wrong, "the gradient is not the clipped one")
 
 
 def compare_primal(runner: Runner, rows: Floats, findings: Findings, seed: int) -> Compared:

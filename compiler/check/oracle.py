@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
-    Evaluate = Callable[[Floats], Floats]
+    Evaluate = Callable[[Floats, Floats], Floats]
+    """From rows of inputs, and the samples each was moved from, to rows of results."""
 
 SCREEN: Final = (3, 7, 11)
 """Windows that suffice for most functions, as binary places below the scale."""
@@ -117,9 +118,10 @@ def climb(evaluate: Evaluate, places: Places, levels: Sequence[int], stencil: St
 def _climb(evaluate: Evaluate, places: Places, widths: Floats, stencil: Stencil) -> tuple[Floats, ...]:
     count, depth = widths.shape
     moves = widths[:, :, None] * stencil.nodes
-    rows = np.repeat(places.rows, depth * len(stencil.nodes), axis=0)
+    base = np.repeat(places.rows, depth * len(stencil.nodes), axis=0)
+    rows = base.copy()
     rows[np.arange(len(rows)), np.repeat(places.columns, depth * len(stencil.nodes))] += moves.reshape(-1)
-    found = evaluate(rows).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
+    found = evaluate(rows, base).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
     slope, bar = stencil.fit(found)
     fine = widths >= _GRAIN * np.abs(places.rows[np.arange(count), places.columns])[:, None]
     with np.errstate(all="ignore"):

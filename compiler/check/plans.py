@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.samples import constants_in
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.nodes import Const, Range
+from slangad.compiler.ir.nodes import ClipGradient, Const, Custom, Range
 from slangad.compiler.ir.walk import body_exprs, statements
-from slangad.compiler.report.model import Failure, Generated, Leg, Result, Verdict
+from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from slangad.compiler.check.build import Built, Refusal
+    from slangad.compiler.check.intent import Intents
     from slangad.compiler.check.judge import Plan
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.ir.nodes import Function, Module
+    from slangad.compiler.ir.nodes import Function
 
 _NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
 _LINES: Final = 60
@@ -33,13 +34,13 @@ _NAMES: Final = {
 
 
 def make_plan(
-    subject: Subject, path: Path, program: tuple[Module, EmittedModule], wide: Built, options: CheckOptions
+    subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
 ) -> Plan:
     """The plan of one subject."""
     from slangad.compiler.check.judge import Plan
 
-    module, emitted = program
-    function = next((f for f in module.functions if f.key == subject.function), None)
+    intents, emitted = program
+    function = next((f for f in intents.module.functions if f.key == subject.function), None)
     refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
@@ -52,8 +53,24 @@ def make_plan(
         (*subject.ranges, *_asked(subject, options)),
         tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
         tuple(missing),
+        tuple(_notes(function, subject, intents)),
         command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
+        linear=subject.kernel not in intents.clipped,
+        clip=function.derivative if function and isinstance(function.derivative, ClipGradient) else None,
     )
+
+
+def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
+    """What was declared, and what that means for the evidence."""
+    if function is None:
+        return
+    if isinstance(function.derivative, Custom) and function.derivative.forward is None:
+        reason = "forward mode is made from its own backward function, so it is no evidence of its own"
+        yield Note(NoteKind.MISSING, reason)
+    if subject.kernel in intents.clipped:
+        yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
+    elif subject.kernel in intents.oracles:
+        yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
 
 
 def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:

@@ -42,6 +42,18 @@ class Samples:
     scales: Floats
 
 
+def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
+    """The samples and some more, for which the same is far."""
+    if not len(rows):
+        return samples
+    usual = np.max(samples.scales, axis=0)
+    return Samples(
+        np.concatenate([samples.rows, rows]),
+        (*samples.origins, *(origin for _ in rows)),
+        np.concatenate([samples.scales, np.broadcast_to(usual, rows.shape)]),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Where one column is drawn; ``declared`` unless it is the default of its type."""

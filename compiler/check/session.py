@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.build import Built, Setting, build_both
+from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.subjects import Subject, find_subjects
 from slangad.compiler.check.worker import Crashed, Task, Worker
@@ -117,7 +118,7 @@ class _Session:
     def check_file(self, item: Input) -> list[Result]:
         """All results of one file, in its order."""
         try:
-            module, subjects = self._describe(item)
+            intents, subjects = self._describe(item)
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in ("SA240", "SA241"):
                 raise
@@ -126,15 +127,18 @@ class _Session:
         if not wanted:
             return []
         self._start_workers(sum(bool(s.kernel) for s in wanted))
-        kernels = tuple(k for k in module.kernels if any(k.name == s.kernel for s in wanted))
-        wide, narrow = self._build(item, replace(module, kernels=kernels))
-        return self._judge_all(item, module, wanted, wide, narrow)
+        names = {name for s in wanted for name in (s.kernel, intents.oracles.get(s.kernel, ""))}
+        module = replace(intents.module, kernels=tuple(k for k in intents.module.kernels if k.name in names))
+        intents = replace(intents, module=module)
+        wide, narrow = self._build(item, module)
+        return self._judge_all(item, intents, wanted, wide, narrow)
 
-    def _describe(self, item: Input) -> tuple[Module, tuple[Subject, ...]]:
+    def _describe(self, item: Input) -> tuple[Intents, tuple[Subject, ...]]:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
         loaded = load(item.path, setting)
         module, subjects = find_subjects(loaded)
-        return run_passes(module), subjects
+        intents = add_oracles(module)
+        return replace(intents, module=run_passes(intents.module)), subjects
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
@@ -153,25 +157,28 @@ class _Session:
         return build_both(module, setting, self._compilers)
 
     def _judge_all(
-        self, item: Input, module: Module, subjects: Sequence[Subject], wide: Built, narrow: Built
+        self, item: Input, intents: Intents, subjects: Sequence[Subject], wide: Built, narrow: Built
     ) -> list[Result]:
+        module = intents.module
         emitted = emit_module(module)
+        kernels = {kernel.name: kernel for kernel in module.kernels}
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             worker.load(wide.libraries, narrow.libraries)
             idle.put(worker)
 
         def one(subject: Subject) -> Result:
-            plan = make_plan(subject, item.path, (module, emitted), wide, self._options)
+            plan = make_plan(subject, item.path, (intents, emitted), wide, self._options)
             early = refused(plan, wide, narrow)
             if early is not None:
                 return early
-            kernel = next(k for k in module.kernels if k.name == subject.kernel)
+            kernel = kernels[subject.kernel]
+            oracle = kernels.get(intents.oracles.get(subject.kernel, ""))
             number = _holding(wide, subject.kernel)
             assert number is not None  # noqa: S101  (else it is refused)
             worker = idle.get()
             try:
-                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel)))
+                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel), oracle))
             finally:
                 idle.put(worker)
 

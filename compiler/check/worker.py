@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slangad.compiler.toolchain.processes import Child, ProcessDiedError
@@ -34,6 +34,7 @@ class Task:
     kernel: Kernel
     wide: int
     narrow: int | None
+    oracle: Kernel | None = None
 
 
 class _Load(NamedTuple):
@@ -109,7 +110,8 @@ def main() -> None:
                 else:
                     assert isinstance(request, Task)  # noqa: S101  (our own parent)
                     narrow = None if request.narrow is None else libraries.runner(request, wide=False)
-                    answer = judging.judge(request.plan, libraries.runner(request, wide=True), narrow)
+                    oracle = libraries.oracle(request)
+                    answer = judging.judge(request.plan, libraries.runner(request, wide=True), narrow, oracle)
             except Exception as error:
                 answer = error
             send(pipe, answer)
@@ -134,6 +136,10 @@ class _Libraries:
         entries = {e.mode: e for e in library.entries if e.kernel == task.kernel.name}
         tables = input_table(task.kernel), result_table(task.kernel)
         return Runner(self._module(number, library, wide=wide), WIDE if wide else NARROW, entries, *tables)
+
+    def oracle(self, task: Task) -> Runner | None:
+        """The twin with frozen parts, if there is one."""
+        return None if task.oracle is None else self.runner(replace(task, kernel=task.oracle), wide=True)
 
     def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
         from slangad.compiler.runtime.cpu import load_module
