@@ -15,13 +15,15 @@ _NOT_ZERO = Interval(0.0, low_open=True)
 
 
 def _smoothstep(f, low, high, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (numpy or traced values)
-    t = f.clamp((x - low) / (high - low), 0.0, 1.0)
-    return t * t * (3.0 - 2.0 * t)
+    width = f.where(low == high, 1.0, high - low)
+    t = f.clamp((x - low) / width, 0.0, 1.0)
+    return f.where(low == high, f.where(x > low, 1.0, 0.0), t * t * (3.0 - 2.0 * t))
 
 
 def _smoothstep_value(np, low, high, x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (numpy values)
-    t = np.fmin(np.fmax((x - low) / (high - low), 0), 1)
-    return (t * t * (3 - 2 * t)).astype(x.dtype)
+    width = np.where(low == high, 1, high - low)
+    t = np.fmin(np.fmax((x - low) / width, 0), 1)
+    return np.where(low == high, x > low, t * t * (3 - 2 * t)).astype(x.dtype)
 
 
 COMPARISON = (
@@ -188,7 +190,7 @@ INTERPOLATION = (
         floating,
         _smoothstep_value,
         "sa::smoothstep",
-        "0 up to low, 1 from high on, a smooth cubic in between.",
+        "0 up to low, 1 from high on, a smooth cubic in between; where those are equal a step without slope.",
         composed=_smoothstep,
         valid=lambda np, low, high, x: low < high,
     ),
