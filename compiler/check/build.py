@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import bounds
 from slangad.compiler.check.intent import PRELUDE, has_oracles
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.diagnostics import ToolchainError
@@ -153,7 +154,9 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         emitted = emit_module(replace(self.module, kernels=tuple(kernels)))
-        return replace(emitted, text=PRELUDE + emitted.text) if has_oracles(self.module) else emitted
+        head = PRELUDE if has_oracles(self.module) else ""
+        head += bounds.PRELUDE if bounds.watches_loops(self.module) else ""
+        return replace(emitted, text=head + emitted.text)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)

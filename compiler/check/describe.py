@@ -124,6 +124,7 @@ class Describer:
         wrong = compared.wrong
         if wrong is None:
             return
+        numbers = compared.result.leg is not Leg.BOUND
         names = [r for r, _ in zip(self.rows, wrong.cotangent, strict=False)]
         yield Failure(
             compared.result.leg,
@@ -133,9 +134,8 @@ class Describer:
             tuple(Value(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
             self.rows[wrong.row] if wrong.row >= 0 else "",
             self.columns[wrong.column].path if wrong.column >= 0 else "",
-            wrong.expected,
-            wrong.tolerance,
-            found=wrong.found,
+            *((wrong.expected, wrong.tolerance) if numbers else (None, None)),
+            found=wrong.found if numbers else None,
             reproduce=command,
         )
 

@@ -12,7 +12,7 @@ down, and at the place it moves to, where that is read again. What it then sees 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.exhaustive import assert_never
@@ -81,11 +81,17 @@ class Intents:
     Attributes:
         oracles: The harness kernels that have one, with its kernel's name.
         clipped: Harness kernels whose reverse mode goes through a clip.
+        watches: The harness kernels with loops to be watched, with the name of the kernel that does.
     """
 
     module: Module
     oracles: dict[str, str]
     clipped: frozenset[str]
+    watches: dict[str, str] = field(default_factory=dict)
+
+    def twins(self, kernel: str) -> tuple[str, str]:
+        """The names of a harness kernel's oracle and of what watches its loops; empty where there is none."""
+        return self.oracles.get(kernel, ""), self.watches.get(kernel, "")
 
 
 def add_oracles(module: Module) -> Intents:

@@ -13,6 +13,7 @@ from slangad.compiler.check.examine import Examiner, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.legs import (
     Compared,
+    compare_bounds,
     compare_clipped,
     compare_float32,
     compare_linear,
@@ -84,10 +85,18 @@ class Plan:
     clip: ClipGradient | None = None
 
 
-def judge(plan: Plan, wide: Runner, narrow: Runner | None, oracle: Runner | None = None) -> Result:
-    """Check one subject; ``oracle`` is its twin with frozen parts, if something about its derivative was declared."""
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Relatives of a subject: ``oracle`` has frozen parts (see ``intent``), ``watch`` minds loops (see ``bounds``)."""
+
+    oracle: Runner | None = None
+    watch: Runner | None = None
+
+
+def judge(plan: Plan, wide: Runner, narrow: Runner | None, twins: Twins) -> Result:
+    """Check one subject."""
     start = time.perf_counter()
-    result = _Judge(plan, wide, narrow, oracle).run()
+    result = _Judge(plan, wide, narrow, twins).run()
     return replace(result, seconds=time.perf_counter() - start)
 
 
@@ -104,7 +113,7 @@ class _Judge:
     plan: Plan
     wide: Runner
     narrow: Runner | None
-    oracle: Runner | None
+    twins: Twins
 
     def run(self) -> Result:
         legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
@@ -136,8 +145,8 @@ class _Judge:
         return with_rows(samples, found, "scout")
 
     def _evaluate(self, rows: Floats, base: Floats) -> Floats:
-        if self.oracle is not None:
-            return self.oracle.values(np.hstack([base, rows]))[:, self.wide.results.differentiable]
+        if self.twins.oracle is not None:
+            return self.twins.oracle.values(np.hstack([base, rows]))[:, self.wide.results.differentiable]
         return self.wide.values(rows)[:, self.wide.results.differentiable]
 
     def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
@@ -177,6 +186,8 @@ class _Judge:
             yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
         if Leg.FORWARD in found:
             yield compare_primal(self.wide, rows, findings, self.plan.seed)
+        if self.twins.watch is not None:
+            yield compare_bounds(self.twins.watch, rows)
         if self.narrow is not None:
             yield compare_float32(self.wide, self.narrow, rows, found, findings, self.plan.seed)
 

@@ -82,6 +82,19 @@ def compare_linear(
     )
 
 
+def compare_bounds(watch: Runner, rows: Floats) -> Compared:
+    """Whether a loop would run longer than its bound allows."""
+    exceeded = watch.values(rows)
+    return _compared(
+        Leg.BOUND,
+        (exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5)),
+        np.ones(exceeded.shape, bool),
+        exceeded > 0.0,
+        "a loop runs longer than its bound, so it is cut short",
+        about_sample=True,
+    )
+
+
 def compare_clipped(
     runner: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, clip: ClipGradient
 ) -> Compared:
@@ -203,6 +216,7 @@ def _compared(
     weights: Floats | None = None,
     *,
     by_result: bool = False,
+    about_sample: bool = False,
 ) -> Compared:
     mine, wanted, slack = numbers
     with np.errstate(all="ignore"):
@@ -216,6 +230,8 @@ def _compared(
     place = np.unravel_index(int(np.argmax(np.where(wrong, far, -1.0))), wrong.shape)
     index = tuple(int(k) for k in place)
     row, column = (index[1], -1) if by_result else (index[1], index[2]) if len(index) == 3 else (-1, index[1])
+    if about_sample:
+        row = column = -1
     cotangent = () if weights is None else tuple(float(w) for w in weights[index[0]])
     bad = Wrong(index[0], row, column, float(mine[index]), float(wanted[index]), float(slack[index]), cotangent)
     return Compared(LegResult(leg, LegState.DISAGREES, count, float(far[index])), Verdict.FAIL, message, bad)

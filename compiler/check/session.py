@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
+from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.plans import make_plan, refused
@@ -127,7 +128,7 @@ class _Session:
         if not wanted:
             return []
         self._start_workers(sum(bool(s.kernel) for s in wanted))
-        names = {name for s in wanted for name in (s.kernel, intents.oracles.get(s.kernel, ""))}
+        names = {name for s in wanted for name in (s.kernel, *intents.twins(s.kernel))}
         module = replace(intents.module, kernels=tuple(k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module)
@@ -138,7 +139,8 @@ class _Session:
         loaded = load(item.path, setting)
         module, subjects = find_subjects(loaded)
         intents = add_oracles(module)
-        return replace(intents, module=run_passes(intents.module)), subjects
+        watched, watches = watch_loops(intents.module, module.kernels)
+        return replace(intents, module=run_passes(watched), watches=watches), subjects
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
@@ -173,12 +175,12 @@ class _Session:
             if early is not None:
                 return early
             kernel = kernels[subject.kernel]
-            oracle = kernels.get(intents.oracles.get(subject.kernel, ""))
+            oracle, watch = (kernels.get(name) for name in intents.twins(subject.kernel))
             number = _holding(wide, subject.kernel)
             assert number is not None  # noqa: S101  (else it is refused)
             worker = idle.get()
             try:
-                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel), oracle))
+                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel), oracle, watch))
             finally:
                 idle.put(worker)
 

@@ -14,24 +14,26 @@ from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
     External,
+    Index,
     Kernel,
     KernelParam,
     KernelResult,
     Memory,
     Param,
+    Range,
     Return,
     Role,
     ThreadCount,
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.types import INT, DiffPair, Struct, Tuple, Void, carries_gradient
+from slangad.compiler.ir.types import INT, UINT, DiffPair, Matrix, Struct, Tuple, Void, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module, Range
+    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module
     from slangad.compiler.ir.types import Type
     from slangad.compiler.report.model import Kind
     from slangad.compiler.spans import Span
@@ -108,7 +110,7 @@ def _plain(module: Module) -> Iterator[_Found]:
             continue
         if not function.differentiable or not _flows(function):
             continue
-        subject = Subject(_shown(function, module), "function", function.span, "", function.key, function.ranges)
+        subject = Subject(_shown(function, module), "function", function.span, "", function.key, _ranges(function))
         reason = _unfit(function)
         if reason:
             yield replace(subject, skipped=reason), None, None
@@ -123,6 +125,22 @@ def _plain(module: Module) -> Iterator[_Found]:
         yield replace(subject, kernel=name), kernel, numbered or made
 
 
+def _index_ranges(function: Function) -> Iterator[Range]:
+    """Where parameters that are used as indices may lie; what is declared wins over it."""
+    integers = {p.name for p in function.params if p.type in (INT, UINT)}
+    sizes: dict[str, int] = {}
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, Index) and isinstance(expr.index, Var) and expr.index.name in integers:
+            type_ = expr.value.type
+            size = type_.rows if isinstance(type_, Matrix) else getattr(type_, "size", 0)
+            sizes[expr.index.name] = min(size, sizes.get(expr.index.name, size))
+    return (Range(name, 0.0, float(size - 1)) for name, size in sizes.items() if size)
+
+
+def _ranges(function: Function) -> tuple[Range, ...]:
+    return (*_index_ranges(function), *function.ranges)
+
+
 def _free_standing(method: Function) -> Function:
     """A function that calls a method: Slang differentiates only functions by name."""
     args = tuple(Var(p.name, p.type) for p in method.params)
@@ -135,7 +153,7 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
     """The kernels, each thread of which is a function of what it reads."""
     for kernel in module.kernels:
         function = functions[kernel.function]
-        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, function.ranges)
+        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, _ranges(function))
         places = [*((p.name, p.memory) for p in kernel.params), *((r.name, r.memory) for r in kernel.results)]
         foreign = [name for name, memory in places if memory not in _PER_THREAD]
         if foreign:

@@ -35,6 +35,7 @@ class Task:
     wide: int
     narrow: int | None
     oracle: Kernel | None = None
+    watch: Kernel | None = None
 
 
 class _Load(NamedTuple):
@@ -110,8 +111,11 @@ def main() -> None:
                 else:
                     assert isinstance(request, Task)  # noqa: S101  (our own parent)
                     narrow = None if request.narrow is None else libraries.runner(request, wide=False)
-                    oracle = libraries.oracle(request)
-                    answer = judging.judge(request.plan, libraries.runner(request, wide=True), narrow, oracle)
+                    own = libraries.runner(request, wide=True)
+                    twins = judging.Twins(
+                        libraries.twin(request, request.oracle), libraries.twin(request, request.watch)
+                    )
+                    answer = judging.judge(request.plan, own, narrow, twins)
             except Exception as error:
                 answer = error
             send(pipe, answer)
@@ -137,9 +141,9 @@ class _Libraries:
         tables = input_table(task.kernel), result_table(task.kernel)
         return Runner(self._module(number, library, wide=wide), WIDE if wide else NARROW, entries, *tables)
 
-    def oracle(self, task: Task) -> Runner | None:
-        """The twin with frozen parts, if there is one."""
-        return None if task.oracle is None else self.runner(replace(task, kernel=task.oracle), wide=True)
+    def twin(self, task: Task, kernel: Kernel | None) -> Runner | None:
+        """A twin of a task's kernel, if there is one."""
+        return None if kernel is None else self.runner(replace(task, kernel=kernel), wide=True)
 
     def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
         from slangad.compiler.runtime.cpu import load_module
