@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -21,7 +23,6 @@ from slangad.compiler.lang.struct import record_of
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from slangad.compiler.ir.types import Struct, Type
@@ -90,10 +91,13 @@ def _parameters(
             yield replace(found, default=default) if fitting else None
 
 
+_NO_DIFF: Final = re.compile(r"\bNoDiff\b")
+
+
 def _without_self(
     world: World, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
 ) -> Iterator[None]:
-    """Reports a method whose first parameter is not the object."""
+    """Reports a method whose first parameter is not the object, or says of it what can't be."""
     arguments = [*tree.args.posonlyargs, *tree.args.args]
     if not arguments or arguments[0].arg != "self":
         span = argument_span(places, arguments[0]) if arguments else places.name_span(tree)
@@ -102,6 +106,14 @@ def _without_self(
             span,
             f"the first parameter of method '{value.name}' is not 'self'",
             help="add self, or @staticmethod",
+        )
+        yield None
+    elif arguments[0].annotation is not None and _NO_DIFF.search(ast.unparse(arguments[0].annotation)):
+        world.problems.error(
+            "SA017",
+            places.span(arguments[0].annotation),
+            "the object of a method always carries its gradient",
+            help="stop it where it is used, sa.no_diff(self.x), or write a function with a NoDiff parameter",
         )
         yield None
 
