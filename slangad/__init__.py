@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from slangad.compiler.calls import load as load
     from slangad.compiler.lang.public import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kind)
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
+    if name == "load":
+        from slangad.compiler.calls import load
+
+        return load
     from slangad.compiler.lang import public
 
     try:
@@ -29,4 +34,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
 def __dir__() -> list[str]:
     from slangad.compiler.lang import public
 
-    return sorted([*public.__all__, "__version__"])
+    return sorted([*public.__all__, "__version__", "load"])

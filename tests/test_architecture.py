@@ -39,7 +39,7 @@ LAYERS = (
             "delivery",
             "pipeline",
         ),
-        *("recall", "trial", "programs", "lacking"),
+        *("recall", "trial", "programs", "calls", "autograd", "lacking"),
     ),
     ("check",),
 )

@@ -33,6 +33,9 @@ MAX_SCALARS: Final = 2**32 - 1
 class InputError(CompileError, ValueError):
     """What a kernel was given doesn't fit it."""
 
+    def __str__(self) -> str:
+        return "\n".join(f"{d.message} [{d.code}]{f'; {d.help}' if d.help else ''}" for d in self.diagnostics)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:

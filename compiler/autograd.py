@@ -1,0 +1,91 @@
+"""Kernels as functions that torch differentiates: a loaded kernel goes in, a function of tensors comes out.
+
+The backward pass runs the kernel's backward entry points on the tensors of the forward call; forward-mode automatic
+differentiation runs its jvp ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.runtime.wanted import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.calls import LoadedKernel
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call: the kernel and where it runs, and the keys of the tensors."""
+
+    kernel: LoadedKernel
+    device: str
+    domain: object
+    keys: tuple[str, ...]
+
+    def run(self, mode: RunMode, tensors: tuple[Any, ...], more: dict[str, Any]) -> Any:  # noqa: ANN401  (an outcome)
+        return self.kernel.run(mode, {**dict(zip(self.keys, tensors, strict=True)), **more}, self.device, self.domain)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Keys of what comes out."""
+        signature = self.kernel.signature
+        written = (value for value in signature.parameters if value.is_written)
+        return tuple(part.key for value in (*signature.results, *written) for part in value.parts)
+
+
+def function_of(kernel: LoadedKernel, device: str) -> Callable[..., Any]:
+    """A function that takes the kernel's arguments as tensors and gives its results, with gradients.
+
+    Raises:
+        ImportError: Torch is not installed.
+    """
+    import torch
+
+    class Function(torch.autograd.Function):  # type: ignore[misc]  # torch is no dependency
+        """The kernel among torch's own operations."""
+
+        @staticmethod
+        def forward(call: _Call, *tensors: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            outcome = call.run(RunMode.FORWARD, tensors, {})
+            return tuple(outcome[key] for key in call.results)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:  # noqa: ANN401
+            ctx.call, *tensors = inputs
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
+            ctx.mark_non_differentiable(*(t for t in output if not t.is_floating_point()))
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]  # torch is no dependency
+        def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            seeds = {
+                f"cotangent.{key}": c for key, c in zip(ctx.call.results, cotangents, strict=True) if c is not None
+            }
+            known = {p.key for p in wanted(kernel.signature, RunMode.BACKWARD)}
+            outcome = ctx.call.run(
+                RunMode.BACKWARD, ctx.saved_tensors, {key: seed for key, seed in seeds.items() if key in known}
+            )
+            return (None, *(outcome.get(f"grad.{key}") for key in ctx.call.keys))
+
+        @staticmethod
+        def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            given = {f"tangent.{k}": t for k, t in zip(ctx.call.keys, tangents, strict=True) if t is not None}
+            outcome = ctx.call.run(RunMode.JVP, ctx.saved_tensors, given)
+            return tuple(outcome.get(f"jvp.{key}") for key in ctx.call.results)
+
+    def call(*args: object, domain: object = None, **kwargs: object) -> Any:  # noqa: ANN401  (tensors)
+        given = kernel.keyed(args, kwargs)
+        tensors = {
+            key: value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for key, value in given.items()
+        }
+        found = Function.apply(_Call(kernel, device, domain, tuple(tensors)), *tensors.values())
+        return found[0] if len(found) == 1 else found
+
+    call.__name__ = call.__qualname__ = kernel.signature.name
+    return call

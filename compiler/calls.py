@@ -1,0 +1,251 @@
+"""Kernels called from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
+
+Goes in: a describing file, then arrays. Comes out: results and gradients by name. Devices are opened once and kept;
+what a call needs is compiled when it is first made.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.inputs import Input
+from slangad.compiler.pipeline import Options
+from slangad.compiler.programs import read_program
+from slangad.compiler.runtime.arrays import prepare
+from slangad.compiler.runtime.devices import AUTO, open_device
+from slangad.compiler.runtime.execute import run_kernel
+from slangad.compiler.runtime.flatten import flatten_named, nested
+from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.runtime.tensors import as_arrays, restored
+from slangad.compiler.toolchain.cache import default_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.programs import Program
+    from slangad.compiler.runtime.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.execute import KernelPlan
+    from slangad.compiler.runtime.signature import Signature
+
+_OPEN: Final[dict[str, Device]] = {}
+
+
+class Outcome(Mapping[str, Any]):
+    """What a call gave: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
+
+    Attributes:
+        arrays: The arrays by key.
+        result: The result; a tuple of them where there are several; structs as dicts. None where there is none.
+        grad: Gradients by parameter; of structs by field.
+        jvp: How the results change along the tangents, by result.
+        probe: Gradients of intermediate values by the probe's name.
+        outputs: Tensors that were written, by parameter.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], signature: Signature) -> None:
+        self.arrays = dict(arrays)
+        self.grad = nested(self._below("grad."), signature.parameters)
+        self.jvp = nested(self._below("jvp."), signature.values)
+        self.probe = self._below("probe.")
+        plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
+        found = nested(plain, signature.values)
+        self.outputs = {value.name: found[value.name] for value in signature.parameters if value.name in found}
+        results = [found[value.name] for value in signature.results if value.name in found]
+        single = [value.name for value in signature.results] == ["result"]
+        self.result: Any = None if not results else results[0] if single else tuple(results)
+
+    def _below(self, prefix: str) -> dict[str, Any]:
+        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  (numpy or torch)
+        return self.arrays[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{key}: {array.dtype}{tuple(array.shape)}" for key, array in self.arrays.items())
+        return f"<{shapes}>"
+
+
+@dataclass(repr=False)
+class LoadedKernel:
+    """A kernel that runs on a device.
+
+    Arguments are arrays in the order of the parameters, or by name: numpy arrays, torch tensors, numbers; structs as
+    mappings or as objects with the fields as attributes. ``device=`` says where, ``domain=`` over what shape where no
+    ``Each`` argument tells it.
+    """
+
+    program: Program
+    plan: KernelPlan
+    device: str
+    loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
+        return f"<kernel {self.signature.name}({takes}) on {self.device}>"
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        return self.plan.signature
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
+        """The result of ``forward``."""
+        return self.forward(*args, **kwargs).result  # type: ignore[arg-type]  # device= and domain= are among them
+
+    def forward(self, *args: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
+        """Compute the results.
+
+        Raises:
+            InputError: An argument doesn't fit.
+            ToolchainError: The device is missing or failed.
+        """
+        return self.run(RunMode.FORWARD, self.keyed(args, kwargs), device, domain)
+
+    def backward(
+        self, *args: object, cotangent: object = None, grad: object = None, device: str = "", domain: object = None,
+        **kwargs: object,
+    ) -> Outcome:  # fmt: skip
+        """Compute the gradients.
+
+        Args:
+            *args: The arguments.
+            cotangent: The gradient of the result: an array, a tuple for several results, or a mapping by result; ones
+                where there is none. Of tensors that are written, by parameter.
+            grad: Gradients of ``Param``s and tensors to add to, by parameter; they start from zero otherwise.
+            device: Where.
+            domain: Over what shape.
+            **kwargs: Arguments by name.
+        """
+        given = self.keyed(args, kwargs)
+        given |= flatten_named("cotangent.", self._by_result(cotangent), self.signature)
+        given |= flatten_named("grad.", grad, self.signature)
+        return self.run(RunMode.BACKWARD, given, device, domain)
+
+    def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
+        """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
+        given = self.keyed(args, kwargs) | flatten_named("tangent.", tangent, self.signature)
+        return self.run(RunMode.JVP, given, device, domain)
+
+    def jtjvp(
+        self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object
+    ) -> Outcome:
+        """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent."""
+        given = self.keyed(args, kwargs) | flatten_named("tangent.", tangent, self.signature)
+        return self.run(RunMode.JTJVP, given, device, domain)
+
+    def torch(self, device: str = "") -> Callable[..., Any]:
+        """A function of torch tensors that torch differentiates: a ``torch.autograd.Function`` around this kernel."""
+        from slangad.compiler.autograd import function_of
+
+        return function_of(self, device or self.device)
+
+    def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Arguments as arrays by key.
+
+        Raises:
+            TypeError: There are too many, or one is given twice.
+        """
+        plain = {name: value for name, value in kwargs.items() if "." not in name}
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        python = [inspect.Parameter(value.name, kind) for value in self.signature.parameters]
+        known = {value.name for value in self.signature.parameters}
+        stray = {name: value for name, value in kwargs.items() if name not in plain or name not in known}
+        try:
+            bound = inspect.Signature(python).bind_partial(*args, **{n: v for n, v in plain.items() if n in known})
+        except TypeError as error:
+            raise TypeError(f"{self.signature.name}: {error}") from None
+        return flatten_named("", bound.arguments, self.signature) | stray
+
+    def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
+        """Run it in a mode on arrays by key."""
+        self.plan.require(mode)
+        arrays, like = as_arrays(given)
+        shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+        prepared = prepare(self.signature, mode, arrays, shape)
+        opened = opened_device(device or self.device)
+        found = run_kernel(opened, self.load_on(opened, mode), self.plan, mode, prepared)
+        return Outcome(restored(found, like), self.signature)
+
+    def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
+        """Its entry points for a mode on a device, compiled once."""
+        key = (device.name, self.plan.entry_names(mode))
+        if key not in self.loaded:
+            self.loaded[key] = self.program.load_on(device, key[1])
+        return self.loaded[key]
+
+    def _by_result(self, cotangent: object) -> object:
+        """A mapping by result, from what may be the one result's own or a tuple of all."""
+        names = [value.name for value in self.signature.results]
+        if isinstance(cotangent, (tuple, list)) and len(names) > 1:
+            return dict(zip(names, cotangent, strict=True))
+        known = {value.name for value in self.signature.values}
+        own = isinstance(cotangent, Mapping) and set(cotangent) <= {*known, *(n.removeprefix("result.") for n in names)}
+        if cotangent is None or (own and isinstance(cotangent, Mapping) and set(cotangent) <= known):
+            return cotangent
+        return {names[0]: cotangent} if len(names) == 1 else cotangent
+
+
+class LoadedFile(Mapping[str, LoadedKernel]):
+    """A describing file's kernels by name, as attributes and as a mapping."""
+
+    def __init__(self, program: Program, device: str) -> None:
+        self.program = program
+        self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
+
+    def __getattr__(self, name: str) -> LoadedKernel:
+        if name.startswith("_") or name not in self._kernels:
+            there = ", ".join(self._kernels) or "none"
+            raise AttributeError(f"{self.program.file} has no kernel {name}; it has {there}")
+        return self._kernels[name]
+
+    def __getitem__(self, name: str) -> LoadedKernel:
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kernels]
+
+
+def load(path: str | Path, device: str = AUTO) -> LoadedFile:
+    """Read a description to run its kernels.
+
+    Args:
+        path: A describing file in Python, YAML or Slang.
+        device: Where calls run that don't say: cpu, cuda, vulkan, or auto for a GPU that works, else the CPU.
+
+    Raises:
+        CompileError: The description was rejected.
+    """
+    options = Options(targets=(), cache=default_cache())
+    return LoadedFile(read_program(Input(Path(path)), options), device)
+
+
+def opened_device(name: str) -> Device:
+    """A device, opened once in this process."""
+    if name not in _OPEN:
+        device = open_device(name)
+        _OPEN[name] = _OPEN.setdefault(device.name, device)
+    return _OPEN[name]
+
+
+@atexit.register
+def _close_devices() -> None:
+    for device in {id(device): device for device in _OPEN.values()}.values():
+        device.close()
+    _OPEN.clear()

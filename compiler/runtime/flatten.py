@@ -1,0 +1,67 @@
+"""Values as people pass them in Python become arrays by key, and the other way round.
+
+Goes in: mappings, objects with attributes, arrays. Comes out: ``{"m.albedo": array}``; or nested mappings from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.runtime.signature import Part, Signature, Value
+
+
+def flatten_named(prefix: str, values: object, signature: Signature) -> dict[str, object]:
+    """Arrays by key from values by name; ``None`` stands for nothing given.
+
+    Raises:
+        TypeError: The values aren't by name.
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        word = prefix.rstrip(".") or "arguments"
+        raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{'x': …}}")
+    known = {value.name: value for value in signature.values}
+    flat: dict[str, object] = {}
+    for name, given in values.items():
+        flat |= dict(_flat(prefix, known[name], given)) if name in known else {f"{prefix}{name}": given}
+    return flat
+
+
+def _flat(prefix: str, value: Value, given: object) -> Iterator[tuple[str, object]]:
+    """The arrays of one value; a mapping may leave parts out, which is told later if they are needed."""
+    if len(value.parts) == 1 and not value.parts[0].path:
+        yield f"{prefix}{value.parts[0].key}", given
+        return
+    for part in value.parts:
+        found = _part(given, part)
+        if found is not None:
+            yield f"{prefix}{part.key}", found
+
+
+def _part(given: object, part: Part) -> object:
+    for step in part.path:
+        given = given.get(step) if isinstance(given, Mapping) else getattr(given, str(step), None)
+        if given is None:
+            return None
+    return given
+
+
+def nested(arrays: Mapping[str, Any], values: tuple[Value, ...]) -> dict[str, Any]:
+    """Arrays by name; those of structs as mappings by field."""
+    found: dict[str, Any] = {}
+    for value in values:
+        parts = [part for part in value.parts if part.key in arrays]
+        if len(parts) == 1 and not parts[0].path:
+            found[value.name] = arrays[parts[0].key]
+            continue
+        for part in parts:
+            place = found.setdefault(value.name, {})
+            for step in part.path[:-1]:
+                place = place.setdefault(step, {})
+            place[part.path[-1]] = arrays[part.key]
+    return found
