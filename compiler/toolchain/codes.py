@@ -75,7 +75,8 @@ github.com/shader-slang/slang with the emitted Slang.""",
     "SA211": Explanation(
         "a type that a target lacks",
         """Metal and WGSL have no double. A kernel that uses it, in its parameters, its results or anything it calls, is
-not compiled for them; the other targets are written as usual, and the exit code is 1. Use float, or leave these targets
+not compiled for them; nor for WGSL one with a constant list, vector or half that is not finite. The other targets are
+written as usual, and the exit code is 1. Use float, or leave these targets
 out.""",
     ),
     "SA220": Explanation(

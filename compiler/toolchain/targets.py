@@ -51,7 +51,7 @@ _ROWS = (
     Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_GPU),
     Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
     Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU, lacks=("double",)),
-    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source", lacks=("double",)),
+    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source", lacks=("double", "table with inf or nan")),
     Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_GPU),
     Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
     Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_GPU),

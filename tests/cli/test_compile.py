@@ -260,3 +260,16 @@ def test_compile__double_where_a_target_has_none__is_refused_there_and_the_other
     project.run("compile", "wide.py:narrow", "-t", "metal", "-o", "narrow")
     project.run("compile", "wide.py:wide", "-t", "metal", "-o", "nothing", code=1)
     assert not (project.folder / "nothing").exists()
+
+
+def test_compile__table_that_is_not_finite__is_refused_for_wgsl(project: Project) -> None:
+    project.write(
+        "table.py",
+        "import math\nimport slangad as sa\nfrom slangad import Each\n\nENDS = (1.0, math.inf)\nTOP = math.inf\n\n\n"
+        "@sa.kernel\ndef table(x: Each[float]) -> Each[float]:\n"
+        "    for i in range(2):\n        x = min(x, ENDS[i])\n    return x\n\n\n"
+        "@sa.kernel\ndef top(x: Each[float]) -> Each[float]:\n    return min(x, TOP)\n",
+    )
+    ended = project.run("compile", "table.py", "-t", "wgsl", "-t", "glsl", code=1)
+    assert "table.py:12:20: error[SA211]: wgsl has no table with inf or nan, which kernel 'table' uses" in ended.stderr
+    project.run("compile", "table.py:top", "-t", "wgsl", "-o", "top")
