@@ -122,6 +122,9 @@ def _entry_record(entry: EntryPoint, products: Sequence[Product]) -> Record:
     return {
         "name": entry.name,
         "mode": entry.mode.value,
+        "part": entry.part,
+        "work": entry.work.value,
+        "totals": entry.totals,
         "dims": entry.dims,
         "group_size": list(entry.group_size),
         "parameters": [_parameter_record(parameter, bindings) for parameter in entry.parameters],
@@ -148,6 +151,8 @@ def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[
         "scalar": parameter.scalar.name,
         "shape": list(parameter.shape),
         "access": parameter.access,
+        "axes": parameter.axes,
+        "shared": parameter.shared,
         "bindings": {target: found[parameter.name] for target, found in bindings.items() if parameter.name in found},
     }
 

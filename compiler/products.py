@@ -120,7 +120,8 @@ def artefact_products(unit: Unit, result: CompileResult) -> list[Product]:
     products = []
     for artefact in result.artefacts:
         entry = entries[artefact.entry]
-        name = f"{unit.stem}.{entry.kernel}.{entry.mode.value}{TARGETS[artefact.target].extension}"
+        words = (unit.stem, entry.kernel, entry.mode.value, *([entry.part] if entry.part else ()))
+        name = f"{'.'.join(words)}{TARGETS[artefact.target].extension}"
         products.append(Product(name, artefact.data, "artefact", artefact.target, artefact.entry))
         reflection = result.reflection_text(artefact.target, artefact.entry)
         if reflection:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad import __version__
-from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole
+from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.ir.types import Scalar
 from slangad.compiler.products import Description, KernelPlace
 from slangad.compiler.spans import Span
@@ -160,9 +160,11 @@ def _place(span: Span) -> list[object]:
 
 def _entry_record(entry: EntryPoint) -> list[object]:
     parameters = [
-        (p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access) for p in entry.parameters
+        (p.name, p.role.value, p.parameter, p.path, p.scalar.name, p.shape, p.type, p.access, p.axes, p.shared)
+        for p in entry.parameters
     ]
-    return [entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims, parameters]
+    launched = (entry.work.value, entry.totals, entry.part)
+    return [entry.name, entry.kernel, entry.mode.value, entry.group_size, entry.dims, parameters, launched]
 
 
 def _description(record: dict[str, Any]) -> Description:
@@ -189,15 +191,30 @@ def _description(record: dict[str, Any]) -> Description:
 
 
 def _entry(
-    name: str, kernel: str, mode: str, group_size: list[int], dims: int, parameters: list[list[Any]]
+    name: str,
+    kernel: str,
+    mode: str,
+    group_size: list[int],
+    dims: int,
+    parameters: list[list[Any]],
+    launched: tuple[str, int, str],
 ) -> EntryPoint:
     x, y, z = group_size
-    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, tuple(_parameter(*fields) for fields in parameters))
+    work, totals, part = launched
+    taken = tuple(_parameter(*fields) for fields in parameters)
+    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, Work(work), totals, part)
 
 
 def _parameter(
-    name: str, role: str, parameter: str, path: list[str | int], scalar: str, shape: list[int], type_: str, access: str
+    name: str,
+    role: str,
+    parameter: str,
+    path: list[str | int],
+    scalar: str,
+    shape: list[int],
+    *rest: Any,  # noqa: ANN401  (of a JSON document)
 ) -> EntryParameter:
+    type_, access, axes, shared = rest
     return EntryParameter(
-        name, ParameterRole(role), parameter, tuple(path), Scalar(scalar), tuple(shape), type_, access
+        name, ParameterRole(role), parameter, tuple(path), Scalar(scalar), tuple(shape), type_, access, axes, shared
     )

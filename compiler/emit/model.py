@@ -111,7 +111,8 @@ class EntryParameter:
 class EntryPoint:
     """One compute entry point of a kernel; those of one mode are launched one after the other, in order.
 
-    ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up.
+    ``totals`` is the number of sums over all threads that its ``parts`` hold or that it adds up. ``part`` tells those
+    after the main one apart: ``totals``, or the parameter whose gradient they complete.
     """
 
     name: str
@@ -122,6 +123,7 @@ class EntryPoint:
     parameters: tuple[EntryParameter, ...]
     work: Work = Work.ELEMENTS
     totals: int = 0
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

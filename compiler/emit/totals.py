@@ -71,7 +71,15 @@ def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
             writer.line("return;")
         print_totals(scope, writer, entry.slots, f"{group}.x", total, element_count(inner))
     return EntryPoint(
-        name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, parameters, Work.TOTALS, entry.slots.count
+        name,
+        entry.kernel.name,
+        entry.mode,
+        entry.group,
+        entry.kernel.dims,
+        parameters,
+        Work.TOTALS,
+        entry.slots.count,
+        "totals",
     )
 
 
@@ -92,4 +100,6 @@ def _print_copies_entry(entry: Entry, writer: Writer, parameters: tuple[EntryPar
         with writer.indented():
             writer.line(f"total += {totals}[c * {count} + i];")
         writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
-    return EntryPoint(name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS)
+    return EntryPoint(
+        name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS, part=parameters[0].parameter
+    )
