@@ -17,7 +17,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, LegResult, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Failure, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -26,6 +26,14 @@ LABEL_WIDTH: Final = 10
 MOST_VALUES: Final = 24
 """Of an input or result; the JSON report has all."""
 MOST_NOTES: Final = 4
+
+LEG_ROLES: Final[dict[LegState, Role]] = {
+    LegState.DISAGREES: "error",
+    LegState.UNDECIDED: "warning",
+    LegState.AGREES: "good",
+    LegState.MISSING: "faint",
+}
+"""Worst first."""
 
 
 def render_check(report: Report) -> str:
@@ -141,7 +149,7 @@ def _row(result: Result, width: int) -> Iterator[Line]:
         Piece("  "),
         Piece(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),
         Piece(f"  {function:<{width}}", "message"),
-        *(Piece(f"  {MARKS[leg.state]} {leg.leg.value}", _leg_role(leg)) for leg in result.legs),
+        *_legs(result),
     ]
     rest = "  ".join(part for part in (evidence(result.counts), duration(result.seconds)) if part)
     yield (*pieces, Piece(f"  {rest}", "faint"))
@@ -158,14 +166,12 @@ def _note(indent: str, note: Note) -> Line:
     return Piece(f"{indent}{note.kind.value}: ", "help"), Piece(_clean(note.message) + where, "faint")
 
 
-def _leg_role(leg: LegResult) -> Role:
-    roles: dict[LegState, Role] = {
-        LegState.AGREES: "good",
-        LegState.DISAGREES: "error",
-        LegState.UNDECIDED: "warning",
-        LegState.MISSING: "faint",
-    }
-    return roles[leg.state]
+def _legs(result: Result) -> Iterator[Piece]:
+    """The legs by what came of them, the worst first."""
+    for state, role in LEG_ROLES.items():
+        names = [leg.leg.value for leg in result.legs if leg.state is state]
+        if names:
+            yield Piece(f"  {MARKS[state]} {' '.join(names)}", role)
 
 
 def _failure(result: Result, failure: Failure) -> Iterator[Line]:
