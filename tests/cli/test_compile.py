@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.toolchain.request import CompileJob
+
 if TYPE_CHECKING:
+    from slangad.compiler.toolchain.session import Toolchain
     from tests.cli.conftest import Project
 
 pytestmark = pytest.mark.toolchain
@@ -273,3 +276,21 @@ def test_compile__table_that_is_not_finite__is_refused_for_wgsl(project: Project
     ended = project.run("compile", "table.py", "-t", "wgsl", "-t", "glsl", code=1)
     assert "table.py:12:20: error[SA211]: wgsl has no table with inf or nan, which kernel 'table' uses" in ended.stderr
     project.run("compile", "table.py:top", "-t", "wgsl", "-o", "top")
+
+
+def test_compile__emitted_slang_in_another_folder__compiles_with_the_descriptions_folder(
+    project: Project, toolchain: Toolchain
+) -> None:
+    project.write("src/sub/bsdf.slang", "[Differentiable]\npublic float ggx(float x) { return x * x; }\n")
+    project.write(
+        "src/lit.py",
+        "import slangad as sa\nfrom slangad import Each\n\n"
+        'ggx = sa.extern("ggx", "sub/bsdf.slang", "(x: float) -> float", differentiable=True)\n\n\n'
+        "@sa.kernel\ndef lit(x: Each[float]) -> Each[float]:\n    return ggx(sa.sqrt(x))\n",
+    )
+    project.run("compile", "src/lit.py", "--emit", "slang", "-o", "build")
+    text = (project.folder / "build" / "lit.slang").read_text()
+    folders = tuple(str(project.folder / name) for name in ("build", "src"))
+    job = CompileJob("lit.slang", text, ("lit_forward",), ("glsl",), include_dirs=folders)
+    (result,) = toolchain.compile([job])
+    assert result.ok, result.messages
