@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -144,6 +145,9 @@ def _publish(session: Session, report: Report, arguments: CheckArguments) -> Non
     from slangad.compiler.toolchain.failures import failed
 
     output = arguments["output"]
+    if output is None and arguments["output_format"] == "text" and session.colored and sys.stdout.isatty():
+        _show(report)
+        return
     try:
         if output is None or str(output) == "-":
             publish(report, arguments["output_format"], session.product)
@@ -152,6 +156,17 @@ def _publish(session: Session, report: Report, arguments: CheckArguments) -> Non
     except OSError as error:
         where = output if output is not None else "the report"
         raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
+
+
+def _show(report: Report) -> None:
+    """Print the report on the terminal in colour."""
+    from rich.console import Console
+
+    from slangad.compiler.report.terminal import texts_of_check
+
+    console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
+    for text in texts_of_check(report):
+        console.print(text, soft_wrap=True)
 
 
 def _write(path: Path, text: str) -> None:
