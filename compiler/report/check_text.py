@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
 from slangad.compiler.report.model import LegState, Verdict
 from slangad.compiler.report.text import Piece, display
-from slangad.compiler.report.words import LEGS, MARKS, SEVERITY
+from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ def render_result(result: Result) -> str:
 
 def lines_of_check(report: Report) -> Iterator[Line]:
     """The rows of all results by file, each failure in full, and the summary."""
-    width = min(max((len(result.function) for result in report.results), default=0), NAME_WIDTH)
+    width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
     for file, results in groupby(report.results, lambda result: result.file):
         yield (Piece(_clean(file) or "(no file)", "place"),)
         for result in results:
@@ -144,7 +144,7 @@ def _beside(found: float, expected: float | None, error: float | None) -> str:
 
 
 def _row(result: Result, width: int) -> Iterator[Line]:
-    function = _clean(result.function) + ("" if result.kind == "function" else f" ({result.kind})")
+    function = _clean(name_of(result)) + ("" if result.kind == "function" else f" ({result.kind})")
     pieces = [
         Piece("  "),
         Piece(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),
@@ -178,7 +178,7 @@ def _failure(result: Result, failure: Failure) -> Iterator[Line]:
     yield (
         Piece(f"{_clean(place_of(result))}: ", "place"),
         Piece(failure.verdict.value, verdict_role(failure.verdict)),
-        Piece(f" {_clean(result.function)}", "message"),
+        Piece(f" {_clean(name_of(result))}", "message"),
         Piece(f": {_clean(failure.message)}", "message"),
     )
     for label, texts in facts_of(failure):

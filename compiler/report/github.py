@@ -16,7 +16,7 @@ from slangad.compiler.report.figures import duration, encodable
 from slangad.compiler.report.paths import below_here
 from slangad.compiler.report.sarif import level_of
 from slangad.compiler.report.text import display
-from slangad.compiler.report.words import VERDICTS, worst_first
+from slangad.compiler.report.words import VERDICTS, name_of, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -91,7 +91,7 @@ def _annotation(command: str, result: Result) -> str:
         place |= {"line": str(span.line), "endLine": str(span.end_line)}
     if span.line and span.line == span.end_line:
         place |= {"col": str(span.column), "endColumn": str(span.end_column)}
-    place["title"] = display(f"{result.verdict.value} {result.function}")
+    place["title"] = display(f"{result.verdict.value} {name_of(result)}")
     properties = ",".join(f"{name}={_property(value)}" for name, value in place.items() if value)
     return f"::{command} {properties}::{_data(_message(result))}"
 
@@ -122,14 +122,14 @@ def _property(text: str) -> str:
 
 
 def _table_row(result: Result) -> str:
-    cells = (result.function, place_of(result), result.reason, evidence(result.counts))
+    cells = (name_of(result), place_of(result), result.reason, evidence(result.counts))
     return " | ".join([f"| **{result.verdict.value.replace('_', ' ')}**", *map(markdown, cells)]) + " |"
 
 
 def _failures(results: Iterable[Result]) -> Iterator[str]:
     shown = [(result, failure) for result in results for failure in result.failures]
     for result, failure in shown[:MOST_FAILURES]:
-        yield f"<details><summary>{escape(_line(f'{result.function}: {failure.message}'))}</summary>"
+        yield f"<details><summary>{escape(_line(f'{name_of(result)}: {failure.message}'))}</summary>"
         yield ""
         yield from _fenced(_facts(failure))
         yield "</details>"

@@ -16,7 +16,7 @@ from slangad.compiler.report.html_curve import curve_svg
 from slangad.compiler.report.html_heat import heat_maps
 from slangad.compiler.report.html_text import html
 from slangad.compiler.report.model import LegState, Verdict
-from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, VERDICTS, worst_first
+from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, VERDICTS, name_of, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,7 @@ def _table(rows: list[str]) -> str:
 
 
 def _row(result: Result, number: int) -> str:
-    name = html(result.function) or "(no name)"
+    name = html(name_of(result))
     link = f'<a href="#result-{number}">{name}</a>' if result.failures else name
     kind = "" if result.kind == "function" else f' <span class="faint">{result.kind}</span>'
     notes = "".join(_notes(result))
@@ -146,7 +146,7 @@ def _article(result: Result, number: int) -> str:
     made = f", in {html(result.generated.file)}:{result.generated.line}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'
-        f"{_badge(result.verdict)}<h3>{html(result.function)}</h3>"
+        f"{_badge(result.verdict)}<h3>{html(name_of(result))}</h3>"
         f'<code class="faint">{html(place_of(result))}{made}</code></header>{failures}</article>'
     )
 
@@ -177,6 +177,8 @@ def _curve(failure: Failure) -> str:
         return ""
     svg = curve_svg(curve, failure.expected, failure.found, html(failure.message))
     key = '<span class="key found">distance from found</span><span class="key expected">distance from expected</span>'
+    if 'class="zero' in svg:
+        key += '<span class="faint">▽ exactly there</span>'
     picture = svg or '<p class="faint">No difference is finite and other than found, so there is nothing to draw.</p>'
     return (
         f"<figure><h4>Error over step size</h4><figcaption>{key if svg else ''}</figcaption>"

@@ -47,20 +47,21 @@ class Axis:
 
 def curve_svg(curve: Curve, expected: float | None, found: float | None, name: str) -> str:
     """The distances of the estimates from what was found and from what is expected; empty if none can be shown."""
-    series = {"found": _points(curve.steps, curve.errors)}
+    distances = {"found": curve.errors}
     if expected is not None:
-        distances = [abs(estimate - expected) for estimate in curve.estimates]
-        series["expected"] = _points(curve.steps, distances)
+        distances["expected"] = tuple(abs(estimate - expected) for estimate in curve.estimates)
+    series = {css: _points(curve.steps, errors) for css, errors in distances.items()}
     everything = [point for points in series.values() for point in points]
     if not everything:
         return ""
     gap = abs(found - expected) if found is not None and expected is not None else 0.0
     heights = [y for _, y in everything] + ([gap] if _positive(gap) else [])
-    across = _axis((x for x, _ in everything), LEFT, WIDTH - RIGHT)
+    across = _axis(filter(_positive, curve.steps), LEFT, WIDTH - RIGHT)
     up = _axis(heights, HEIGHT - BOTTOM, TOP)
     parts = [*_grid(across, up), *(_reference(up, gap) if _positive(gap) else ())]
     for css, points in reversed(series.items()):
         parts += _series(css, points, across, up)
+        parts += _zeros(css, curve.steps, distances[css], across)
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}: error over step size, both logarithmic">'
         + "".join(parts)
@@ -112,6 +113,17 @@ def _series(css: str, points: Sequence[Point], across: Axis, up: Axis) -> Iterab
     for (x, y), (step, error) in zip(places, points, strict=True):
         label = f"step {shown(step, 3)}: {shown(error, 3)} from {css}"
         yield f'<circle class="dot {css}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"><title>{label}</title></circle>'
+
+
+def _zeros(css: str, steps: Sequence[float], errors: Sequence[float], across: Axis) -> Iterable[str]:
+    """Distances of exactly nothing, which a logarithmic axis has no place for: triangles at its lower end."""
+    bottom = HEIGHT - BOTTOM
+    for step, error in zip(steps, errors, strict=False):
+        if error == 0.0 and _positive(step):
+            x = across.at(step)
+            label = f"step {shown(step, 3)}: exactly {css}"
+            shape = f"M{x - 4:.1f} {bottom - 9} h8 l-4 7 Z"
+            yield f'<path class="zero {css}" d="{shape}"><title>{label}</title></path>'
 
 
 def _power(power: int) -> str:

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from slangad.compiler.report.check_text import render_result
 from slangad.compiler.report.figures import encodable
+from slangad.compiler.report.words import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _properties(suite: Element, report: Report) -> None:
 
 
 def _case(suite: Element, result: Result, report: Report) -> None:
-    case = SubElement(suite, "testcase", classname=_class_name(result.file), name=xml_text(result.function))
+    case = SubElement(suite, "testcase", classname=_class_name(result.file), name=xml_text(name_of(result)))
     case.set("time", _seconds(result.seconds))
     verdict, message = result.verdict.value, xml_text(result.reason)
     if result.fails(strict=report.strict):

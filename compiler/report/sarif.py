@@ -14,7 +14,7 @@ from slangad.compiler.report.check_json import json_value
 from slangad.compiler.report.check_text import facts_of
 from slangad.compiler.report.figures import encodable
 from slangad.compiler.report.paths import uri
-from slangad.compiler.report.words import SEVERITY, VERDICTS
+from slangad.compiler.report.words import SEVERITY, VERDICTS, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,9 +101,9 @@ def _message(result: Result, failure: Failure | None) -> str:
     """One sentence, then what is known, a line each."""
     if failure is None:
         reason = result.reason or VERDICTS[result.verdict].short
-        return encodable(f"{result.function}: {reason}")
+        return encodable(f"{name_of(result)}: {reason}")
     facts = [f"{label}: {', '.join(filter(None, texts))}" for label, texts in facts_of(failure) if any(texts)]
-    return encodable("\n".join([f"{result.function}: {failure.message}", *facts]))
+    return encodable("\n".join([f"{name_of(result)}: {failure.message}", *facts]))
 
 
 def _location(result: Result) -> Json:
@@ -112,7 +112,7 @@ def _location(result: Result) -> Json:
     region: Json = {"startLine": max(span.line, 1)}
     if span.line:
         region |= {"startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
-    name = encodable(result.function)
+    name = encodable(name_of(result))
     return {
         "physicalLocation": {"artifactLocation": {"uri": uri(result.file)}, "region": region},
         "logicalLocations": [{"name": name, "fullyQualifiedName": name, "kind": "function"}],

@@ -88,3 +88,8 @@ MARKS: Final[dict[LegState, str]] = {
 def worst_first(report: Report) -> list[Result]:
     """The results, most severe first, else in their order."""
     return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))
+
+
+def name_of(result: Result) -> str:
+    """What a result is about; one that is about no function is about its file."""
+    return result.function or "(file)"

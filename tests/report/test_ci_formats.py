@@ -49,6 +49,13 @@ def test_formats__any_report__is_text_that_can_be_encoded(report: Report) -> Non
         assert render(report, name).encode().endswith(b"\n")
 
 
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])
+def test_formats__a_result_about_a_whole_file__says_so(name: str) -> None:
+    failure = replace(reports.failure(), message="no such parameter")
+    file = replace(reports.result(Verdict.FAIL, ""), failures=(failure,))
+    assert "(file)" in render(reports.report(file), name)
+
+
 # --- JUnit
 
 

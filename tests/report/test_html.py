@@ -87,6 +87,13 @@ def test_curve__points__lie_where_their_logarithms_are() -> None:
     assert x0 > x1
 
 
+def test_curve__no_distance_at_all__is_a_triangle_at_the_bottom() -> None:
+    svg = curve_svg(Curve((1.0, 0.1, 0.01), (1.5, 1.0, 1.0), (0.5, 0.0, 0.0)), 1.0, 1.0, "c")
+    assert svg.count('class="zero found"') == svg.count('class="zero expected"') == 2
+    assert svg.count("<circle") == 2
+    assert len(set(re.findall(r'class="zero found" d="M[\d.]+ (\d+)', svg))) == 1
+
+
 def test_curve__nothing_to_draw__is_empty() -> None:
     nan = float("nan")
     assert curve_svg(Curve((), (), ()), 1.0, 2.0, "c") == ""
