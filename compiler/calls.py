@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ from slangad.compiler.runtime.devices import AUTO, open_device
 from slangad.compiler.runtime.execute import run_kernel
 from slangad.compiler.runtime.flatten import flatten_named, nested
 from slangad.compiler.runtime.modes import RunMode
-from slangad.compiler.runtime.tensors import as_arrays, restored
+from slangad.compiler.runtime.tensors import as_arrays, as_tensors, place_of
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -170,12 +170,16 @@ class LoadedKernel:
     def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key."""
         self.plan.require(mode)
-        arrays, like = as_arrays(given)
         shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
-        prepared = prepare(self.signature, mode, arrays, shape)
+        place = place_of(given)
         opened = opened_device(device or self.device)
-        found = run_kernel(opened, self.load_on(opened, mode), self.plan, mode, prepared)
-        return Outcome(restored(found, like), self.signature)
+        stays = place is not None and place.type == "cuda" and opened.name == "cuda"
+        prepared = prepare(self.signature, mode, given if stays else as_arrays(given), shape)
+        loaded = self.load_on(opened, mode)
+        found: Mapping[str, Any] = run_kernel(
+            opened, loaded, self.plan, mode, replace(prepared, place=place if stays else None)
+        )
+        return Outcome(found if place is None else as_tensors(found, place), self.signature)
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
         """Its entry points for a mode on a device, compiled once."""

@@ -1,4 +1,4 @@
-"""Descriptions as things to run: a describing file goes in, its kernels ready for any device come out."""
+"""Descriptions as things to run: a describing file goes in, its kernels and pipelines ready for any device come out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.runtime.chains import Chain, chain_of_kernel, chains
 from slangad.compiler.runtime.devices import Source
 from slangad.compiler.runtime.execute import KernelPlan
 from slangad.compiler.runtime.signature import signatures
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.inputs import Input
-    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.ir.nodes import LeftOut, Module
     from slangad.compiler.pipeline import Options
     from slangad.compiler.runtime.devices import Device, DeviceProgram
 
@@ -29,14 +30,18 @@ class Program:
     Attributes:
         file: The describing file.
         emitted: Its Slang.
-        plans: Its kernels by name.
+        plans: Its kernels by name; those that were asked for, if any were.
         source: How the Slang is compiled.
+        chains: Its pipelines by name, likewise.
+        module: Its IR, after the passes.
     """
 
     file: Path
     emitted: EmittedModule
     plans: Mapping[str, KernelPlan]
     source: Source
+    chains: Mapping[str, Chain]
+    module: Module
 
     def load_on(self, device: Device, entries: Collection[str]) -> DeviceProgram:
         """Compile entry points for a device."""
@@ -52,16 +57,31 @@ def read_program(item: Input, options: Options) -> Program:
     """
     from slangad.compiler.pipeline import describe
 
-    (unit,) = describe([item], replace(options, keep_ir=True))
-    assert unit.module is not None  # noqa: S101  (kept)
-    wanted = item.kernels or tuple(kernel.name for kernel in unit.kernels)
+    (unit,) = describe([replace(item, kernels=())], replace(options, keep_ir=True))
+    module = unit.module
+    assert module is not None  # noqa: S101  (kept)
     folder = str(item.path.absolute().parent)
     source = Source((folder, *options.include_dirs), options.defines, options.cache)
-    return Program(item.path, unit.emitted, _plans(unit.emitted, unit.module, wanted), source)
+    plans = _plans(unit.emitted, module)
+    found = chains(module, plans)
+    if item.kernels:
+        _refuse_unknown(item, (*found, *plans), unit.description.left_out)
+        plans = {name: plan for name, plan in plans.items() if name in item.kernels}
+        found = {name: chain for name, chain in found.items() if name in item.kernels}
+    return Program(item.path, unit.emitted, plans, source, found, module)
 
 
-def _plans(emitted: EmittedModule, module: Module, wanted: Collection[str]) -> dict[str, KernelPlan]:
+def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[LeftOut]) -> None:
+    """Refuse names of kernels and pipelines that are not there."""
+    unknown = [name for name in item.kernels if name not in known]
+    if unknown:
+        help_ = f"it has: {', '.join(known) or 'none'}"
+        notes = tuple(f"{o.function} is left out: {o.reason}" for o in left_out if o.function in unknown)
+        message = f"{item.path} has no kernel called {unknown[0]}"
+        raise CompileError([Diagnostic("SA403", message, help=help_, notes=notes)])
 
+
+def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
     from slangad.compiler.emit.names import Scope
     from slangad.compiler.emit.slang import name_module
 
@@ -73,7 +93,6 @@ def _plans(emitted: EmittedModule, module: Module, wanted: Collection[str]) -> d
             fields,
         )
         for name, signature in signatures(module).items()
-        if name in wanted
     }
 
 
@@ -85,8 +104,32 @@ def only_kernel(program: Program) -> KernelPlan:
     """
     if len(program.plans) == 1:
         return next(iter(program.plans.values()))
-    if not program.plans:
-        raise CompileError([Diagnostic("SA419", f"{program.file} has no kernel to run")])
-    names = ", ".join(program.plans)
-    help_ = f"name one: {program.file}:{next(iter(program.plans))}"
-    raise CompileError([Diagnostic("SA419", f"{program.file} has several kernels: {names}", help=help_)])
+    raise _undecided(program, tuple(program.plans), "kernel")
+
+
+def chosen(program: Program) -> KernelPlan | Chain:
+    """What is wanted: the one pipeline of the description, else its one kernel.
+
+    Raises:
+        CompileError: There are several, or none.
+    """
+    if len(program.chains) == 1:
+        return next(iter(program.chains.values()))
+    if program.chains:
+        raise _undecided(program, tuple(program.chains), "pipeline")
+    return only_kernel(program)
+
+
+def as_chain(program: Program, found: KernelPlan | Chain, domain: tuple[int, ...] = ()) -> Chain:
+    """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
+    if isinstance(found, Chain):
+        return found
+    kernel = next(kernel for kernel in program.module.kernels if kernel.name == found.signature.name)
+    return chain_of_kernel(found, kernel, None, domain)
+
+
+def _undecided(program: Program, names: tuple[str, ...], kind: str) -> CompileError:
+    if not names:
+        return CompileError([Diagnostic("SA419", f"{program.file} has no {kind} to run")])
+    message = f"{program.file} has several {kind}s: {', '.join(names)}"
+    return CompileError([Diagnostic("SA419", message, help=f"name one: {program.file}:{names[0]}")])

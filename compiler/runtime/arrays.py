@@ -46,12 +46,14 @@ class Prepared:
         extents: The shape of each tensor's own axes.
         arrays: For each slot with something in it an array of the part's dtype.
         notes: What is worth telling.
+        place: The torch device whose tensors are among the arrays, and where results are to lie; None for numpy.
     """
 
     domain: Shape
     extents: Mapping[str, Shape]
     arrays: Mapping[Slot, Array]
     notes: tuple[Diagnostic, ...] = ()
+    place: Any = None
 
 
 def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Prepared:

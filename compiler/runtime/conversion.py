@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slangad.compiler.runtime.tensors import is_tensor
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -33,6 +35,8 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
     """
     import numpy as np
 
+    if is_tensor(given):
+        return _checked_tensor(given, part), ""
     try:
         array = np.asarray(given)
     except ValueError as error:
@@ -54,6 +58,15 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
         case _:
             name = NAMES[part.dtype]
             raise MisfitError(f"holds {array.dtype}, not {name}", f"convert it: .astype({name!r})")
+
+
+def _checked_tensor(tensor: Any, part: Part) -> Any:  # noqa: ANN401  (torch is no dependency)
+    """A tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    allowed = {"u4": ("int32", "uint32"), "?": ("bool",)}.get(part.dtype, (NAMES[part.dtype],))
+    if name not in allowed:
+        raise MisfitError(f"holds {name}, not {allowed[0]}", f"convert it: .to(torch.{allowed[0]})")
+    return tensor
 
 
 def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:

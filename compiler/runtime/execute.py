@@ -15,6 +15,7 @@ from slangad.compiler.emit.model import Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
+from slangad.compiler.runtime.tensors import borrowed_buffer, empty_buffer, is_tensor, synchronize, typed
 from slangad.compiler.runtime.uniforms import uniform_value
 from slangad.compiler.runtime.wanted import PREFIXES, shape_of
 
@@ -139,8 +140,13 @@ class Run:
 
     def submit(self) -> None:
         """Run what was planned; over no elements there is nothing to run."""
-        if self.elements:
-            self.device.submit(self.launches)
+        if not self.elements:
+            return
+        if self.prepared.place is not None:
+            synchronize(self.prepared.place)
+        self.device.submit(self.launches)
+        if self.prepared.place is not None:
+            self.device.wait()
 
     def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
         group = math.prod(entry.group_size)
@@ -213,7 +219,8 @@ class Run:
         slot = (parameter.role, parameter.parameter, parameter.path)
         if slot not in self.textures:
             shape = (*self.prepared.extents[parameter.parameter], *parameter.shape)
-            given = self.prepared.arrays.get(slot)
+            given: Any = self.prepared.arrays.get(slot)
+            given = given.detach().cpu().numpy() if is_tensor(given) else given
             texels = np.zeros(shape, "f4") if given is None else given.astype("f4", copy=False)
             if parameter.shape == (3,):
                 texels = np.concatenate((texels, np.zeros((*shape[:2], 1), "f4")), axis=2)
@@ -253,10 +260,13 @@ class Run:
         if role is Role.PROBE:
             self.probes[parameter.parameter] = parameter
         dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
-        buffer = self.device.buffer(dtype, self._size(parameter, entry, slot))
         given = self._given(slot, parameter)
+        if is_tensor(given) and parameter.access == "read":
+            return borrowed_buffer(given, dtype)
+        count, place = self._size(parameter, entry, slot), self.prepared.place
+        buffer = self.device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
         if given is not None:
-            buffer.upload(given.astype(dtype, copy=False))
+            buffer.upload(given if is_tensor(given) else given.astype(dtype, copy=False))
         elif role in (Role.COTANGENT, Role.ADJOINT):
             buffer.fill(1.0)
         elif role is not Role.PARTIALS and (parameter.access != "write" or not self.elements):
@@ -328,7 +338,8 @@ class Run:
     def _read(self, slot: Slot, value: Value, part: Part) -> Array:
         array = self.buffers[slot].take()[: self._count(value, part)]
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
-        return array.astype(part.dtype, copy=False).reshape(shape)
+        found: Array = typed(array, part.dtype).reshape(shape)
+        return found
 
 
 def _value_of(shape: tuple[int, ...]) -> int | list[int]:

@@ -12,7 +12,7 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -66,7 +66,7 @@ def write_arrays(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = ()) -> None:
-    """Write a file that is there complete or not at all, even if this is interrupted.
+    """Write a ``.npz`` file that is there complete or not at all, even if this is interrupted.
 
     Args:
         path: Where to.
@@ -77,6 +77,15 @@ def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = (
         CompileError: It is one of the files that were read.
         ToolchainError: It can't be written: a full disk, no permission.
     """
+    _save(path, lambda file: write_arrays(file, arrays), read)
+
+
+def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
+    """The same for a file of any other kind."""
+    _save(path, lambda file: file.write(data), read)
+
+
+def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str]) -> None:
     if os.path.realpath(path) in {os.path.realpath(name) for name in read}:
         message = f"{path} was read and would be overwritten"
         raise CompileError([Diagnostic("SA406", message, help="choose another output with -o")])
@@ -84,7 +93,7 @@ def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = (
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with beside.open("xb") as file:
-            write_arrays(file, arrays)
+            write(file)
         beside.replace(path)
     except OSError as error:
         help_ = "make room or choose another place with -o; what was there is as it was"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.devices import DEVICES, too_little_memory
+from slangad.compiler.runtime.tensors import TensorBuffer
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.targets import TARGETS
 
@@ -221,7 +223,9 @@ def _record(compute: slangpy.ComputePassEncoder, launch: Launch) -> None:
     shared = slangpy.ShaderCursor(root)
     own = shared.find_entry_point(0)
     for name, value in launch.bindings.items():
-        (shared if name in launch.shared else own)[name] = value.handle if isinstance(value, GpuBuffer) else value
+        (shared if name in launch.shared else own)[name] = (
+            value.handle if isinstance(value, (GpuBuffer, TensorBuffer)) else value
+        )
     compute.dispatch(list(launch.threads))
 
 
@@ -236,7 +240,8 @@ def open_gpu(name: str) -> GpuDevice:
     kind = DEVICES[name]
     with captured_prints() as said:
         try:
-            device = slangpy.Device(type=getattr(slangpy.DeviceType, name), enable_print=False)
+            kind_of = getattr(slangpy.DeviceType, name)
+            device = slangpy.Device(type=kind_of, enable_print=False, existing_device_handles=_torch_context(name))
         except RuntimeError as error:
             untested = "" if kind.tested else "; slangad was never tried on it"
             raise failed(
@@ -246,6 +251,18 @@ def open_gpu(name: str) -> GpuDevice:
                 said()[-_NOTES:],
             ) from None
     return GpuDevice(name, device)
+
+
+def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
+    """The CUDA context that torch works in, if it does, so that its tensors can be used as they are."""
+    import slangpy
+
+    torch = sys.modules.get("torch")
+    if name != "cuda" or torch is None or not torch.cuda.is_available():
+        return None
+    torch.cuda.init()
+    torch.cuda.current_stream().synchronize()
+    return list(slangpy.get_cuda_current_context_native_handles())
 
 
 @contextmanager

@@ -1,16 +1,23 @@
-"""Torch tensors where numpy arrays are meant: they go in as arrays over the same memory, results come out as tensors.
+"""Torch tensors where numpy arrays are meant; nothing here imports torch unless a tensor was given.
 
-Nothing here imports torch unless a tensor was given. Tensors on a GPU are bound as they are to a cuda device; elsewhere
-they are copied to the CPU and back.
+Tensors on the CPU go in as arrays over the same memory. Those on a GPU are bound as they are when they go to a cuda
+device, and what comes out of it are tensors of torch's; other devices get copies.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+_NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
+"""What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
 
 
 def is_tensor(value: object) -> bool:
@@ -19,23 +26,100 @@ def is_tensor(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def as_arrays(given: Mapping[str, object]) -> tuple[dict[str, object], Any]:
-    """Arrays in place of tensors; and the device of the tensors, None where there were none.
+def place_of(given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
+    """The torch device of the tensors that were given; None where there are none."""
+    return next((value.device for value in given.values() if is_tensor(value)), None)
 
-    A tensor on the CPU and its array share memory.
-    """
-    device = next((value.device for value in given.values() if is_tensor(value)), None)  # type: ignore[attr-defined]  # a tensor
-    return {key: _array(value) if is_tensor(value) else value for key, value in given.items()}, device
+
+def as_arrays(given: Mapping[str, object]) -> dict[str, object]:
+    """Arrays in place of tensors; a tensor on the CPU and its array share memory."""
+    return {key: _array(value) if is_tensor(value) else value for key, value in given.items()}
 
 
 def _array(tensor: Any) -> object:  # noqa: ANN401  (torch is no dependency)
     return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
 
 
-def restored(arrays: Mapping[str, Any], device: Any) -> Mapping[str, Any]:  # noqa: ANN401  (torch is no dependency)
-    """Tensors on a device in place of arrays, unless there is no device."""
-    if device is None:
-        return arrays
+def as_tensors(arrays: Mapping[str, Any], device: Any) -> dict[str, Any]:  # noqa: ANN401  (torch is no dependency)
+    """Tensors on a device in place of arrays."""
     import torch
 
-    return {key: torch.from_numpy(array).to(device) for key, array in arrays.items()}
+    return {key: array if is_tensor(array) else torch.from_numpy(array).to(device) for key, array in arrays.items()}
+
+
+@dataclass(slots=True)
+class TensorBuffer:
+    """A tensor's memory as a buffer of a cuda device.
+
+    Attributes:
+        handle: The tensor, of one axis.
+        dtype: What it holds.
+        count: How many.
+    """
+
+    handle: Any
+    dtype: np.dtype[Any]
+    count: int
+
+    def upload(self, array: Any) -> None:  # noqa: ANN401  (an array or a tensor)
+        """Copy an array or a tensor of as many scalars in."""
+        import torch
+
+        source = array if is_tensor(array) else torch.from_numpy(_signed(array))
+        self.handle[: self.count].copy_(source.reshape(-1))
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds, on the CPU."""
+        found: npt.NDArray[Any] = self.handle[: self.count].cpu().numpy().view(self.dtype)
+        return found
+
+    def take(self) -> Any:  # noqa: ANN401  (a tensor)
+        """The tensor."""
+        return self.handle[: self.count]
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number."""
+        self.handle.fill_(number)
+
+    def close(self) -> None:
+        """Nothing to do: torch gives the memory back."""
+
+
+def _signed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    import numpy as np
+
+    plain = np.ascontiguousarray(array).reshape(-1)
+    return plain.view("i4") if plain.dtype == "u4" else plain
+
+
+def empty_buffer(dtype: np.dtype[Any], count: int, place: Any) -> TensorBuffer:  # noqa: ANN401  (torch is no dependency)
+    """Memory of torch's on a GPU."""
+    import torch
+
+    kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
+    return TensorBuffer(torch.empty(max(1, count), dtype=kind, device=place), dtype, count)
+
+
+def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa: ANN401  (torch is no dependency)
+    """A tensor's own memory where it lies as a buffer does; a copy otherwise."""
+    import torch
+
+    kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
+    flat = tensor.detach().to(kind).contiguous().reshape(-1)
+    return TensorBuffer(flat if flat.numel() else flat.new_zeros(1), dtype, flat.numel())
+
+
+def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor)
+    """An array or a tensor with the scalars a part wants: bools, or narrower floats than sums are kept in."""
+    if not is_tensor(array):
+        return array.astype(dtype, copy=False)
+    import torch
+
+    return array.to(getattr(torch, "bool" if dtype == "?" else _NAMES[dtype]))
+
+
+def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)
+    """Wait for what torch has under way on a GPU."""
+    import torch
+
+    torch.cuda.current_stream(place).synchronize()

@@ -1,0 +1,140 @@
+"""Kernels among torch's operations: gradients, tangents, structs, and that a GPU's tensors are not copied.
+
+Run by hand where torch and a GPU are: ``python tests/devices/torch_interop.py cuda``; on the CPU by the tests.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+import slangad as sa
+
+DESCRIBED = """
+import slangad as sa
+from slangad import Each, NoDiff, Param, Sum, Tensor, float3
+
+
+@sa.struct
+class Line:
+    slope: float
+    offset: float
+
+
+@sa.kernel
+def bend(x: Each[float], k: Each[float3]) -> Each[float]:
+    return sa.sin(x) * k.y + k.x * k.z
+
+
+@sa.kernel
+def misfit(x: NoDiff[Each[float]], y: NoDiff[Each[float]], m: Param[Line]) -> Sum[float]:
+    r = m.slope * x + m.offset - y
+    return r * r
+
+
+@sa.kernel
+def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return w[i] * w[i]
+
+
+@sa.kernel
+def narrow(x: Each[sa.half], on: Each[bool]) -> tuple[Each[sa.half], Each[bool]]:
+    return x * x if on else x, not on
+"""
+
+
+def described() -> object:
+    """The kernels above."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "described.py"
+        path.write_text(DESCRIBED, encoding="utf-8")
+        return sa.load(path)
+
+
+def check_gradients(kernels: object, device: str) -> None:
+    """Every gradient and tangent against torch's own."""
+    torch.manual_seed(0)
+    x = torch.randn(1000, device=device, requires_grad=True)
+    k = torch.randn(1000, 3, device=device, requires_grad=True)
+    bend = kernels.bend.torch(device)
+    expected = torch.sin(x) * k[:, 1] + k[:, 0] * k[:, 2]
+    weights = torch.randn(1000, device=device)
+    same((weights * bend(x, k)).sum(), (weights * expected).sum(), 1e-3)
+    wanted = torch.autograd.grad((weights * expected).sum(), (x, k))
+    found = torch.autograd.grad((weights * bend(x, k)).sum(), (x, k))
+    for f, w in zip(found, wanted, strict=True):
+        assert f.device == x.device
+        same(f, w)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x.detach(), weights)
+        moved = torch.autograd.forward_ad.unpack_dual(bend(dual, k.detach())).tangent
+    same(moved, torch.cos(x.detach()) * k.detach()[:, 1] * weights)
+
+
+def check_shared(kernels: object, device: str) -> None:
+    """Parameters, tensors, and a fit that converges."""
+    x = torch.linspace(-1, 1, 4097, device=device)
+    y = 3.0 * x - 0.5
+    slope = torch.zeros((), device=device, requires_grad=True)
+    offset = torch.zeros((), device=device, requires_grad=True)
+    misfit = kernels.misfit.torch(device)
+    optimizer = torch.optim.SGD([slope, offset], lr=1e-4)
+    for _ in range(60):
+        optimizer.zero_grad()
+        misfit(x, y, {"slope": slope, "offset": offset}).backward()
+        optimizer.step()
+    same(slope.detach(), torch.tensor(3.0, device=device), 1e-2)
+    same(offset.detach(), torch.tensor(-0.5, device=device), 1e-2)
+    w = torch.randn(7, device=device, requires_grad=True)
+    at = torch.randint(0, 7, (999,), device=device, dtype=torch.int32)
+    kernels.gather.torch(device)(at, w).sum().backward()
+    same(w.grad, 2 * w.detach() * torch.bincount(at.long(), minlength=7))
+    half = torch.randn(33, device=device).half()
+    on = torch.rand(33, device=device) > 0.5
+    squared, off = kernels.narrow.torch(device)(half, on)
+    same(squared.float(), torch.where(on, half * half, half).float(), 1e-3)
+    assert torch.equal(off, ~on)
+
+
+def check_no_copies(kernels: object) -> None:
+    """A large tensor on the GPU: a call takes no time that depends on the CPU."""
+    x = torch.randn(1 << 24, device="cuda", requires_grad=True)
+    k = torch.randn(1 << 24, 3, device="cuda")
+    bend = kernels.bend.torch("cuda")
+    bend(x, k)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    start = time.perf_counter()
+    for _ in range(10):
+        result = bend(x, k)
+    torch.cuda.synchronize()
+    each = (time.perf_counter() - start) / 10
+    print(f"forward of 2^24 elements: {1e6 * each:.0f} us, {(torch.cuda.memory_allocated() - before) >> 20} MiB more")
+    assert each < 0.01, "tensors seem to be copied to the CPU"
+    start = time.perf_counter()
+    result.sum().backward()
+    torch.cuda.synchronize()
+    print(f"backward: {1e6 * (time.perf_counter() - start):.0f} us")
+
+
+def same(found: torch.Tensor, wanted: torch.Tensor, tolerance: float = 1e-4) -> None:
+    """Asserts that tensors agree."""
+    torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def main(device: str) -> None:
+    """Checks everything on a device of torch's."""
+    kernels = described()
+    check_gradients(kernels, device)
+    check_shared(kernels, device)
+    if device == "cuda":
+        check_no_copies(kernels)
+    print(f"torch {torch.__version__} on {device}: all as torch has it")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "cpu")
