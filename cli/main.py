@@ -14,6 +14,7 @@ from slangad.cli.outcome import clean_up_when_terminated, outcome
 COMMANDS = {
     "compile": "slangad.cli.compile:compile_command",
     "run": "slangad.cli.run:run_command",
+    "train": "slangad.cli.train:train_command",
     "check": "slangad.cli.check:check_command",
     "doctor": "slangad.cli.doctor:doctor_command",
     "schema": "slangad.cli.schema:schema_command",

@@ -94,6 +94,33 @@ rounded. Save them in the right type to be rid of the note: array.astype("float3
         "which kernel to run is not said",
         """The description has several kernels, or none. `slangad run brdf.py:fit` names one.""",
     ),
+    "SA420": Explanation(
+        "this can't be trained",
+        """Training changes Param and Tensor parameters that are not NoDiff so that an objective gets smaller: the one
+Sum or Mean of a floating-point number that the pipeline or kernel returns. It needs an optimizer, from the description
+or --optimizer and --lr, and a gradient that flows. --batch takes that many of what is Each.""",
+    ),
+    "SA421": Explanation(
+        "the loss is not finite",
+        """The loss became NaN or infinite, and the parameters were not changed any more. Nothing is written; an earlier
+checkpoint is as it was. The usual causes are a learning rate that is too large, a division by zero, sqrt or log at
+zero, and numbers too large for half. `slangad check` finds derivatives that are wrong.""",
+    ),
+    "SA422": Explanation(
+        "a checkpoint does not fit",
+        """--resume goes on where a checkpoint stopped, with the same results as if nothing had interrupted it. So the
+pipeline, its shapes, the data, the batch, the seed and the optimizer have to be those it began with; settings such as
+the learning rate may change, with a note.""",
+    ),
+    "SA423": Explanation(
+        "trained parameters begin at random values",
+        """A trained parameter was in no file, so it was drawn: from the range that is declared for it (ranges= in
+Python, ranges: in YAML), else from [-1, 1]. --seed gives other values; a key in --data sets them.""",
+    ),
+    "SA424": Explanation(
+        "no picture of the losses",
+        """--plot draws with matplotlib, which comes with the extra slangad[plots], into a .png, .svg or .pdf file.""",
+    ),
     "SA306": Explanation(
         "pyproject.toml can't be read",
         """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
 from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
 from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.signature import signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.execute import KernelPlan
@@ -43,6 +44,11 @@ class Chain:
     def trained(self) -> tuple[str, ...]:
         """The parameters that training changes."""
         return tuple(v.name for v in self.signature.parameters if v.memory in TRAINED and v.differentiable)
+
+    def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
+        """The entry points that some modes may launch."""
+        plans = self.kernels.values()
+        return tuple(entry.name for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
 
     @property
     def objective(self) -> Returned | None:

@@ -1,0 +1,256 @@
+"""``slangad train``: a pipeline or kernel and data go in; trained parameters and the losses on the way come out."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.run import DomainShape, NamedValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typing_extensions import Unpack
+
+    from slangad.cli.console import Session
+    from slangad.compiler.programs import Program
+    from slangad.compiler.runtime.arrays import Prepared
+    from slangad.compiler.runtime.chains import Chain
+    from slangad.compiler.runtime.training import Plan, Trainer
+    from slangad.compiler.runtime.wanted import Shape
+    from slangad.compiler.toolchain.cache import Cache
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class TrainArguments(TypedDict):
+    """What the command line said."""
+
+    name: str
+    data: tuple[Path, ...]
+    values: tuple[tuple[str, object], ...]
+    domain: Shape | None
+    steps: int
+    batch: int | None
+    device: str
+    optimizer: str | None
+    lr: float | None
+    until_loss: float | None
+    seed: int
+    checkpoint: Path | None
+    checkpoint_every: int | None
+    resume: bool
+    output: Path | None
+    plot: Path | None
+    loss: Path | None
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    allow_nan: bool
+    time_limit: float | None
+    cache_dir: Path | None
+    no_cache: bool
+    output_format: str
+
+
+@click.command("train")
+@click.argument("name", type=InputName(), metavar="FILE[:NAME]")
+@click.option("-i", "--data", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
+@click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set a=2.0")
+@click.option("--domain", type=DomainShape(), help="The shape of a kernel's domain, where no Each input tells it.")
+@click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Steps in all.")
+@click.option("--batch", type=click.IntRange(1), help="Elements of a step.  [default: all]")
+@click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to train.")
+@click.option("--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), help="Instead of the pipeline's own.")
+@click.option("--lr", type=click.FloatRange(0, min_open=True), help="Instead of the pipeline's own learning rate.")
+@click.option("--until-loss", type=float, metavar="X", help="Stop as soon as the loss is below this.")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="For batches and initial values.")
+@click.option("--checkpoint", type=_FILE, help="Keep what training is in this file.")
+@click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Steps.  [default: 10 s]")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
+@click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
+@click.option("--plot", type=_FILE, help="Draw the losses: .png, .svg or .pdf. Needs slangad[plots].")
+@click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
+@click.option(
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
+)
+@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
+@click.option("--allow-nan", is_flag=True, help="Train even if an input holds NaN.")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a launch may take on the CPU.")
+@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="json: one document on stdout.",
+)
+@click.pass_obj
+def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None:
+    """Minimise the objective of a pipeline, or a kernel's one Sum or Mean.
+
+    Param and Tensor parameters that are not NoDiff are trained; those that no file gives begin at random values. A loss
+    is that before its step.
+
+    \b
+      slangad train fit.py -i data.npz -o fitted.npz
+      slangad train fit.py:loss -i data.npz --optimizer adam --lr 0.01 --batch 256 --until-loss 1e-3
+      slangad train fit.py -i data.npz --checkpoint fit.ckpt --resume --plot loss.png
+    """  # noqa: D301  (click's mark for text to be left as it is)
+    if arguments["output_format"] == "json":
+        session.document = {}
+    if arguments["resume"] and arguments["checkpoint"] is None:
+        raise click.UsageError("--resume wants --checkpoint FILE.")
+    draw = _curve(arguments)
+    _train(session, arguments, draw)
+
+
+def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
+    """What draws the losses; looked for before anything takes time."""
+    if arguments["plot"] is None:
+        return None
+    from slangad.compiler.report.curve import curve
+
+    return curve(arguments["plot"].suffix)
+
+
+def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
+    from slangad.compiler.runtime.checkpoints import load_checkpoint, resume
+    from slangad.compiler.runtime.devices import open_device
+    from slangad.compiler.runtime.loop import Ending, train
+    from slangad.compiler.runtime.training import Trainer
+
+    cache = _cache(arguments)
+    program, chain = _chain(arguments, cache)
+    plan = _plan(arguments, chain)
+    prepared = _prepare(session, arguments, chain, plan)
+    path = arguments["checkpoint"]
+    with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
+        loaded = program.load_on(device, chain.entry_names())
+        trainer = Trainer.start(device, loaded, chain, prepared, plan, cache)
+        try:
+            if arguments["resume"] and path is not None and path.exists():
+                session.show(resume(trainer, load_checkpoint(path), path))
+            with _watched(session, arguments["steps"]) as watch:
+                train(trainer, Ending(arguments["steps"], path, arguments["checkpoint_every"] or 0), watch)
+            _write(session, arguments, trainer, draw)
+        finally:
+            trainer.close()
+
+
+def _cache(arguments: TrainArguments) -> Cache | None:
+    from slangad.compiler.toolchain.cache import Cache, default_cache
+
+    if arguments["no_cache"]:
+        return None
+    return Cache(arguments["cache_dir"]) if arguments["cache_dir"] else default_cache()
+
+
+def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
+    """What is trained, with the optimizer that the command line says."""
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import Options
+    from slangad.compiler.programs import as_chain, chosen, read_program
+    from slangad.compiler.runtime.trainable import check_trainable, with_optimizer
+
+    options = Options(
+        targets=(), include_dirs=arguments["include_dirs"], defines=arguments["defines"], cache=cache
+    )  # fmt: skip
+    program = read_program(parse_inputs([arguments["name"]])[0], options)
+    chain = as_chain(program, chosen(program), arguments["domain"] or ())
+    check_trainable(chain)
+    return program, with_optimizer(chain, arguments["optimizer"], arguments["lr"])
+
+
+def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
+    from slangad.compiler.runtime.training import Plan
+
+    optimizer = chain.pipeline.optimizer
+    assert optimizer is not None  # noqa: S101  (with_optimizer has looked)
+    until = arguments["until_loss"]
+    return Plan(optimizer, arguments["batch"] or 0, arguments["seed"], -math.inf if until is None else until)
+
+
+def _prepare(session: Session, arguments: TrainArguments, chain: Chain, plan: Plan) -> Prepared:
+    from slangad.compiler.runtime.arrays import refuse_nan
+    from slangad.compiler.runtime.files import read_arrays
+    from slangad.compiler.runtime.trainable import prepare_training
+
+    given: dict[str, object] = {**read_arrays(arguments["data"]), **dict(arguments["values"])}
+    prepared, notes = prepare_training(chain, given, arguments["domain"], plan)
+    session.show([*prepared.notes, *notes])
+    if not arguments["allow_nan"]:
+        refuse_nan(prepared)
+    return replace(prepared, notes=())
+
+
+@contextmanager
+def _watched(session: Session, steps: int) -> Iterator[Callable[[Trainer], None]]:
+    """A bar with the loss and the rate on a terminal, nothing elsewhere."""
+    import sys
+
+    if session.verbosity < 0 or session.document is not None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn())
+    with Progress(*columns, console=session.console, transient=True) as progress:
+        task = progress.add_task("training", total=steps, told="")
+
+        def watch(trainer: Trainer) -> None:
+            speed = progress.tasks[0].speed
+            told = f"loss {trainer.losses[-1]:.4g}" + (f"  {speed:.0f} steps/s" if speed else "")
+            progress.update(task, completed=trainer.step, told=told)
+
+        yield watch
+
+
+def _write(
+    session: Session,
+    arguments: TrainArguments,
+    trainer: Trainer,
+    draw: Callable[[list[float]], bytes] | None,
+) -> None:
+    """Put what was asked for where it is wanted, and say how it went."""
+    from slangad.compiler.report.json import document
+    from slangad.compiler.runtime.files import save_arrays, save_bytes
+
+    read = (arguments["name"].partition(":")[0], *map(str, arguments["data"]))
+    record = _record(arguments, trainer)
+    if arguments["output"] is not None:
+        save_arrays(arguments["output"], trainer.parameters(), read)
+    if arguments["loss"] is not None:
+        save_bytes(arguments["loss"], document({**record, "losses": trainer.losses}).encode(), read)
+    if arguments["plot"] is not None and draw is not None:
+        save_bytes(arguments["plot"], draw(trainer.losses), read)
+    if session.document is not None:
+        session.document |= {**record, "output": str(arguments["output"]) if arguments["output"] else None}
+    session.say(_summary(arguments, trainer))
+
+
+def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
+    losses = trainer.losses
+    return {
+        "name": trainer.chain.pipeline.name,
+        "device": trainer.device.name,
+        "adapter": trainer.device.adapter,
+        "steps": trainer.step,
+        "first_loss": losses[0] if losses else None,
+        "last_loss": losses[-1] if losses else None,
+        "reached": trainer.stopped if arguments["until_loss"] is not None else None,
+    }
+
+
+def _summary(arguments: TrainArguments, trainer: Trainer) -> str:
+    until, losses = arguments["until_loss"], trainer.losses
+    told = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
+    reached = "" if until is None else f", below {until:g}" if trainer.stopped else f", not below {until:g}"
+    return f"{trainer.chain.pipeline.name}: {trainer.step} steps on {trainer.device.name}{told}{reached}"

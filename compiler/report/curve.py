@@ -1,0 +1,45 @@
+"""The losses of a training as a picture: numbers go in, the bytes of a PNG, SVG or PDF come out. Needs matplotlib."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from slangad.compiler.toolchain.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def curve(suffix: str) -> Callable[[list[float]], bytes]:
+    """What draws losses in the format of a file's ending.
+
+    Raises:
+        ToolchainError: matplotlib is missing, or there is no such format.
+    """
+    if suffix.lower() not in FORMATS:
+        raise failed("SA424", f"a picture can't be {suffix or 'without ending'}", f"{', '.join(FORMATS)} can")
+    try:
+        import matplotlib.figure  # noqa: F401  (to know early)
+    except ImportError:
+        raise failed("SA424", "drawing the losses needs matplotlib", "pip install 'slangad[plots]'") from None
+    return lambda losses: _draw(losses, suffix.lower().removeprefix("."))
+
+
+def _draw(losses: list[float], form: str) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.plot(losses, linewidth=1.2)
+    axes.set(xlabel="step", ylabel="loss", xlim=(0, max(1, len(losses) - 1)))
+    if losses and min(losses) > 0.0:
+        axes.set_yscale("log")
+    axes.grid(visible=True, which="major", alpha=0.3)
+    stream = io.BytesIO()
+    figure.savefig(stream, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return stream.getvalue()

@@ -1,0 +1,146 @@
+"""Training that can be taken up again: what it is now becomes a file, and the other way round.
+
+A checkpoint is an ``.npz`` file: parameters, what the optimizer remembers, every loss so far, and a record of what was
+trained how. It is replaced whole, so a process that is killed leaves the last one or the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.runtime.files import read_arrays, write_arrays
+from slangad.compiler.toolchain.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.training import Trainer
+
+    Array = npt.NDArray[Any]
+
+VERSION: Final = 1
+_FREE: Final = ("settings",)
+"""What may differ when training goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a file holds; ``record`` says what was trained how."""
+
+    record: Mapping[str, object]
+    parameters: Mapping[str, Array]
+    state: Mapping[str, Array]
+    losses: list[float]
+
+
+def record_of(trainer: Trainer) -> dict[str, object]:
+    """What has to be the same for training to go on, and the optimizer's settings, which may change."""
+    plan = trainer.plan
+    return {
+        "slangad": VERSION,
+        "name": trainer.chain.pipeline.name,
+        "optimizer": plan.optimizer.name,
+        "settings": list(plan.optimizer.values),
+        "batch": plan.batch,
+        "seed": plan.seed,
+        "shapes": {one.key: list(one.shape) for one in trainer.trained},
+        "data": _digest(trainer),
+    }
+
+
+def _digest(trainer: Trainer) -> str:
+    digest = hashlib.sha256()
+    for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
+        if name not in trainer.chain.trained:
+            digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def repr_of_slot(item: tuple[object, object]) -> str:
+    """The order of arrays in a digest."""
+    return repr(item[0])
+
+
+def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) -> None:
+    """Replace a checkpoint by what training is now.
+
+    Raises:
+        ToolchainError: It can't be written; the one before is as it was.
+    """
+    import numpy as np
+
+    arrays = {
+        "record": np.frombuffer(json.dumps(record).encode(), "u1"),
+        "losses": np.array(trainer.losses[: trainer.step], "f8"),
+        **{f"parameter.{key}": array for key, array in trainer.parameters().items()},
+        **{f"state.{key}": array for key, array in trainer.state().items()},
+    }
+    beside = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            write_arrays(file, arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise failed(
+            "SA405", f"can't write {path}: {error.strerror}", help="the checkpoint before is as it was"
+        ) from None
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint.
+
+    Raises:
+        CompileError: It can't be read, or is none.
+    """
+    arrays = read_arrays([path])
+    try:
+        record = json.loads(arrays["record"].tobytes())
+        losses = [float(loss) for loss in arrays["losses"]]
+    except (KeyError, ValueError):
+        raise _refused(f"{path} is no checkpoint", "slangad train --checkpoint writes them") from None
+    return Checkpoint(record, _below(arrays, "parameter."), _below(arrays, "state."), losses)
+
+
+def _below(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnostic]:
+    """Go on from a checkpoint; gives notes about what changed.
+
+    Raises:
+        CompileError: It is of another training.
+    """
+    from slangad.compiler.diagnostics import Severity
+
+    now = record_of(trainer)
+    for key, value in now.items():
+        if key not in _FREE and checkpoint.record.get(key) != value:
+            what = "other data" if key == "data" else f"{key} {_shown(checkpoint.record.get(key))}, not {_shown(value)}"
+            help_ = "give what it was started with, or leave --resume out to start anew"
+            raise _refused(f"{path} is of a training with {what}", help_)
+    trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
+    if checkpoint.record.get("settings") == now["settings"]:
+        return []
+    message = f"the optimizer's settings differ from those in {path}"
+    return [Diagnostic("SA422", message, severity=Severity.NOTE)]
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value)
+
+
+def _refused(message: str, help_: str) -> CompileError:
+    return CompileError([Diagnostic("SA422", message, help=help_)])
