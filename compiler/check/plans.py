@@ -62,6 +62,7 @@ def make_plan(
 
 def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
     """What was declared, and what that means for the evidence."""
+    yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if function is None:
         return
     if isinstance(function.derivative, Custom) and function.derivative.forward is None:

@@ -50,6 +50,7 @@ class Subject:
         kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
         function: The key of what a thread does.
         missing: Modes it can't have, each with the reason.
+        doubts: Why some mode is likely to be wrong.
     """
 
     name: str
@@ -60,13 +61,15 @@ class Subject:
     ranges: tuple[Range, ...] = ()
     skipped: str = ""
     missing: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     """The module with a harness kernel for every subject in place of its own kernels."""
     functions = {function.key: function for function in module.functions}
     if any(isinstance(functions[kernel.function].body, External) for kernel in module.kernels):
-        return module, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
+        whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
+        return whole, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
     kernels = tuple(kernel for _, kernel, _ in found if kernel is not None)
@@ -86,10 +89,28 @@ def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subjec
     for kernel in module.kernels:
         function = functions[kernel.function]
         symbol = function.body.symbol if isinstance(function.body, External) else function.name
-        missing = [(mode, left.reason) for left in module.left_out if left.span == function.span for mode in left.modes]
+        lacks = [left for left in module.left_out if left.span == function.span]
         yield Subject(
-            symbol, "function", function.span, kernel.name, function.key, function.ranges, missing=tuple(missing)
+            symbol,
+            "function",
+            function.span,
+            kernel.name,
+            function.key,
+            function.ranges,
+            missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
+            doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
         )
+
+
+def _is_doubtful(left: LeftOut) -> bool:
+    """Whether a mode was left out for what the function calls: it exists, and a caller in Slang would get it."""
+    return bool(left.modes) and left.reason.startswith("it calls ")
+
+
+def _with_doubtful(kernel: Kernel, module: Module) -> Kernel:
+    """The kernel with the modes that are left out of products for their doubtful values: a check shows those."""
+    doubtful = any(_is_doubtful(left) and left.span == kernel.span for left in module.left_out)
+    return replace(kernel, modes=()) if doubtful else kernel
 
 
 def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:

@@ -1,0 +1,35 @@
+"""What tests of the check share: descriptions as text go in, reports come out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.inputs import parse_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from slangad.compiler.report.model import Report, Result
+
+    Checked = Callable[..., dict[str, Result]]
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Callable[..., dict[str, Result]]:
+    """Check a text, as a Python description unless ``suffix`` says otherwise; the results by name."""
+
+    def run(text: str, suffix: str = ".py", **options: object) -> dict[str, Result]:
+        path = tmp_path / f"subject{suffix}"
+        path.write_text(text, encoding="utf-8")
+        return by_name(check(parse_inputs([str(path)]), CheckOptions(**options)))  # type: ignore[arg-type]  # named by tests
+
+    return run
+
+
+def by_name(report: Report) -> dict[str, Result]:
+    """The results of a report by name."""
+    return {result.function: result for result in report.results}
