@@ -1,0 +1,56 @@
+"""Kernels with every memory that threads share."""
+
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Texture2D, float2, float3, float4
+
+
+@sa.struct
+class Line:
+    slope: float
+    bias: float3
+
+
+@sa.kernel
+def sums(x: NoDiff[Each[float]], p: Param[Line]) -> tuple[Sum[float], Mean[float3]]:
+    return p.slope * x * x, p.bias * x
+
+
+@sa.kernel(dims=2)
+def plane(x: Each[float], p: Param[float]) -> Sum[float]:
+    return p * x * float(sa.thread_id(0) + 2 * sa.thread_id(1))
+
+
+@sa.kernel
+def collide(i: Each[int], g: NoDiff[Each[float]], w: Tensor[float3, 1]) -> Sum[float]:
+    v = w[i]
+    return g * (v.x + 2.0 * v.y * v.z)
+
+
+@sa.kernel
+def own(w: Tensor[float, 1], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = w[i] * w[i]
+
+
+@sa.kernel
+def neighbours(w: Tensor[float, 1], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = w[i] * w[min(i + 1, sa.thread_count(0) - 1)]
+
+
+@sa.kernel
+def in_place(v: InOutTensor[float, 1], g: Each[float]):
+    i = sa.thread_id(0)
+    v[i] = v[i] * v[i] * g
+
+
+@sa.kernel
+def sample(uv: Each[float2], t: Texture2D[float3, "repeat"], u: Texture2D[float4, "mirror"]) -> Each[float]:  # noqa: F821  (no names)
+    c = t.sample(uv)
+    return c.x + 2.0 * c.y * c.z + u.sample(uv).w
+
+
+@sa.kernel
+def probed(x: Each[float]) -> Each[float]:
+    y = sa.probe("y", x * x)
+    return y * y

@@ -1,0 +1,181 @@
+"""Sums, scattered gradients and tensors on every device: right within 1e-5 of float64, for any number of threads."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler.diagnostics import ToolchainError
+
+if TYPE_CHECKING:
+    from slangad.compiler.calls import LoadedFile
+
+pytestmark = pytest.mark.toolchain
+
+DEVICES = ("cpu", "vulkan", "cuda")
+COUNTS = (1, 63, 257, 70_001)
+MANY = 1 << 24
+
+
+@cache
+def _loaded(device: str) -> LoadedFile | str:
+    kernels = sa.load(Path(__file__).with_name("memories.py"), device)
+    try:
+        kernels.own.forward(np.zeros(1, np.float32), domain=1)
+    except ToolchainError as error:
+        return str(error)
+    return kernels
+
+
+@pytest.fixture(params=DEVICES)
+def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
+    """The kernels of ``memories.py`` on a device."""
+    found = _loaded(request.param)
+    if isinstance(found, str):
+        if request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"no Vulkan device: {found}")
+        pytest.skip(f"no {request.param} device: {found}")
+    return found
+
+
+def near(found: object, wanted: object, tolerance: float = 1e-5) -> None:
+    """Asserts agreement, relative to the largest value."""
+    expected = np.asarray(wanted, np.float64)
+    scale = max(float(np.abs(expected).max(initial=0.0)), 1e-30)
+    assert np.shape(found) == expected.shape
+    assert float(np.abs(np.asarray(found, np.float64) - expected).max(initial=0.0)) <= tolerance * scale
+
+
+LINE = {"slope": 1.5, "bias": [1.0, -2.0, 0.5]}
+
+
+@pytest.mark.parametrize("count", [*COUNTS, MANY])
+def test_sums__any_number_of_threads__are_those_of_float64(kernels: LoadedFile, count: int) -> None:
+    x = np.random.default_rng(count).uniform(0.5, 1.5, count).astype(np.float32)
+    wide = x.astype(np.float64)
+    seeds = (2.0, [1.0, 0.5, 0.0])
+    out = kernels.sums.backward(x, LINE, cotangent=seeds)
+    near(out.result[0], 1.5 * (wide**2).sum())
+    near(out.result[1], np.array(LINE["bias"]) * wide.mean())
+    near(out.grad["p"]["slope"], 2.0 * (wide**2).sum())
+    near(out.grad["p"]["bias"], np.array(seeds[1]) * wide.mean())
+    again = kernels.sums.forward(x, LINE)
+    near(again.result[0], out.result[0])
+
+
+def test_sums__over_nothing__are_zero(kernels: LoadedFile) -> None:
+    out = kernels.sums.backward(np.zeros(0, np.float32), LINE)
+    near(out.result[0], 0.0)
+    near(out.result[1], np.zeros(3))
+    near(out.grad["p"]["slope"], 0.0)
+    out = kernels.collide.backward(np.zeros(0, np.int32), np.zeros(0, np.float32), np.ones((4, 3), np.float32))
+    near(out.grad["w"], np.zeros((4, 3)))
+    near(kernels.probed.backward(np.zeros(0, np.float32)).probe["y"], np.zeros(0))
+
+
+def test_sums__ten_times__have_the_same_bits(kernels: LoadedFile) -> None:
+    x = np.random.default_rng(5).normal(size=100_003).astype(np.float32)
+    first = kernels.sums.backward(x, LINE)
+    for _ in range(9):
+        again = kernels.sums.backward(x, LINE)
+        assert all(np.array_equal(first[key], again[key]) for key in first)
+
+
+def test_gradients__given_before__are_added_to(kernels: LoadedFile) -> None:
+    x = np.array([1, 2, 3], np.float32)
+    plain = kernels.sums.backward(x, LINE)
+    more = kernels.sums.backward(x, LINE, grad={"p": {"slope": 100.0, "bias": [1.0, 2.0, 3.0]}})
+    near(more.grad["p"]["slope"], plain.grad["p"]["slope"] + 100.0)
+    near(more.grad["p"]["bias"], plain.grad["p"]["bias"] + np.array([1.0, 2.0, 3.0]))
+    at, g, w = np.array([0, 1, 1], np.int32), np.ones(3, np.float32), np.ones((2, 3), np.float32)
+    plain = kernels.collide.backward(at, g, w)
+    more = kernels.collide.backward(at, g, w, grad={"w": np.full((2, 3), 7.0)})
+    near(more.grad["w"], plain.grad["w"] + 7.0)
+
+
+def test_sums__two_axes__use_the_threads_places(kernels: LoadedFile) -> None:
+    x = np.random.default_rng(2).uniform(0.5, 1.5, (37, 53)).astype(np.float32)
+    places = np.add.outer(np.arange(37.0), 2.0 * np.arange(53.0))
+    out = kernels.plane.backward(x, 3.0)
+    near(out.grad["p"], (x * places).sum())
+    near(out.grad["x"], 3.0 * places)
+
+
+@pytest.mark.parametrize("size", [1, 5, 3000])
+@pytest.mark.parametrize("count", [*COUNTS, MANY])
+def test_scattered__any_number_of_threads__is_the_sum_of_float64(kernels: LoadedFile, count: int, size: int) -> None:
+    rng = np.random.default_rng(count + size)
+    at = rng.integers(0, size, count).astype(np.int32)
+    g = rng.uniform(0.5, 1.5, count).astype(np.float32)
+    w = rng.uniform(0.5, 1.5, (size, 3)).astype(np.float32)
+    out = kernels.collide.backward(at, g, w)
+    total = np.bincount(at, g.astype(np.float64), size)[:, None]
+    near(out.grad["w"], total * np.stack([np.ones(size), 2.0 * w[:, 2], 2.0 * w[:, 1]], 1))
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_tensors__of_a_thread_and_of_its_neighbour__have_their_gradients(kernels: LoadedFile, count: int) -> None:
+    w = np.random.default_rng(count).normal(size=count).astype(np.float32)
+    g = np.random.default_rng(count + 1).normal(size=count).astype(np.float32)
+    out = kernels.own.backward(w, domain=count, cotangent={"out": g})
+    near(out.grad["w"], 2.0 * w * g)
+    following = np.minimum(np.arange(count) + 1, count - 1)
+    near(kernels.neighbours.forward(w, domain=count).outputs["out"], w * w[following])
+    expected = g * w[following]
+    np.add.at(expected, following, g * w)
+    near(kernels.neighbours.backward(w, domain=count, cotangent={"out": g}).grad["w"], expected)
+
+
+def test_tensors__changed_in_place__have_gradients_in_and_out(kernels: LoadedFile) -> None:
+    v, g, seed = (np.random.default_rng(n).normal(size=1001).astype(np.float32) for n in (1, 2, 3))
+    near(kernels.in_place.forward(v, g).outputs["v"], v * v * g)
+    out = kernels.in_place.backward(v, g, cotangent={"v": seed})
+    near(out.grad["v"], 2.0 * v * g * seed)
+    near(out.grad["g"], v * v * seed)
+    product = kernels.in_place.jtjvp(v, g, tangent={"v": seed})
+    near(product.grad["v"], (2.0 * v * g) ** 2 * seed)
+
+
+def test_textures__sampled__carry_gradients_to_texels_and_coordinates(kernels: LoadedFile) -> None:
+    rng = np.random.default_rng(7)
+    t, u = rng.uniform(size=(5, 4, 3)).astype(np.float32), rng.uniform(size=(3, 6, 4)).astype(np.float32)
+    uv, direction = (rng.uniform(-1.0, 2.0, (500, 2)).astype(np.float32) for _ in range(2))
+    moved = kernels.sample.jvp(uv, t, u, tangent={"uv": direction, "t": t, "u": u})
+    out = kernels.sample.backward(uv, t, u, cotangent=moved.result)
+    along = sum(float((out.grad[name] * given).sum()) for name, given in (("uv", direction), ("t", t), ("u", u)))
+    near(float((moved.jvp["result"] * moved.result).sum()), along, 2e-3)
+    near(moved.result, reference(uv, t, u), 8e-3)
+
+
+def reference(uv: np.ndarray, t: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The results of ``sample`` in numpy."""
+
+    def bilinear(texels: np.ndarray, fold: object) -> np.ndarray:
+        height, width = texels.shape[:2]
+        x, y = uv[:, 0].astype(np.float64) * width - 0.5, uv[:, 1].astype(np.float64) * height - 0.5
+        found = np.zeros((len(uv), texels.shape[2]))
+        for dx, dy in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            column, row = np.floor(x).astype(int) + dx, np.floor(y).astype(int) + dy
+            weight = (1 - abs(x - column)) * (1 - abs(y - row))
+            found += weight[:, None] * texels[fold(row, height), fold(column, width)]
+        return found
+
+    def mirror(at: np.ndarray, size: int) -> np.ndarray:
+        inside = at % (2 * size)
+        return np.where(inside < size, inside, 2 * size - 1 - inside)
+
+    c = bilinear(t, lambda at, size: at % size)
+    return c[:, 0] + 2.0 * c[:, 1] * c[:, 2] + bilinear(u, mirror)[:, 3]
+
+
+def test_probes__of_intermediate_values__record_their_gradients(kernels: LoadedFile) -> None:
+    x = np.linspace(-2, 2, 101).astype(np.float32)
+    out = kernels.probed.backward(x)
+    near(out.probe["y"], 2.0 * x * x)
+    near(out.grad["x"], 4.0 * x**3)
