@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,11 @@ def test_schema__the_published_file__is_the_models(request: pytest.FixtureReques
         SCHEMA.write_text(text, encoding="utf-8")
     assert SCHEMA.read_text(encoding="utf-8") == text, "write it anew with `pytest --update tests/report`"
     jsonschema.Draft202012Validator.check_schema(check_schema())
+
+
+def test_schema__the_command__prints_the_published_file() -> None:
+    ended = subprocess.run([sys.executable, "-m", "slangad.cli", "schema", "report"], capture_output=True, check=True)
+    assert ended.stdout == SCHEMA.read_bytes()
 
 
 @pytest.mark.parametrize("report", reports.REPORTS.values(), ids=reports.REPORTS)
