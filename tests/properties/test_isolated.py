@@ -19,9 +19,9 @@ def program(number: int, value: str) -> Generated:
 
 @pytest.mark.toolchain
 def test_compare_apart__one_program_is_refused__is_the_one_named(tmp_path: Path) -> None:
-    values = ["p0", "p0 * 2.0", "sa.sin(p0)", "unknown", "p0 * p0", "p0 + 1.0"]
+    values = ["p0 * 2.0", "sa.sin(p0)", "p0 * p0", "unknown"]
     programs = [program(number, value) for number, value in enumerate(values)]
     report = compare_apart(programs, tmp_path, 1)
     assert [m.program.name for m in report.mismatches] == ["f3"]
     assert "unknown" in report.mismatches[0].details
-    assert report.compared == 4 * 8
+    assert report.compared == 2 * 8

@@ -136,7 +136,7 @@ class Builder:
             kinds += [self.bounded, self.conditional]
         if self.loops and self.depth < 3:
             kinds.append(self.leave)
-        if self.depth == 0 and self.chance(30):
+        if self.chance(30 if self.depth == 0 else 15):
             kinds.append(self.early_return)
         kinds[self.below(len(kinds))]()
 
@@ -283,8 +283,10 @@ class Builder:
 
     def counted(self) -> None:
         name = self.fresh()
-        start, count = self.below(3), 1 + self.below(4)
+        start, count = self.below(3), 1 + (self.below(4) if self.chance(85) else self.below(9))
         text = self.pick(RANGES).format(n=count, s=start, e=start + count, t=start + 2 * count)
+        if count < 4 and text.startswith("range") and self.chance(10):
+            text = f"sa.{text[:-1]}, unroll=True)"
         self.loop(f"for {name} in {text}:", {name: "int"})
         if self.chance(20):
             self.known[name] = "int"
