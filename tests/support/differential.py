@@ -365,7 +365,7 @@ class _Comparison:
         for lane in range(LANES):
             near, far, side = (q[lane][chosen] for q in (quotients[0], quotients[1], one_sided))
             scale = np.maximum(1.0, np.abs(near))
-            if close(near, far, 1e-5 * scale) and close(near, side, 1e-3 * scale):
+            if close(near, far, 1e-5 * scale) and close(near, side, 5e-5 * scale):
                 self.report.slopes += 1
                 if not close(slope[lane], near, 1e-4 * scale + 10.0 * np.abs(near - far)):
                     self.differ("slope", lane, f"differences {near.tolist()}\ndevice {slope[lane].tolist()}")
