@@ -308,7 +308,7 @@ def _no_diff(ctx: Context, expr: NoDiff) -> None:
     ):
         ctx.writer.write("no_diff ")
         print_expr(ctx, value, UNARY)
-    elif carries_gradient(expr.type) and not isinstance(value, Read):
+    elif carries_gradient(expr.type) and not (isinstance(value, Read) and memory_names(ctx, value.source).passive):
         ctx.writer.write("detach")
         print_args(ctx, (value,))
     else:

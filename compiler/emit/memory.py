@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNames:
-    """What the parts of one tensor or texture are called in the Slang."""
+    """What the parts of one tensor or texture are called in the Slang; one that is ``passive`` gets no gradient."""
 
     values: str
     extents: str
@@ -38,6 +38,7 @@ class MemoryNames:
     tangent: str
     filter: str
     sample: str
+    passive: bool = False
 
 
 def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
@@ -47,7 +48,7 @@ def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
     words = (
         "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
     )  # fmt: skip
-    return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words))
+    return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
 
 
 def _writes(buffer: Buffer) -> bool:

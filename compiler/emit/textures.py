@@ -215,6 +215,6 @@ class TexturePrinter:
                 writer.line(f"{self._value} share = {self._value}(corners.weight[k]) * d_out;")
                 print_scatter(writer, self.names.gradient, "at", self.texture.element, "share")
             if self.buffer.followed:
-                product = f"{self._texel(self.names.values, 'corners.at[k]')}, d_out"
-                dot = f"dot({product})" if self._channels > 1 else product.replace(", ", " * ")
-                writer.line(f"d_uv += corners.slope[k] * float({dot});")
+                texel = self._texel(self.names.values, "corners.at[k]")
+                moved = f"dot({texel}, d_out)" if self._channels > 1 else f"{texel} * d_out"
+                writer.line(f"d_uv += corners.slope[k] * float({moved});")

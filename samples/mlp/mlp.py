@@ -1,0 +1,95 @@
+"""Fits four polynomials of two variables with a small network, in float and in half.
+
+The network is that of Slang's tutorial on automatic differentiation: its layers have a derivative of their own, and its
+weights are one struct that all threads share.
+"""
+
+import slangad as sa
+from slangad import Array, Each, Mean, NoDiff, Param, float2, float4
+
+SLOPE = 0.01
+
+
+def feed_forward(number, inputs: int, outputs: int):
+    """A fully connected layer with a leaky rectifier, from ``inputs`` to ``outputs`` values of a type."""
+
+    @sa.struct
+    class FeedForward:
+        """One fully connected layer; its weights stand row by row."""
+
+        weights: Array[number, inputs * outputs]
+        biases: Array[number, outputs]
+
+        @sa.differentiable
+        def apply(self, x: Array[number, inputs]) -> Array[number, outputs]:
+            """The activations of one input."""
+            y = sa.copy(self.biases)
+            for row in range(outputs):
+                for column in range(inputs):
+                    y[row] += self.weights[row * inputs + column] * x[column]
+                if y[row] < 0.0:
+                    y[row] *= SLOPE
+            return y
+
+        @apply.backward
+        def apply_bwd(self, x, d_out):
+            y = self.apply(x)
+            d_biases = sa.copy(d_out)
+            d_weights = Array[number, inputs * outputs]()
+            d_x = Array[number, inputs]()
+            for row in range(outputs):
+                if y[row] < 0.0:
+                    d_biases[row] *= SLOPE
+                # the weights' gradient is an outer product, the input's a product with the transpose
+                for column in range(inputs):
+                    d_weights[row * inputs + column] = d_biases[row] * x[column]
+                    d_x[column] += self.weights[row * inputs + column] * d_biases[row]
+            return FeedForward(d_weights, d_biases), d_x
+
+    return FeedForward
+
+
+def network(number):
+    """Two layers over numbers of a type."""
+    Hidden = feed_forward(number, 4, 16)
+    Output = feed_forward(number, 16, 4)
+
+    @sa.struct
+    class Network:
+        """4 inputs, 16 hidden units, 4 outputs."""
+
+        hidden: Hidden
+        output: Output
+
+        def evaluate(self, x: number, y: number) -> Array[number, 4]:
+            """The network's answer for one point."""
+            hidden = self.hidden.apply(Array[number, 4](x, y, x * x, y * y))
+            return self.output.apply(hidden)
+
+    return Network
+
+
+Network = network(float)
+HalfNetwork = network(sa.half)
+
+
+@sa.function
+def truth(x: float, y: float) -> float4:
+    """What the network is to learn."""
+    return float4((x + y) / (1.0 + y * y), 2.0 * x + y, 0.5 * x * x + 1.2 * y, x + 0.5 * y * y)
+
+
+@sa.kernel
+def loss(at: NoDiff[Each[float2]], net: Param[Network]) -> Mean[float]:
+    """The squared error at random points."""
+    found = net.evaluate(at.x, at.y)
+    error = float4(found[0], found[1], found[2], found[3]) - truth(at.x, at.y)
+    return sa.dot(error, error)
+
+
+@sa.kernel
+def half_loss(at: NoDiff[Each[float2]], net: Param[HalfNetwork]) -> Mean[float]:
+    """The same of a network in half precision; the error is taken in float."""
+    found = net.evaluate(sa.half(at.x), sa.half(at.y))
+    error = float4(float(found[0]), float(found[1]), float(found[2]), float(found[3])) - truth(at.x, at.y)
+    return sa.dot(error, error)
