@@ -6,7 +6,7 @@ written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.buffers import buffer_scalar, components_of, element_type_of, shape_of
@@ -38,7 +38,7 @@ class MemoryNames:
     tangent: str
     filter: str
     sample: str
-    passive: bool = False
+    passive: bool = field(default=False, kw_only=True)
 
 
 def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:

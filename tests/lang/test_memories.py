@@ -15,8 +15,8 @@ from slangad.compiler.lang.execution.gradients import Derived, backward, jvp
 RANDOM = np.random.default_rng(7)
 DESCRIBED = runpy.run_path(str(Path(__file__).parent / "described" / "memories.py"))
 Layer = DESCRIBED["Layer"]
-fit, halve, step, gather, look, taps, lookup = (
-    DESCRIBED[name] for name in ("fit", "halve", "step", "gather", "look", "taps", "lookup")
+fit, halve, step, gather, look, taps, rewrite, lookup = (
+    DESCRIBED[name] for name in ("fit", "halve", "step", "gather", "look", "taps", "rewrite", "lookup")
 )
 
 LAYER = Layer(Array[float3, 2](float3(1, 2, 3), float3(4, 5, 6)), 0.5, 3)
@@ -117,6 +117,14 @@ def test_in_place__gradient__is_of_the_old_elements() -> None:
     assert found.derivatives["x"].tolist() == [1.0, 6.0, 15.0]
     assert found.results["v"].tolist() == [2.0, 2.0, 9.0, 4.0, -5.0, 6.0]
     assert STEP["v"].tolist() == [1, 2, 3, 4, 5, 6], "the caller's array stays as it is"
+
+
+def test_gradient__of_an_element_written_twice__is_that_of_the_last_value() -> None:
+    x, w, out = np.array([0.25, 0.75], np.float32), np.array([2.0, 5.0], np.float32), np.zeros(2, np.float32)
+    found = backward(rewrite, {"x": x, "w": w, "out": out}, {"out": np.array([1.0, 10.0])})
+    assert found.results["out"].tolist() == [0.75, 7.5]
+    assert found.derivatives["x"].tolist() == [3.0, 100.0]
+    assert found.derivatives["w"].tolist() == [37.5, 0.0]
 
 
 def test_gradients__of_no_threads__are_zero() -> None:

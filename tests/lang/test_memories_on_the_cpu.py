@@ -49,6 +49,10 @@ def halve(_: Case) -> Arguments:
     return {"image": uniform(34, 18, 3), "small": np.zeros((17, 9, 3), np.float32)}
 
 
+def rewrite(_: Case) -> Arguments:
+    return {"x": uniform(150), "w": uniform(2), "out": np.zeros(150, np.float32)}
+
+
 def loss(of: Case) -> Arguments:
     return {"at": uniform(130, 2), "net": drawn(of, "Network", RNG)}
 
@@ -75,7 +79,7 @@ def advance(_: Case) -> Arguments:
 
 
 CASES: list[tuple[Path, str, Callable[[Case], Arguments], float]] = [
-    *((FILE, make.__name__, make, 2e-5) for make in (fit, halve, step, gather, look, taps)),
+    *((FILE, make.__name__, make, 2e-5) for make in (fit, halve, step, gather, look, taps, rewrite)),
     (SAMPLES / "mlp" / "mlp.py", "loss", loss, 5e-5),
     (SAMPLES / "mlp" / "mlp.py", "half_loss", half_loss, 2e-2),
     (SAMPLES / "texture_fit" / "texture_fit.py", "fit", fit_texture, 2e-5),

@@ -89,3 +89,12 @@ def look(uv: Each[float2], t: Texture2D[float3], r: sa.texture(float, address="r
 @sa.kernel
 def taps(uv: Each[float2], m: Texture2D[float, "mirror"], n: Texture2D[float, "nearest", "repeat"]) -> Each[float2]:
     return float2(m.sample(uv), n.sample(uv))
+
+
+@sa.kernel
+def rewrite(x: Each[float], w: Tensor[float, 1], out: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    out[i] = 3.0 * x
+    if x > 0.5:
+        for k in range(2):
+            out[i] = sa.no_diff(w[k]) * x * w[0]
