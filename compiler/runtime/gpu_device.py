@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import sys
 import tempfile
+import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,14 +45,13 @@ _ADDITIONS = 512
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class GpuProgram:
-    """An emitted module on one device; ``folder`` holds the files it imports while it lives."""
+    """An emitted module on one device."""
 
     emitted: EmittedModule
     module: slangpy.SlangModule
     session: slangpy.SlangSession
-    folder: tempfile.TemporaryDirectory[str]
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
 
@@ -126,18 +127,19 @@ class GpuDevice:
         """Compile entry points of a module; the driver's part of it happens here too."""
         import slangpy
 
-        folder = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix="slangad-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # Slang may read imports again
         for name, text in emitted.libraries.items():
-            (Path(folder.name) / name).write_text(text, encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8")
         macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
-        folders = [Path(folder.name), *map(Path, source.include_dirs)]
+        folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
         )
         try:
             session = self.handle.create_slang_session(options)
             module = session.load_module_from_source(_module_name(emitted), emitted.text)
-            program = GpuProgram(emitted, module, session, folder)
+            program = GpuProgram(emitted, module, session)
             for entry in entries:
                 linked = session.link_program([module], [module.entry_point(entry)])
                 program.kernels[entry] = self.handle.create_compute_kernel(linked)

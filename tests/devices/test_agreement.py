@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from slangad.compiler.calls import opened_device
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.inputs import Input
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import read_program
 from slangad.compiler.runtime.arrays import prepare
-from slangad.compiler.runtime.devices import Device, open_device
 from slangad.compiler.runtime.execute import KernelPlan, run_kernel
 from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.sampling import draw_missing
+from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
+    from slangad.compiler.runtime.devices import Device
     from slangad.compiler.runtime.signature import Signature
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +39,7 @@ DOMAINS = {1: (70,), 2: (7, 10), 3: (2, 5, 7)}
 def opened(name: str) -> Device | str:
     """A device, or why there is none."""
     try:
-        return open_device(name)
+        return opened_device(name)
     except ToolchainError as error:
         return str(error)
 
@@ -52,7 +54,7 @@ def device_of(name: str) -> Device:
 
 
 def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
-    """A value for everything: floats that stay clear of kinks, tensors of five elements along each axis."""
+    """A value for everything: floats clear of kinks, integers that can be any index, tensors of extents five."""
     rng = np.random.default_rng(3)
     domain = DOMAINS[signature.dims]
     given: dict[str, object] = {}
@@ -61,6 +63,8 @@ def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
         for part in value.parts:
             if part.scalar.name in ("half", "float", "double"):
                 given[part.key] = rng.uniform(0.2, 0.8, (*shape, *part.shape)).astype(part.dtype)
+            elif part.scalar.name != "bool":
+                given[part.key] = rng.integers(0, 2, (*shape, *part.shape)).astype(part.dtype)
     return draw_missing(signature, mode, given, domain, 3)
 
 
@@ -69,7 +73,7 @@ def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_device__every_kernel__agrees_with_the_cpu(name: str, file: Path, cxx: object) -> None:
     gpu, cpu = device_of(name), device_of("cpu")
-    program = read_program(Input(file), Options(targets=()))
+    program = read_program(Input(file), Options(targets=(), cache=default_cache()))
     for plan in program.plans.values():
         modes = [mode for mode in RunMode if all(plan.entries[step] for step in mode.steps)]
         entries = {entry for mode in modes for entry in plan.entry_names(mode)}

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.runtime.cpu import CpuModule, build_module
-from slangad.compiler.runtime.cxx import build_shared_library
-from slangad.compiler.runtime.isolation import IsolatedModule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from slangad.compiler.toolchain.request import CompileResult
 
@@ -28,20 +26,3 @@ def build(cxx: object, compile_slang: Callable[..., CompileResult]) -> Callable[
         return build_module(result.artefacts[0].data, text)
 
     return build_one
-
-
-@pytest.fixture
-def isolate(cxx: object, compile_slang: Callable[..., CompileResult]) -> Iterator[Callable[..., IsolatedModule]]:
-    """The same in a child process: ``isolate(source, entry_point, **options)``."""
-    made: list[IsolatedModule] = []
-
-    def isolate_one(source: str, entry: str, **options: float) -> IsolatedModule:
-        result = compile_slang(source, (entry,), ("cpp",))
-        assert result.ok, result.messages
-        library = build_shared_library(result.artefacts[0].data)
-        made.append(IsolatedModule(library, result.reflection_text("cpp", entry) or "", **options))
-        return made[-1]
-
-    yield isolate_one
-    for module in made:
-        module.close()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.runtime.cpu import CpuModule
-    from slangad.compiler.runtime.isolation import IsolatedModule
 
 pytestmark = pytest.mark.toolchain
 
@@ -150,40 +149,6 @@ def test_launch__wrong_arguments__are_refused(build: Callable[..., CpuModule]) -
         module.launch("forward", (4, 1, 1), {"x": x.astype(np.float64), "y": x}, right)
     with pytest.raises(TypeError, match="writable and C-contiguous"):
         module.launch("forward", (4, 1, 1), {"x": x, "y": np.zeros(8, np.float32)[::2]}, right)
-
-
-WILD = """
-[shader("compute")] [numthreads(1, 1, 1)]
-void wild(uint3 t : SV_DispatchThreadID, uniform uint64_t at, uniform RWStructuredBuffer<float> y)
-{
-    if (at == 1)
-        while (y[0] >= 0.0) { y[0] = y[0] + 1.0; y[0] = min(y[0], 5.0); }
-    else
-        y[at] = 3.0;
-}
-"""
-
-
-def test_isolated__launch__changes_the_callers_arrays(isolate: Callable[..., IsolatedModule]) -> None:
-    module = isolate(WILD, "wild")
-    y = np.zeros(4, np.float32)
-    module.launch("wild", (1, 1, 1), {"y": y}, {"at": 2})
-    assert y.tolist() == [0, 0, 3, 0]
-    with pytest.raises(KeyError, match="at given but"):
-        module.launch("wild", (1, 1, 1), {"y": y}, {})
-
-
-def test_isolated__crash_and_endless_loop__are_errors_and_the_next_launch_works(
-    isolate: Callable[..., IsolatedModule],
-) -> None:
-    module = isolate(WILD, "wild", limit=5.0)
-    y = np.zeros(4, np.float32)
-    with pytest.raises(ToolchainError, match=r"SA248.*kernel wild crashed \(SIGSEGV\)"):
-        module.launch("wild", (1, 1, 1), {"y": y}, {"at": 2**40})
-    with pytest.raises(ToolchainError, match=r"SA248.*did not end within 5 s"):
-        module.launch("wild", (1, 1, 1), {"y": y}, {"at": 1})
-    module.launch("wild", (1, 1, 1), {"y": y}, {"at": 3})
-    assert y.tolist() == [0, 0, 0, 3]
 
 
 def test_build__rejected_text__shows_the_compilers_errors(cxx: CxxCompiler) -> None:

@@ -1,0 +1,138 @@
+"""``sa.load(...)``: kernels on a device, called like functions, agree with the same kernels in Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.runtime.arrays import InputError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from slangad.compiler.calls import LoadedFile
+
+pytestmark = pytest.mark.toolchain
+DESCRIBED = Path(__file__).with_name("described.py")
+
+
+@pytest.fixture(scope="module")
+def kernels(cxx: object) -> LoadedFile:
+    return sa.load(DESCRIBED, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def python() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("described", DESCRIBED)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_load__kernels__are_attributes_and_items(kernels: LoadedFile) -> None:
+    assert list(kernels) == ["square", "kinds", "plane", "indices", "two", "forever"]
+    assert kernels["two"] is kernels.two
+    assert repr(kernels.square) == "<kernel square(x: each float, a: uniform float) on cpu>"
+    with pytest.raises(AttributeError, match="no kernel nothing; it has square, "):
+        _ = kernels.nothing
+    with pytest.raises(CompileError):
+        sa.load("nowhere.py")
+
+
+def test_call__positions_and_names__give_the_result(kernels: LoadedFile) -> None:
+    x = np.float32([1, 2, 3])
+    np.testing.assert_array_equal(kernels.square(x, 2.0), [2, 8, 18])
+    np.testing.assert_array_equal(kernels.square(x=x, a=2.0), [2, 8, 18])
+    np.testing.assert_array_equal(kernels.indices(domain=4), [0, 3, 6, 9])
+    first, second = kernels.two(x, x)
+    assert (first.shape, second.shape) == ((3,), (3, 2))
+
+
+def test_call__every_kind_of_value__is_as_in_python(kernels: LoadedFile, python: ModuleType) -> None:
+    rng, n = np.random.default_rng(3), 9
+    inner = {"uv": [0.5, 1.5], "in_": 2, "active": True}
+    scene = {"pairs": {"left": [[1, 2, 3], [4, 5, 6]], "weight": [0.5, 0.25]}, "gain": 2.0}
+    arguments = {
+        "x": rng.normal(size=(n, 3)).astype(np.float32),
+        "m": rng.normal(size=(n, 2, 3)).astype(np.float32),
+        "h": rng.normal(size=n).astype(np.float16),
+        "d": rng.normal(size=n),
+        "i": rng.integers(-5, 5, n).astype(np.int32),
+        "u": rng.integers(0, 5, n).astype(np.uint32),
+        "on": rng.random(n) > 0.5,
+    }
+    table = np.float32([1, 2, 3])
+    found = kernels.kinds.forward(**arguments, inner=inner, scene=scene, table=table)
+    described = python.Scene(
+        pairs=sa.Array[python.Pair, 2](
+            python.Pair(left=sa.float3(1.0, 2.0, 3.0), weight=0.5),
+            python.Pair(left=sa.float3(4.0, 5.0, 6.0), weight=0.25),
+        ),
+        gain=2.0,
+    )
+    own = python.Inner(uv=sa.float2(0.5, 1.5), in_=2, active=True)
+    total, on, made = python.kinds(**arguments, inner=own, scene=described, table=sa.Array[float, 3](1.0, 2.0, 3.0))
+    np.testing.assert_allclose(found.result[0], total, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found.result[1], on)
+    assert found.result[1].dtype == bool
+    np.testing.assert_array_equal(found.result[2]["in_"], arguments["i"])
+    np.testing.assert_array_equal(found.result[2]["active"], ~arguments["on"])
+    np.testing.assert_array_equal(found.result[2]["uv"], np.tile(np.float32([0.5, 1.5]), (n, 1)))
+    assert made is not None
+
+
+def test_call__structs__may_be_objects_with_attributes(kernels: LoadedFile) -> None:
+    ones = {"x": np.ones((1, 3)), "m": np.ones((1, 2, 3)), "h": np.ones(1), "d": np.ones(1)}
+    ones |= {"i": [1], "u": [1], "on": [True], "table": [1, 2, 3]}
+    mapping = {"pairs": {"left": np.ones((2, 3)), "weight": np.ones(2)}, "gain": 1.0}
+    pairs = SimpleNamespace(left=np.ones((2, 3)), weight=np.ones(2))
+    inner = {"uv": [1, 1], "in_": 1, "active": True}
+    one = kernels.kinds.forward(**ones, inner=inner, scene=mapping)
+    other = kernels.kinds.forward(**ones, inner=SimpleNamespace(**inner), scene=SimpleNamespace(pairs=pairs, gain=1.0))
+    np.testing.assert_array_equal(one["result.0"], other["result.0"])
+
+
+def test_backward__cotangents__come_as_array_tuple_or_by_name(kernels: LoadedFile) -> None:
+    x, y, c, e = np.random.default_rng(1).normal(size=(4, 5)).astype(np.float32)
+    pair = np.stack([c, e], 1)
+    wanted = c * y + 2 * x * c
+    for cotangent in ((c, pair), {"result.0": c, "result.1": pair}):
+        np.testing.assert_allclose(kernels.two.backward(x, y, cotangent=cotangent).grad["x"], wanted, rtol=1e-5)
+    single = kernels.square.backward(x, 3.0, cotangent=c)
+    np.testing.assert_allclose(single.grad["x"], 6 * x * c, rtol=1e-5)
+    assert list(single) == ["grad.x"]
+    assert single.result is None
+
+
+def test_call__wrong_arguments__say_what_is_wrong(kernels: LoadedFile) -> None:
+    x = np.ones(3, np.float32)
+    with pytest.raises(InputError, match=r"a is missing: float32, shape \(\)"):
+        kernels.square(x)
+    with pytest.raises(TypeError, match="square: too many positional arguments"):
+        kernels.square(x, 1.0, 2.0)
+    with pytest.raises(TypeError, match="tangent of square is a mapping by name"):
+        kernels.square.jvp(x, 1.0, tangent=x)
+    with pytest.raises(ValueError, match="square takes no b"):
+        kernels.square(x, a=1.0, b=2.0)
+    with pytest.raises(CompileError, match="indices has no backward mode"):
+        kernels.indices.backward(domain=3)
+    with pytest.raises(ToolchainError, match="SA250"):
+        kernels.square(x, 1.0, device="tpu")
+
+
+def test_import__slangad__loads_nothing_of_it() -> None:
+    heavy = ("numpy", "slangpy", "slangad.compiler.calls")
+    code = f"import sys, slangad; slangad.__version__; print([m for m in {heavy} if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
