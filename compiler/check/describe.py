@@ -134,7 +134,8 @@ class Describer:
             tuple(Value(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
             self.rows[wrong.row] if wrong.row >= 0 else "",
             self.columns[wrong.column].path if wrong.column >= 0 else "",
-            *((wrong.expected, wrong.tolerance) if numbers else (None, None)),
+            wrong.expected if numbers else None,
+            wrong.tolerance if numbers else None,
             found=wrong.found if numbers else None,
             reproduce=command,
         )

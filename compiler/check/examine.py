@@ -101,11 +101,13 @@ class Examiner:
         evaluate: The differentiable results of rows of inputs.
         inputs: The differentiable columns.
         again: Each leg's Jacobians for other rows.
+        noise: How much of a value may be rounding, by samples and results.
     """
 
     evaluate: Evaluate
     inputs: npt.NDArray[np.int64]
     again: Mapping[Leg, JacobianOf]
+    noise: Floats
     seed: int = 0
 
     def examine(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats]) -> Findings:
@@ -281,7 +283,7 @@ class Deep:
             outside = ~((own >= hull[0][accused] - slack) & (own <= hull[1][accused] + slack))
         first = Estimate(self.estimate.slope[which], self.estimate.bar[which], self.estimate.level[which])
         twice = self._sharp(again, which) & ~near_again & ~near_first
-        twice &= ~plausible(pick(self.slopes, which), first, own, slack)
+        twice &= ~plausible(pick(self.slopes, which), first, own, slack, self.examiner.noise[self.pairs[which, 0]])
         wrong = plain[accused] & twice & ~around
         bad = suspect[accused] & outside & ~around
         self._set(leg, around & (suspect | plain)[accused], State.KINK, which)

@@ -50,6 +50,10 @@ if TYPE_CHECKING:
 
 _MOST_WORK: Final = 1 << 16
 _FEWEST: Final = 16
+_UNKNOWN_NOISE: Final = 1e-5
+_LEAST_NOISE: Final = 1e-9
+_SAFETY: Final = 4000.0
+_LOST: Final = 0.05
 _SCOUTS: Final = 2048
 _SCOUTS_EACH: Final = 16
 _ENOUGH: Final = 0.2
@@ -128,7 +132,7 @@ class _Judge:
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
         columns = np.array(self.wide.inputs.differentiable, np.int64)
         again = {leg: self._again(leg) for leg in legs}
-        examiner = Examiner(self._evaluate, columns, again, self.plan.seed)
+        examiner = Examiner(self._evaluate, columns, again, self._noise(samples.rows, values), self.plan.seed)
         findings = examiner.examine(samples, values, found)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
@@ -148,6 +152,18 @@ class _Judge:
         if self.twins.oracle is not None:
             return self.twins.oracle.values(np.hstack([base, rows]))[:, self.wide.results.differentiable]
         return self.wide.values(rows)[:, self.wide.results.differentiable]
+
+    def _noise(self, rows: Floats, values: Floats) -> Floats:
+        """How much noise the values may have in float64, from how far float32 is off; times the safety of a bar.
+
+        Rounding is 2^29 times coarser there. Where float32 has lost everything, float64 may have lost almost as much.
+        """
+        if self.narrow is None or Mode.FORWARD not in self.narrow.entries:
+            return np.full(values.shape, _UNKNOWN_NOISE)
+        with np.errstate(all="ignore"):
+            off = np.abs(self.narrow.values(rows)[:, self.wide.results.differentiable] - values) / np.abs(values)
+        off = np.where(np.isfinite(off), off, 1.0)
+        return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))
 
     def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
         return jacobian_by_rows(self.wide, rows) if leg is Leg.REVERSE else jacobian_by_columns(self.wide, rows)
@@ -189,7 +205,7 @@ class _Judge:
         if self.twins.watch is not None:
             yield compare_bounds(self.twins.watch, rows)
         if self.narrow is not None:
-            yield compare_float32(self.wide, self.narrow, rows, found, findings, self.plan.seed)
+            yield compare_float32((self.wide, self.narrow), rows, found, findings, self.plan.seed)
 
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:

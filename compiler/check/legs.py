@@ -67,9 +67,12 @@ def compare_linear(
     with np.errstate(all="ignore"):
         mine = runner.gradients(rows, cotangents)[:, inputs]
         reference = found.get(Leg.FORWARD, found[Leg.REVERSE])
-        terms = weights[:, :, None] * reference
-        wanted, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+        wanted = (weights[:, :, None] * reference).sum(axis=1)
+        size = (np.abs(weights)[:, :, None] * np.fmax(np.abs(reference), np.abs(found[Leg.REVERSE]))).sum(axis=1)
         slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
+        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0)
+        slack += 3 * (np.abs(weights)[:, :, None] * doubt).sum(axis=1)
+        slack += 20 * _moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=1))
     found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
     return _compared(
@@ -152,9 +155,10 @@ def compare_repeat(runner: Runner, rows: Floats) -> Compared:
 
 
 def compare_float32(
-    wide: Runner, narrow: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+    runners: tuple[Runner, Runner], rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
 ) -> Compared:
     """Derivatives in float32 against float64, as far as the conditioning lets them be right."""
+    wide, narrow = runners
     leg = next(
         (
             one
@@ -183,9 +187,7 @@ def compare_float32(
         f"{leg.value} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
     )
     compared = _compared(Leg.FLOAT32, (mine, wanted, slack), certain, wrong & often, message)
-    usual_share = (wrong & (np.abs(mine - wanted) > 0.1 * np.abs(wanted))).sum() > 0.5 * max(1, certain.sum())
-    verdict = Verdict.FAIL if usual_share else Verdict.PRECISION
-    return Compared(compared.result, verdict, compared.message, compared.wrong, mine)
+    return Compared(compared.result, Verdict.PRECISION, compared.message, compared.wrong, mine)
 
 
 def _moved(

@@ -29,8 +29,6 @@ SCREEN: Final = (3, 7, 11)
 """Windows that suffice for most functions, as binary places below the scale."""
 LADDER: Final = tuple(range(0, 38, 2))
 """Windows of every size, likewise."""
-_CANCELLED: Final = 1e-5
-"""Noise beside the values that cancellation may bring, times the safety of a bar."""
 _MOST_POINTS: Final = 400_000
 _ROUNDING: Final = 4096.0 * EPSILON
 """Steps of a staircase up to this high, beside the values, may come from rounding."""
@@ -188,14 +186,15 @@ def side(evaluate: Evaluate, places: Places, sign: int) -> tuple[Estimate, Float
     return found, np.where(np.isfinite(found.bar), values, np.nan), slack
 
 
-def plausible(slopes: Slopes, estimate: Estimate, own: Floats, slack: Floats) -> npt.NDArray[np.bool_]:
+def plausible(slopes: Slopes, estimate: Estimate, own: Floats, slack: Floats, noise_: Floats) -> npt.NDArray[np.bool_]:
     """Whether a slope agrees with a window that contradicts the estimate and has no more noise than rounding may bring.
 
-    The function as computed then does have the estimated slope, but only between steps of its rounding.
+    The function as computed then does have the estimated slope, but only between steps of its rounding. ``noise_`` is
+    how much noise beside the values that may be, shape (K, results).
     """
     with np.errstate(all="ignore"):
         noise = slopes.bar * slopes.widths[:, :, None]
-        quiet = noise <= _CANCELLED * slopes.sizes
+        quiet = noise <= noise_[:, None] * slopes.sizes
         contradicts = np.abs(slopes.slope - estimate.slope[:, None]) > slopes.bar + estimate.bar[:, None]
         agrees = np.abs(slopes.slope - own[:, None]) <= slopes.bar + slack[:, None]
     return np.asarray((quiet & contradicts & agrees & ~slopes.steps).any(axis=1))

@@ -1,0 +1,124 @@
+"""Declared derivatives are held against what was declared: right ones pass, and the same broken do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from check.conftest import by_name
+
+from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+POLICIES = Path(__file__).parent.parent / "emit" / "policies" / "policies.py"
+
+CUTS = """
+import slangad as sa
+from slangad import NoDiff, float3
+
+
+@sa.struct
+class Pair:
+    a: float
+    b: NoDiff[float] = 1.0
+
+
+@sa.differentiable
+def by_call(x: float, y: float) -> float:
+    return x * sa.no_diff(x * y) + y
+
+
+@sa.differentiable
+def inner(x: float, w: NoDiff[float]) -> float:
+    return x * w
+
+
+@sa.differentiable
+def by_parameter(x: float) -> float:
+    return inner(x, x * x)
+
+
+@sa.differentiable
+def in_loop(x: float) -> float:
+    s = 0.0
+    for i in range(4):
+        s += x * sa.no_diff(sa.sin(x * i))
+    return s
+
+
+@sa.differentiable
+def by_field(x: float) -> float:
+    s = Pair(x, x * x)
+    return s.a * s.b
+
+
+@sa.function
+def opaque(x: float) -> float:
+    return sa.floor(x)
+
+
+@sa.differentiable
+def around_opaque(x: float) -> float:
+    return x * sa.no_diff(opaque(x * 5.0))
+
+
+@sa.differentiable
+def of_a_vector(v: float3) -> float:
+    return sa.dot(v, sa.no_diff(sa.normalize(v)))
+
+
+@sa.differentiable(derivative=sa.finite_difference(step=0.25))
+def stairs(x: float, v: float3) -> float:
+    return sa.floor(x) + x * x * v.y
+
+
+@sa.differentiable
+def over_stairs(x: float, v: float3) -> float:
+    return stairs(3.0 * x, v * x) * x
+"""
+
+
+def test_check__every_policy__is_held_against_itself() -> None:
+    results = by_name(check(parse_inputs([str(POLICIES)]), CheckOptions()))
+    assert len(results) >= 15
+    assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
+
+
+def test_check__every_way_to_cut_a_gradient__counts_as_declared(checked: Checked) -> None:
+    results = checked(CUTS)
+    assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
+
+
+@pytest.mark.parametrize("cut", ["x * y * 1.001", "x * sa.no_diff(y)"])
+def test_check__a_wrong_derivative_beside_a_cut__is_caught(checked: Checked, cut: str) -> None:
+    text = f"""
+import slangad as sa
+
+
+@sa.differentiable
+def f(x: float, y: float) -> float:
+    return x * sa.no_diff(y)
+
+
+@f.backward
+def f_bwd(x, y, d_out):
+    dx, dy = sa.bwd_diff(g)(x, y, d_out)
+    return dx, dy
+
+
+@sa.differentiable
+def g(x: float, y: float) -> float:
+    return {cut}
+
+
+@sa.differentiable
+def calls(x: float, y: float) -> float:
+    return f(x, y) + sa.no_diff(x) * y
+"""
+    results = checked(text)
+    assert results["calls"].verdict is Verdict.FAIL

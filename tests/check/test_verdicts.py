@@ -1,0 +1,186 @@
+"""Verdicts besides right and wrong gradients: what can't be read, compiled, run or decided; the rest goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slangad.compiler.report.model import Leg, LegState, NoteKind, Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+GOOD = """
+[Differentiable]
+float good(float x) { return x * x; }
+"""
+
+
+def test_check__a_slang_function_that_crashes_the_compiler__is_named_and_the_others_checked(checked: Checked) -> None:
+    results = checked(
+        GOOD
+        + """
+[Differentiable]
+float crashes(float x, int n)
+{
+    float s = x;
+    int k = 0;
+    [MaxIters(8)]
+    while (k < n && s < 10.0)
+    {
+        s = s * 1.5;
+        k++;
+    }
+    return s;
+}
+""",
+        ".slang",
+    )
+    assert results["good"].verdict is Verdict.PASS
+    assert results["crashes"].verdict is Verdict.FAIL
+    assert results["crashes"].failures[0].leg is Leg.COMPILE
+    assert "crashes" in results["crashes"].reason
+
+
+def test_check__a_slang_function_that_hangs_the_compiler__is_named_and_the_others_checked(checked: Checked) -> None:
+    recursive = "\n[Differentiable]\nfloat again(float x) { if (x > 1.0) return again(x * 0.5); return x; }\n"
+    results = checked(GOOD + recursive, ".slang", time_limit=4.0)
+    assert results["good"].verdict is Verdict.PASS
+    assert results["again"].verdict is Verdict.FAIL
+    assert results["again"].failures[0].leg is Leg.COMPILE
+
+
+def test_check__slang_that_does_not_compile__fails_with_the_reason(checked: Checked) -> None:
+    (result,) = checked("[Differentiable]\nfloat f(float x) { return y; }\n", ".slang").values()
+    assert result.verdict is Verdict.FAIL
+    assert "undefined identifier" in result.reason
+    assert result.span.line == 2
+
+
+def test_check__slang_without_differentiable_functions__is_skipped(checked: Checked) -> None:
+    (result,) = checked("float f(float x) { return x; }\n", ".slang").values()
+    assert result.verdict is Verdict.SKIPPED
+    assert not result.fails(strict=False)
+    assert result.fails(strict=True)
+
+
+def test_check__what_can_not_lie_in_buffers__is_skipped_with_the_reason(checked: Checked) -> None:
+    text = GOOD + "\n[Differentiable]\nT twice<T : __BuiltinFloatingPointType>(T x) { return x + x; }\n"
+    results = checked(text, ".slang")
+    assert results["twice"].verdict is Verdict.SKIPPED
+    assert "generic" in results["twice"].reason
+
+
+def test_check__nan_everywhere__is_not_a_pass(checked: Checked) -> None:
+    text = "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return sa.sqrt(-1.0 - x * x)\n"
+    result = checked(text)["f"]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "not finite at any sample" in result.reason
+    assert result.counts.not_finite == result.counts.drawn
+
+
+def test_check__nan_only_in_the_gradient__fails(checked: Checked) -> None:
+    text = """
+[BackwardDerivative(f_bwd)]
+[Differentiable]
+float f(float x) { return x * x; }
+void f_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, log(x.p) * d_out); }
+"""
+    result = checked(text, ".slang")["f"]
+    assert result.verdict is Verdict.FAIL
+    assert "not a number" in result.reason
+
+
+def test_check__nan_at_a_kink__is_no_subgradient(checked: Checked) -> None:
+    text = "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return sa.sqrt(x * x)\n"
+    result = checked(text)["f"]
+    assert result.verdict is Verdict.KINK_BAD
+    assert result.failures[0].bounds == pytest.approx((-1.0, 1.0), abs=1e-6)
+    assert np.isnan(result.failures[0].found)
+
+
+def test_check__an_index_beyond_the_array__is_a_failure_of_that_function(checked: Checked) -> None:
+    text = GOOD + "\n// range: i 0 2000000000\n[Differentiable]\nfloat far(float a[4], int i) { return a[i] * a[i]; }\n"
+    results = checked(text, ".slang")
+    assert results["good"].verdict is Verdict.PASS
+    assert results["far"].verdict is Verdict.FAIL
+    assert "crashes" in results["far"].reason
+
+
+def test_check__a_loop_beyond_its_bound__fails_with_the_cause(checked: Checked) -> None:
+    text = """
+import slangad as sa
+
+
+@sa.differentiable(ranges={"n": (0, 9)})
+def f(x: float, n: int) -> float:
+    for i in sa.range(n, max_iters=8):
+        x = x * x + 0.5
+    return x
+
+
+@sa.differentiable(ranges={"n": (0, 8)})
+def g(x: float, n: int) -> float:
+    return f(x, n)
+
+
+@sa.differentiable(ranges={"n": (9, 9)})
+def h(x: float, n: int) -> float:
+    return f(x, n)
+"""
+    results = checked(text)
+    for name in ("f", "h"):
+        assert results[name].verdict is Verdict.FAIL
+        (failure,) = results[name].failures
+        assert failure.leg is Leg.BOUND
+        assert failure.sample is not None
+        assert failure.sample.inputs[-1].value == 9
+    assert results["g"].verdict is Verdict.PASS
+
+
+def test_check__pure_noise_of_cancellation__is_undecided_rather_than_wrong(checked: Checked) -> None:
+    text = (
+        "import slangad as sa\n\n\n@sa.differentiable(ranges={'x': (1e-6, 1e-5)})\n"
+        "def f(x: float) -> float:\n    return (1.0 - sa.cos(x)) / (x * x)\n"
+    )
+    assert checked(text)["f"].verdict is Verdict.INCONCLUSIVE
+
+
+def test_check__imprecise_in_float32_only__says_so(checked: Checked) -> None:
+    text = (
+        "import slangad as sa\n\n\n@sa.differentiable\n"
+        "def f(x: float) -> float:\n    return sa.exp(300.0 * x * x + 10.0) / sa.exp(300.0 * x * x)\n"
+    )
+    result = checked(text)["f"]
+    assert result.verdict is Verdict.PRECISION
+    assert next(leg for leg in result.legs if leg.leg is Leg.REVERSE).state is LegState.AGREES
+
+
+def test_check__same_seed__gives_the_same_numbers(checked: Checked) -> None:
+    text = (
+        "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float, y: float) -> float:\n    return sa.sin(x) * y\n"
+    )
+    first, second, third = (checked(text, seed=seed)["f"] for seed in (3, 3, 4))
+    assert first.samples == second.samples
+    assert first.samples != third.samples
+
+
+def test_check__declared_ranges__hold_and_the_command_line_wins(checked: Checked) -> None:
+    text = (
+        "// range: x 2 3\n// range: v.y 5 6\n[Differentiable]\nfloat f(float x, float2 v) { return x * v.x * v.y; }\n"
+    )
+    result = checked(text, ".slang", ranges=(("f.v.x", -9.0, -8.0),))["f"]
+    spans = {"x": (2, 3), "v.x": (-9, -8), "v.y": (5, 6)}
+    for sample in result.samples:
+        for value in sample.inputs:
+            low, high = spans[value.path]
+            assert low <= value.value <= high
+
+
+def test_check__a_cut_gradient__says_what_it_was_held_against(checked: Checked) -> None:
+    text = "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return x * sa.no_diff(x)\n"
+    result = checked(text)["f"]
+    assert result.verdict is Verdict.PASS
+    assert [note.kind for note in result.notes] == [NoteKind.INTENT]
