@@ -100,7 +100,7 @@ class _Marker:
         if not isinstance(call, Call) or not carries_gradient(call.type):
             return
         lost = next((arg for arg in call.args if self.carrying.carries(arg)), None)
-        if lost is not None:
+        if lost is not None or callee.reads:
             self.problems.append(
                 Diagnostic(
                     "SA301",
