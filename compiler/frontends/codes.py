@@ -1,4 +1,4 @@
-"""What the front ends' diagnostic codes mean, at length: the table behind ``slangad explain`` for SA001 to SA044."""
+"""What the front ends' diagnostic codes mean, at length: the table behind ``slangad explain`` for SA001 to SA047."""
 
 from __future__ import annotations
 
@@ -225,5 +225,21 @@ floating-point components.""",
         """Own derivatives, gradient policies, sa.bwd_diff and sa.fwd_diff are for functions of values. The gradient
 of a tensor or texture is gathered by slangad where it is read. Read in the kernel or in a plain function, and give
 the derivative to a function of the values.""",
+    ),
+    "SA045": Explanation(
+        "a pipeline that is no straight line of kernel calls",
+        """A pipeline's body calls kernels, names what they give, and returns it: no arithmetic, no branches, no loops.
+What computes belongs into a kernel. Arguments are parameters of the pipeline, what earlier kernels gave, and for
+Uniform parameters numbers and constants of the file. Parameters have no defaults.""",
+    ),
+    "SA046": Explanation(
+        "a domain that does not fit",
+        """Each kernel call of a pipeline has a domain of its own: the shape of what is passed for its Each parameters,
+else that of the OutTensor it writes, else domain=, with one extent for each axis: numbers, constants, image.shape[k],
+and + - * // of them.""",
+    ),
+    "SA047": Explanation(
+        "a result that a pipeline does not declare",
+        """A pipeline returns what its kernels give, and declares it as they do: -> Mean[float], or a tuple.""",
     ),
 }

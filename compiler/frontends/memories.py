@@ -130,11 +130,6 @@ def is_active(params: Sequence[KernelParam], result: Type) -> bool:
     return taken and (carries_gradient(result) or any(is_written(t) for t in active))
 
 
-def refuse_pipeline(name: str, where: Span, problems: Problems) -> None:
-    """Reports that pipelines are not there yet."""
-    problems.error("SA031", where, f"pipeline '{name}' is not supported by this version", help="kernels are")
-
-
 def yaml_spelling(memory: Memory) -> str:
     """``inout_tensor``: how YAML descriptions spell a place."""
     return memory.value

@@ -77,9 +77,7 @@ class KernelObject:
         return f"<kernel {self.emitted_name}>"
 
 
-def _read_options(
-    name: str, options: dict[str, object]
-) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]]]:
+def _read_options(name: str, options: dict[str, object]) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]]]:
     dims, group = options.pop("dims", 1), options.pop("group_size", None)
     ranges = read_ranges(name, options.pop("ranges", None))
     if options:
@@ -188,13 +186,15 @@ class PipelineObject:
         name: Its name.
         place: Where it was decorated.
         optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
+        fuse: Whether neighbouring kernels over one domain may become one.
     """
 
-    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None) -> None:
+    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None, *, fuse: bool = True) -> None:
         self.python = python
         self.name = python.__name__
         self.place = place
         self.optimizer = optimizer
+        self.fuse = fuse
         self.__doc__ = python.__doc__
 
     @property
@@ -212,7 +212,9 @@ def pipeline(python: Callable[..., object], /) -> PipelineObject: ...
 
 
 @overload
-def pipeline(*, optimizer: Optimizer | None = None) -> Callable[[Callable[..., object]], PipelineObject]: ...
+def pipeline(
+    *, optimizer: Optimizer | None = None, fuse: bool = True
+) -> Callable[[Callable[..., object]], PipelineObject]: ...
 
 
 def pipeline(python: object = None, /, **options: object) -> object:
@@ -220,7 +222,7 @@ def pipeline(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW.
+        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -232,16 +234,19 @@ def pipeline(python: object = None, /, **options: object) -> object:
 
 def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
     optimizer = options.get("optimizer")
-    unknown = sorted(set(options) - {"optimizer"})
+    fuse = options.get("fuse", True)
+    unknown = sorted(set(options) - {"optimizer", "fuse"})
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if unknown:
         at = Argument(unknown[0], unknown=True)
-        raise ArgumentError(at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer= exists")
+        raise ArgumentError(at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer=, fuse= exist")
     if optimizer is not None and not isinstance(optimizer, Optimizer):
         message = f"optimizer= of {python.__name__} is {optimizer!r}"
         raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
-    return PipelineObject(python, place, optimizer)
+    if not isinstance(fuse, bool):
+        raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
+    return PipelineObject(python, place, optimizer, fuse=fuse)
 
 
 __all__ = ["SGD", "Adam", "AdamW", "KernelObject", "PipelineObject", "kernel", "pipeline"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import External, Kernel, KernelParam, KernelResult, Memory, Module, Role
-from slangad.compiler.ir.types import DiffPair, Tuple, Type, Void
+from slangad.compiler.ir.types import DiffPair, Tensor, Texture, Tuple, Type, Void
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,8 @@ def _fits(function: Function) -> bool:
     if function.role is not Role.PLAIN or function.owner or isinstance(function.body, External):
         return False
     return bool(function.params) and all(
-        not isinstance(t, (DiffPair, Tuple, Void)) for t in (*(p.type for p in function.params), *_results(function))
+        not isinstance(t, (DiffPair, Tuple, Void, Tensor, Texture))
+        for t in (*(p.type for p in function.params), *_results(function))
     )
 
 

@@ -29,6 +29,8 @@ from slangad.compiler.lang.source import Definition, definition_of
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
+    from types import FunctionType
+
     from slangad.compiler.frontends.python.world import World
     from slangad.compiler.lang.annotations import Memory as MemoryAnnotation
     from slangad.compiler.lang.annotations import ResultAnnotation
@@ -56,12 +58,12 @@ def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
     fence_function(definition.tree, places, world.problems)
     names = scope_of(value.python, value.frame_locals, None)
     annotations = Annotations(places, world.problems, value.python.__globals__, names)
-    params = [_param(world, value, a, annotations) for a in _arguments(definition.tree)]
-    written = any(p is not None and is_written(p.type) for p in params)
-    results = _results(world, value, definition.tree, annotations, written=written)
-    if len(world.problems) != before or results is None or any(p is None for p in params):
-        return None
+    params = [_param(world, value.python, a, annotations) for a in _arguments(definition.tree)]
     known = tuple(p for p in params if p is not None)
+    written = any(is_written(p.type) for p in known)
+    results = kernel_results(world, value.python, definition.tree, annotations, optional=written)
+    if len(world.problems) != before or results is None or len(known) != len(params):
+        return None
     where = places.span(definition.tree.returns) if definition.tree.returns else places.name_span(definition.tree)
     check_has_output(value.name, known, results, where, world.problems)
     if len(world.problems) != before:
@@ -86,14 +88,23 @@ def _result_type(results: tuple[KernelResult, ...]) -> Type:
     return results[0].type if results[0].name == "result" else Tuple(tuple(r.type for r in results))
 
 
-def _param(world: World, value: KernelObject, argument: ast.arg, annotations: Annotations) -> KernelParam | None:
+def kernel_params(
+    world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations
+) -> tuple[KernelParam, ...] | None:
+    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+    params = [_param(world, function, argument, annotations) for argument in _arguments(tree)]
+    known = tuple(p for p in params if p is not None)
+    return known if len(known) == len(params) else None
+
+
+def _param(world: World, function: FunctionType, argument: ast.arg, annotations: Annotations) -> KernelParam | None:
     span = argument_span(annotations.places, argument)
     if argument.annotation is None:
         world.problems.error(
             "SA016", span, f"parameter '{argument.arg}' has no annotation", help=f"write {argument.arg}: Each[float]"
         )
         return None
-    found = annotations.memory(value.python.__annotations__.get(argument.arg), argument.annotation, argument.arg)
+    found = annotations.memory(function.__annotations__.get(argument.arg), argument.annotation, argument.arg)
     if found is None:
         return None
     record, type_ = found
@@ -118,21 +129,22 @@ def _param(world: World, value: KernelObject, argument: ast.arg, annotations: An
     return KernelParam(argument.arg, memory, type_in(memory, type_, record.rank, record.options), passive, span)
 
 
-def _results(
-    world: World, value: KernelObject, tree: ast.FunctionDef, annotations: Annotations, *, written: bool
+def kernel_results(
+    world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations, *, optional: bool
 ) -> tuple[KernelResult, ...] | None:
+    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
     places = annotations.places
-    if tree.returns is None and written:
+    if tree.returns is None and optional:
         return ()
     if tree.returns is None:
         world.problems.error(
             "SA016",
             places.name_span(tree),
-            f"'{value.name}' does not say what it returns",
+            f"'{function.__name__}' does not say what it returns",
             help="annotate it: -> Each[float]",
         )
         return None
-    evaluated = annotations.evaluated(value.python.__annotations__.get("return"), tree.returns, "return")
+    evaluated = annotations.evaluated(function.__annotations__.get("return"), tree.returns, "return")
     if evaluated is None:
         return None
     annotation = result_annotation(evaluated)

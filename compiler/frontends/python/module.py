@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,8 @@ from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
-from slangad.compiler.frontends.memories import is_active, refuse_pipeline
+from slangad.compiler.frontends.memories import is_active
 from slangad.compiler.frontends.orders import refuse_higher_orders
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.probes import check_kernels
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
@@ -21,6 +21,7 @@ from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_par
 from slangad.compiler.frontends.python.externals import external_function
 from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
 from slangad.compiler.frontends.python.load import LoadedFile, import_path, load_file, shown_path
+from slangad.compiler.frontends.python.pipelines import describe_pipeline
 from slangad.compiler.frontends.python.signatures import annotations_for
 from slangad.compiler.frontends.python.world import Described, PythonScope, World
 from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, StructDef
@@ -29,12 +30,14 @@ from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.external import ExternalFunction
 from slangad.compiler.lang.functions import DescribedFunction
 from slangad.compiler.lang.kernels import KernelObject, PipelineObject
-from slangad.compiler.lang.source import definition_of
 from slangad.compiler.lang.struct import StructRecord, record_of
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.ir.pipelines import Pipeline
 
 
 def load_python(path: Path) -> Module:
@@ -47,6 +50,7 @@ def load_python(path: Path) -> Module:
     problems = Problems()
     world = World(loaded.path, problems)
     kernels = _reach(world, loaded)
+    pipelines = _pipelines(world, loaded, kernels)
     functions, lowered_kernels = _lower_all(world, kernels)
     problems.raise_if_any()
     if not functions:
@@ -56,7 +60,7 @@ def load_python(path: Path) -> Module:
     refuse_higher_orders(functions, lowered_kernels, problems)
     check_kernels(functions, lowered_kernels, problems)
     problems.raise_if_any()
-    return _module(world, loaded, ordered, lowered_kernels)
+    return replace(_module(world, loaded, ordered, lowered_kernels), pipelines=pipelines)
 
 
 def _nothing(path: str) -> CompileError:
@@ -84,13 +88,30 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
                 world.external(value)
             case StructRecord():
                 world.struct(value)
-            case PipelineObject():
-                definition = definition_of(value.python)
-                places = Places(definition.path, definition.text)
-                refuse_pipeline(value.name, places.name_span(definition.tree), world.problems)
             case _:
                 continue
     return kernels
+
+
+def _pipelines(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
+    """The pipelines; kernels that only they use are declared and added."""
+    known: dict[int, DescribedKernel | None] = {id(k.object): k for k in kernels}
+    names = {k.object.emitted_name: k.object for k in kernels}
+
+    def declare(value: KernelObject) -> DescribedKernel | None:
+        if id(value) not in known:
+            made = try_declare(world, value)
+            known[id(value)] = made if made is not None and _is_new(world, names, made) else None
+            kernels.extend(k for k in [known[id(value)]] if k is not None)
+        return known[id(value)]
+
+    own = [value for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
+    made = [describe_pipeline(world, value, declare) for value in own]
+    for pipeline in made:
+        if pipeline is not None and pipeline.name in names:
+            message = f"there is a kernel named '{pipeline.name}' too"
+            world.problems.error("SA006", pipeline.span, message, help="rename one")
+    return tuple(pipeline for pipeline in made if pipeline is not None)
 
 
 def _reach_function(world: World, value: DescribedFunction[..., object]) -> None:

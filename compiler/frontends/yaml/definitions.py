@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.memories import refuse_pipeline
 from slangad.compiler.frontends.python.load import shown_path
 from slangad.compiler.frontends.yaml.externals import external_of, imported_files, path_of
 from slangad.compiler.frontends.yaml.kernels import DeclaredKernel, declare_kernel
 from slangad.compiler.frontends.yaml.literals import constant_value, typed_value
 from slangad.compiler.frontends.yaml.names import check_names, good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
+from slangad.compiler.frontends.yaml.pipelines import read_pipelines
 from slangad.compiler.frontends.yaml.ranges import add_check_ranges
 from slangad.compiler.frontends.yaml.signatures import declare_function
 from slangad.compiler.frontends.yaml.structs import struct_type
@@ -18,6 +19,9 @@ from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
 from slangad.compiler.frontends.yaml.world import StructEntry, World
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import Struct
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.pipelines import Pipeline
 
 
 @dataclass(slots=True)
@@ -28,11 +32,13 @@ class Definitions:
         kernels: In the order of the file.
         externals: Functions that exist in Slang, by name.
         imports: Slang files to import, as written.
+        pipelines: Complete, since their bodies only call kernels.
     """
 
     kernels: list[DeclaredKernel] = field(default_factory=list)
     externals: dict[str, External] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
+    pipelines: tuple[Pipeline, ...] = ()
 
 
 def define(world: World) -> Definitions:
@@ -59,8 +65,8 @@ def define(world: World) -> Definitions:
         declared = declare_kernel(world, name, key, node) if isinstance(node, MappingNode) else None
         if declared is not None:
             definitions.kernels.append(declared)
-    for name, key in names["pipelines"].items():
-        refuse_pipeline(name, key.span, world.problems)
+    found = {name: (key, _value(root, "pipelines", key)) for name, key in names["pipelines"].items()}
+    definitions.pipelines = read_pipelines(world, definitions, found)
     _externals(world, definitions)
     add_check_ranges(world, definitions.kernels)
     return definitions

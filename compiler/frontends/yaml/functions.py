@@ -62,7 +62,7 @@ def doc_lines(text: str) -> tuple[str, ...]:
     return tuple(clean.split("\n")) if clean else ()
 
 
-def _doc(node: Node, source: BodySource | None) -> tuple[str, ...]:
+def full_doc(node: Node, source: BodySource | None) -> tuple[str, ...]:
     """The description, or the docstring the body begins with."""
     given = doc_of(node)
     if given or source is None or not source.statements:
@@ -116,7 +116,7 @@ def _body(world: World, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, .
         return (), ()
     scope = YamlScope(world, source.places)
     lowered = lower_body(source, scope, routine.signature, role, world.used, world.problems)
-    return lowered.statements, _doc(routine.node, source)
+    return lowered.statements, full_doc(routine.node, source)
 
 
 def _use_constants(world: World, body: SlangBody, role: BodyRole) -> None:
@@ -146,7 +146,7 @@ def _own(world: World, routine: Routine, own: OwnDerivative) -> Function:
         of=routine.signature.key,
         owner=owner.key if owner is not None else "",
         static=owner is not None,
-        doc=_doc(own.node, own.source),
+        doc=full_doc(own.node, own.source),
         span=own.key.span,
     )
 

@@ -42,7 +42,7 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
     before = len(world.problems)
     declared = read_params(world, node)
     params = [_param(world, p) for p in declared]
-    results = _results(world, node)
+    results = kernel_results(world, node)
     dims = _whole(node.get("dims"), 1)
     group_size = _group_size(world, node.get("group_size"), dims)
     ranges = ranges_of(world, node, declared)
@@ -73,7 +73,15 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
     return KernelParam(declared.name, words.memory, type_, passive, declared.key.span)
 
 
-def _results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
+def kernel_params(world: World, node: MappingNode) -> tuple[KernelParam, ...] | None:
+    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+    before = len(world.problems)
+    params = [_param(world, p) for p in read_params(world, node)]
+    return None if len(world.problems) != before else tuple(p for p in params if p is not None)
+
+
+def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
+    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
     if node.get("returns") is None:
         return ()
     found = result_words(world, node.get("returns"))

@@ -88,6 +88,7 @@ def _module(
         tuple(sorted(world.bound.items())),
         doc_of(document.root),
         targets=_targets_of(document),
+        pipelines=definitions.pipelines,
     )
 
 

@@ -145,9 +145,10 @@ PIPELINE: Final = Record(
     (
         _DESCRIPTION,
         _PARAMS,
-        _RETURNS,
+        Key("returns", Named("result"), "What it returns: mean float; none where kernels only write."),
         Key("body", _STATEMENTS, "A straight line of kernel calls.", required=True),
         Key("optimizer", Named("optimizer"), "How `slangad train` minimises the result."),
+        Key("fuse", Flag(), "Whether neighbouring kernels over one domain may become one: true unless said."),
     ),
 )
 _LR: Final = Key("lr", Number(positive=True), "The learning rate.", required=True)

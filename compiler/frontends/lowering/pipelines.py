@@ -1,0 +1,335 @@
+"""A pipeline's body from syntax to IR: a straight line of kernel calls becomes stages, all front ends alike.
+
+Every value gets one name, a nested call that of its kernel; everything that is not listed here is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from slangad.compiler.frontends.lowering.sizes import lower_domain
+from slangad.compiler.frontends.lowering.values import ARRAYS, Known, bind, constant_argument, element
+from slangad.compiler.frontends.problems import Rejected, did_you_mean
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.types import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
+    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.ir.nodes import KernelParam, KernelResult
+    from slangad.compiler.ir.pipelines import Argument, Optimizer, Size
+    from slangad.compiler.spans import Span
+
+DOMAIN: Final = "domain"
+_LINE: Final = "write small = halve(image, domain=(64, 64)), and return what the last kernel gives"
+
+
+@dataclass(frozen=True, slots=True)
+class CalledKernel:
+    """A kernel as pipelines call it."""
+
+    name: str
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    dims: int
+
+
+class PipelineScope(Protocol):
+    """What free names mean in a pipeline's body."""
+
+    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
+        """What a name or ``module.name`` stands for; None when it is unknown."""
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting for a misspelt one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineHead:
+    """What stands around a body: names, parameters, what is promised to be returned and where that is said."""
+
+    name: str
+    params: tuple[KernelParam, ...]
+    results: tuple[KernelResult, ...]
+    results_span: Span
+    optimizer: Optimizer | None
+    fuse: bool
+    doc: tuple[str, ...]
+    span: Span
+
+
+def lower_pipeline(
+    head: PipelineHead, body: Sequence[ast.stmt], places: Places, scope: PipelineScope, problems: Problems
+) -> Pipeline | None:
+    """A pipeline; None after everything wrong with its body was reported."""
+    before = len(problems)
+    lowering = _Lowering(head, places, scope, problems)
+    returned = lowering.body(body)
+    if len(problems) != before or returned is None:
+        return None
+    return Pipeline(
+        head.name, head.params, tuple(lowering.stages), returned, head.optimizer, head.fuse, head.doc, head.span
+    )
+
+
+@dataclass(slots=True)
+class _Lowering:
+    head: PipelineHead
+    places: Places
+    scope: PipelineScope
+    problems: Problems
+    stages: list[Stage] = field(default_factory=list)
+    known: dict[str, Known] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+
+    def body(self, body: Sequence[ast.stmt]) -> tuple[Returned, ...] | None:
+        for p in self.head.params:
+            self.known[p.name] = Known(p.memory, p.type, p.name)
+            self.names[p.name] = p.name
+        returned: tuple[Returned, ...] | None = ()
+        ended = False
+        for number, stmt in enumerate(body):
+            if number == 0 and _is_docstring(stmt):
+                continue
+            if ended:
+                self._error("SA045", self.places.keyword_span(stmt), "this stands after the return", "leave it out")
+                break
+            try:
+                ended = isinstance(stmt, ast.Return)
+                returned = self._statement(stmt) or returned
+            except Rejected:
+                returned = None
+        if not ended and self.head.results and returned is not None:
+            self._error("SA047", self.head.span, f"'{self.head.name}' returns nothing", "end it with return")
+        return returned
+
+    def _statement(self, stmt: ast.stmt) -> tuple[Returned, ...] | None:
+        match stmt:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, value)
+            case ast.Expr(value=ast.Call() as call):
+                self._call(call)
+            case ast.Return(value=value):
+                return self._returned(stmt, value)
+            case _:
+                self.refused |= {
+                    n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                }
+                what = "a pipeline is a straight line of kernel calls"
+                raise self._error("SA045", self.places.keyword_span(stmt), what, _LINE)
+        return None
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        for one in targets:
+            if not isinstance(one, ast.Name):
+                raise self._error("SA045", self.places.span(one), "only names can be assigned in a pipeline", _LINE)
+        wanted = tuple(one.id for one in targets if isinstance(one, ast.Name))
+        self.refused |= {name for name in wanted if name not in self.names}
+        made = self._values(value, wanted)
+        if len(made) != len(targets):
+            message = f"{len(made)} values for {len(targets)} names"
+            raise self._error("SA039", self.places.span(target), message, "name every result of the kernel")
+        for one, name in zip(targets, made, strict=True):
+            assert isinstance(one, ast.Name)  # noqa: S101  (looked at above)
+            self.names[one.id] = name
+            self.refused.discard(one.id)
+
+    def _values(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> list[str]:
+        """The values an expression stands for: those a kernel gives, called as wanted, or one that has a name."""
+        if isinstance(node, ast.Call):
+            return self._call(node, wanted)
+        if isinstance(node, ast.Name) and node.id in self.names:
+            return [self.names[node.id]]
+        if isinstance(node, ast.Name):
+            raise self._unknown(node)
+        raise self._error("SA045", self.places.span(node), "a pipeline has no arithmetic: only kernels compute", _LINE)
+
+    # --- calls ---
+
+    def _call(self, node: ast.Call, wanted: tuple[str, ...] = ()) -> list[str]:
+        kernel = self._kernel(node.func)
+        arguments = self._arguments(node, kernel)
+        domain = next((k.value for k in node.keywords if k.arg == DOMAIN and k.arg not in _names(kernel)), None)
+        sizes = () if domain is None else lower_domain(domain, kernel.dims, self)
+        self._check_domain(node, kernel, sizes)
+        self._check_writes(node, kernel, arguments)
+        named = wanted if len(wanted) == len(kernel.results) else [_default_name(kernel, r) for r in kernel.results]
+        names = tuple(self._fresh(name) for name in named)
+        self.stages.append(Stage(kernel.name, tuple(arguments), names, sizes, self.places.span(node)))
+        for name, result in zip(names, kernel.results, strict=True):
+            rank = kernel.dims if result.memory is Memory.EACH else 0
+            self.known[name] = Known(result.memory, result.type, name, rank)
+        return [*names]
+
+    def _kernel(self, node: ast.expr) -> CalledKernel:
+        meaning = self.scope.meaning(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        match meaning:
+            case CalledKernel():
+                return meaning
+            case None if isinstance(node, ast.Name) and node.id not in self.names:
+                raise self._unknown(node)
+            case _:
+                reported = getattr(meaning, "reported", False)
+                if reported:
+                    raise Rejected("reported before")
+                message = f"'{ast.unparse(node)}' is no kernel"
+                raise self._error("SA045", self.places.span(node), message, "a pipeline calls kernels only")
+
+    def _arguments(self, node: ast.Call, kernel: CalledKernel) -> list[Argument]:
+        given = self._matched(node, kernel)
+        found: list[Argument] = []
+        failed = None
+        for param in kernel.params:
+            try:
+                found.append(self._argument(given[param.name], param, kernel))
+            except Rejected as rejected:  # noqa: PERF203  (one bad argument must not hide another)
+                failed = rejected
+        if failed is not None:
+            raise failed
+        return found
+
+    def _matched(self, node: ast.Call, kernel: CalledKernel) -> dict[str, ast.expr]:
+        """The expression for each parameter."""
+        where = self.places.span(node.func)
+        names = _names(kernel)
+        shown = f"{kernel.name}({', '.join(names)})"
+        if len(node.args) > len(names):
+            message = f"{kernel.name} takes {len(names)} arguments, not {len(node.args)}"
+            raise self._error("SA015", where, message, shown)
+        given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+        for keyword in node.keywords:
+            if keyword.arg == DOMAIN and DOMAIN not in names:
+                continue
+            if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
+                what = "'**'" if keyword.arg is None else f"'{keyword.arg}'"
+                why = "is given twice" if keyword.arg in given else f"is no parameter of {kernel.name}"
+                raise self._error("SA015", self.places.span(keyword), f"{what} {why}", shown)
+            given[keyword.arg] = keyword.value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise self._error("SA015", where, f"{kernel.name} lacks {', '.join(missing)}", shown)
+        return given
+
+    def _argument(self, node: ast.expr, param: KernelParam, kernel: CalledKernel) -> Argument:
+        if isinstance(node, ast.Starred):
+            raise self._error("SA045", self.places.span(node), "'*' is not supported", "write the arguments out")
+        if isinstance(node, ast.Call) or (isinstance(node, ast.Name) and node.id in self.names):
+            values = self._values(node)
+            if len(values) != 1:
+                raise self._error("SA014", self.places.span(node), f"these are {len(values)} values", "name them first")
+            value = self.known[values[0]]
+            argument = bind(value, param, kernel.dims, self.places.span(node), self.problems)
+            if value.memory is Memory.EACH and param.memory is Memory.EACH:
+                self.known[value.name] = replace(value, rank=kernel.dims)
+            return argument
+        return self._constant(node, param, kernel)
+
+    def _constant(self, node: ast.expr, param: KernelParam, kernel: CalledKernel) -> Argument:
+        value = self.constant(node)
+        if value is None and isinstance(node, ast.Name):
+            raise self._unknown(node)
+        if value is None:
+            help_ = "a kernel takes values of the pipeline, numbers and constants"
+            raise self._error("SA045", self.places.span(node), f"this can't be passed to {kernel.name}", help_)
+        return constant_argument(value, param, self.places.span(node), self.problems)
+
+    def constant(self, node: ast.expr) -> object | None:
+        """A number, or what a name of the file stands for; None for anything else."""
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
+            case ast.Name() | ast.Attribute() if not (isinstance(node, ast.Name) and node.id in self.names):
+                meaning = self.scope.meaning(node)
+                return getattr(meaning, "value", None)
+            case _:
+                return None
+
+    def extent(self, node: ast.expr) -> tuple[str, int] | None:
+        """The name of a value and how many axes it has, for ``image.shape``; None for anything else."""
+        if isinstance(node, ast.Name) and node.id in self.names:
+            value = self.known[self.names[node.id]]
+            if value.memory in ARRAYS and value.axes:
+                return value.name, value.axes
+        return None
+
+    def refuse(self, code: str, node: ast.expr, message: str, help_: str) -> Rejected:
+        """Reports something about an expression."""
+        return self._error(code, self.places.span(node), message, help_)
+
+    def _check_domain(self, node: ast.Call, kernel: CalledKernel, sizes: tuple[Size, ...]) -> None:
+        telling = (Memory.EACH, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+        if not sizes and not any(p.memory in telling for p in kernel.params):
+            shape = "n" if kernel.dims == 1 else f"({', '.join('nmk'[: kernel.dims])})"
+            help_ = f"say {kernel.name}(…, domain={shape})"
+            raise self._error("SA046", self.places.span(node.func), f"nothing tells the domain of {kernel.name}", help_)
+
+    def _check_writes(self, node: ast.Call, kernel: CalledKernel, arguments: Sequence[Argument]) -> None:
+        """Refuses a value that one call both writes and takes otherwise."""
+        names = [a.value if isinstance(a, Given) else "" for a in arguments]
+        for param, name in zip(kernel.params, names, strict=True):
+            if param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and names.count(name) > 1:
+                message = f"{kernel.name} writes '{name}' and takes it once more"
+                raise self._error("SA014", self.places.span(node), message, "pass another tensor")
+
+    def _fresh(self, name: str) -> str:
+        number, found = 2, name
+        while found in self.known:
+            found, number = f"{name}~{number}", number + 1
+        return found
+
+    # --- what is returned ---
+
+    def _returned(self, stmt: ast.Return, value: ast.expr | None) -> tuple[Returned, ...]:
+        wanted = self.head.results
+        nodes = [] if value is None else value.elts if isinstance(value, ast.Tuple) else [value]
+        made = [(node, name) for node in nodes for name in self._values(node)]
+        if len(made) != len(wanted):
+            message = f"{len(made)} values are returned, {len(wanted)} are declared"
+            raise self._error("SA047", self.places.keyword_span(stmt), message, "declare what is returned")
+        return tuple(self._result(node, name, r) for (node, name), r in zip(made, wanted, strict=True))
+
+    def _result(self, node: ast.expr, name: str, wanted: KernelResult) -> Returned:
+        value = self.known[name]
+        if name in {p.name for p in self.head.params}:
+            message = f"'{name}' is a parameter"
+            raise self._error("SA047", self.places.span(node), message, "return what a kernel gives")
+        if value.memory is not wanted.memory or value.type != wanted.type:
+            pairs = ((value.memory, value.type), (wanted.memory, wanted.type))
+            found, said = (f"{memory.value} {show(element(type_))}" for memory, type_ in pairs)
+            raise self._error(
+                "SA047", self.places.span(node), f"this is {found}, declared is {said}", "declare what it is"
+            )
+        return Returned(wanted.name, name, wanted.memory, wanted.type)
+
+    def _unknown(self, node: ast.Name) -> Rejected:
+        if node.id in self.refused:
+            return Rejected("reported where it was to be made")
+        help_ = did_you_mean(node.id, [*self.names, *self.scope.names()])
+        return self.problems.error(
+            "SA010", self.places.span(node), f"unknown name '{node.id}'", label="not defined", help=help_
+        )
+
+    def _error(self, code: str, span: Span, message: str, help_: str) -> Rejected:
+        return self.problems.error(code, span, message, help=help_)
+
+
+def _names(kernel: CalledKernel) -> list[str]:
+    return [p.name for p in kernel.params]
+
+
+def _default_name(kernel: CalledKernel, result: KernelResult) -> str:
+    return kernel.name if result.name == "result" else f"{kernel.name}.{result.name.rpartition('.')[2]}"
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)

@@ -1,0 +1,98 @@
+"""What may be passed to a kernel of a pipeline: a value or constant and a parameter go in, an argument comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.frontends.lowering.constants import is_default_for, table_of
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.pipelines import Fixed, Given
+from slangad.compiler.ir.types import Scalar, Tensor, Texture, Type, is_floating, show
+
+if TYPE_CHECKING:
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.ir.nodes import KernelParam
+    from slangad.compiler.ir.pipelines import Argument
+    from slangad.compiler.spans import Span
+
+TENSORS: Final = (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+ARRAYS: Final = (Memory.EACH, *TENSORS)
+"""Where there is one element for each place of some axes."""
+_WRITABLE: Final = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+_FITTING: Final[dict[Memory, tuple[Memory, ...]]] = {
+    Memory.EACH: ARRAYS,
+    Memory.TENSOR: ARRAYS,
+    Memory.OUT_TENSOR: _WRITABLE,
+    Memory.INOUT_TENSOR: _WRITABLE,
+    Memory.TEXTURE2D: (Memory.TEXTURE2D,),
+    Memory.PARAM: (Memory.PARAM, Memory.SUM, Memory.MEAN),
+    Memory.UNIFORM: (Memory.UNIFORM,),
+}
+"""What can be passed for a kernel's parameter in a memory: what lives in one of these."""
+_HELP: Final = {
+    Memory.OUT_TENSOR: "what a kernel writes is an OutTensor or InOutTensor parameter of the pipeline",
+    Memory.INOUT_TENSOR: "what a kernel writes is an OutTensor or InOutTensor parameter of the pipeline",
+    Memory.UNIFORM: "make it a Uniform of the pipeline, or a number",
+    Memory.PARAM: "make it a Param of the pipeline, or what a kernel adds up",
+    Memory.TEXTURE2D: "make it a texture of the pipeline",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value of a pipeline; ``axes`` is 0 where any number is meant (an ``Each`` parameter)."""
+
+    memory: Memory
+    type: Type
+    name: str
+    rank: int = 0
+
+    @property
+    def axes(self) -> int:
+        """How many axes it has before those of an element; 0 where that is not known or there are none."""
+        return self.type.rank if isinstance(self.type, Tensor) else self.rank
+
+
+def element(type_: Type) -> Type:
+    """What a memory holds, or the type itself."""
+    return type_.element if isinstance(type_, (Tensor, Texture)) else type_
+
+
+def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
+    """A value for a kernel's parameter.
+
+    Raises:
+        Rejected: It does not fit.
+    """
+    if value.memory not in _FITTING[param.memory]:
+        message = f"'{param.name}' is {_word(param.memory)}, this is {_word(value.memory)}"
+        raise problems.error("SA014", where, message, help=_HELP.get(param.memory, "make it a Tensor of the pipeline"))
+    if element(value.type) != element(param.type):
+        message = f"'{param.name}' holds {show(element(param.type))}, this {show(element(value.type))}"
+        raise problems.error("SA014", where, message, help="kernels take exactly what they say")
+    wanted = param.type.rank if isinstance(param.type, Tensor) else dims if param.memory is Memory.EACH else 0
+    if wanted and value.axes and value.axes != wanted:
+        message = f"'{param.name}' has {wanted} axes, this has {value.axes}"
+        raise problems.error("SA014", where, message, help="an Each has as many axes as its kernel has dims")
+    return Given(value.name)
+
+
+def constant_argument(value: object, param: KernelParam, where: Span, problems: Problems) -> Argument:
+    """A constant for a kernel's parameter.
+
+    Raises:
+        Rejected: It does not fit.
+    """
+    if param.memory is not Memory.UNIFORM:
+        help_ = "numbers are for Uniform parameters"
+        raise problems.error("SA014", where, f"'{param.name}' is {_word(param.memory)}, no number", help=help_)
+    table = table_of(value)
+    if table is None or not is_default_for(value, param.type):
+        raise problems.error("SA014", where, f"'{param.name}' takes {show(param.type)}", label=type(value).__name__)
+    floats = isinstance(param.type, Scalar) and is_floating(param.type)
+    return Fixed(tuple(float(n) for n in table[1]) if floats else table[1])
+
+
+def _word(memory: Memory) -> str:
+    return memory.value.replace("_", " ")

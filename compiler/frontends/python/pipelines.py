@@ -1,0 +1,119 @@
+"""Pipelines of a Python description: parameters and results from annotations, stages from the body."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from dataclasses import dataclass, fields
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
+from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
+from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.python import vocabulary
+from slangad.compiler.frontends.python.annotations import Annotations
+from slangad.compiler.frontends.python.kernels import kernel_params, kernel_results
+from slangad.compiler.frontends.python.signatures import argument_span
+from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.lang.errors import DescriptionError
+from slangad.compiler.lang.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.resolve import closure_of, scope_of
+from slangad.compiler.lang.source import definition_of
+from slangad.compiler.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FunctionType
+
+    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.python.kernels import DescribedKernel
+    from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.ir.pipelines import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPipelineScope:
+    """Names as the body sees them: its closure, its module; kernels are declared when they are first called."""
+
+    world: World
+    function: FunctionType
+    declare: Callable[[KernelObject], DescribedKernel | None]
+
+    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
+        """What a name or ``module.name`` stands for."""
+        found, value = self._value(node)
+        if not found:
+            return None
+        if isinstance(value, KernelObject):
+            described = self.declare(value)
+            if described is None:
+                return Refused(f"'{value.name}' was refused", reported=True)
+            return CalledKernel(described.signature.name, described.params, described.results, value.dims)
+        if isinstance(value, (int, float, tuple)) or vocabulary.meaning_of(value) is None:
+            self.world.bound[ast.unparse(node)] = vocabulary.constant_text(value)
+            return ValueEntity(value)
+        return Refused(f"'{ast.unparse(node)}' is no kernel")
+
+    def _value(self, node: ast.expr) -> tuple[bool, object]:
+        match node:
+            case ast.Name(id=name):
+                for names in (closure_of(self.function), self.function.__globals__, vars(builtins)):
+                    if name in names:
+                        return True, names[name]
+            case ast.Attribute(value=inner, attr=name):
+                found, owner = self._value(inner)
+                if found and isinstance(owner, ModuleType) and hasattr(owner, name):
+                    return True, getattr(owner, name)
+            case _:
+                pass
+        return False, None
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting."""
+        return [*closure_of(self.function), *self.function.__globals__]
+
+
+def describe_pipeline(
+    world: World, value: PipelineObject, declare: Callable[[KernelObject], DescribedKernel | None]
+) -> Pipeline | None:
+    """A pipeline; None after everything wrong with it was reported."""
+    try:
+        definition = definition_of(value.python)
+    except DescriptionError as error:
+        world.report(error, Span(value.place.file, value.place.line, 1, value.place.line, 2), "SA038")
+        return None
+    places, tree = Places(definition.path, definition.text), definition.tree
+    before = len(world.problems)
+    _refuse_signature(tree, places, world.problems)
+    names = scope_of(value.python, value.frame_locals, None)
+    annotations = Annotations(places, world.problems, value.python.__globals__, names)
+    params = kernel_params(world, value.python, tree, annotations)
+    results = kernel_results(world, value.python, tree, annotations, optional=True)
+    if len(world.problems) != before or results is None or params is None:
+        return None
+    where = places.span(tree.returns) if tree.returns is not None else places.name_span(tree)
+    doc = inspect.cleandoc(value.__doc__).split("\n") if value.__doc__ else []
+    head = PipelineHead(
+        value.name, params, results, where, _optimizer(value.optimizer), value.fuse, tuple(doc), places.name_span(tree)
+    )
+    return lower_pipeline(head, tree.body, places, PythonPipelineScope(world, value.python, declare), world.problems)
+
+
+def _optimizer(given: object) -> Optimizer | None:
+    """The record of the IR for a user's ``sa.Adam(…)``."""
+    if given is None:
+        return None
+    values = tuple(float(getattr(given, f.name)) for f in fields(given))  # type: ignore[arg-type]  # one of three dataclasses
+    return Optimizer(type(given).__name__.lower(), values)
+
+
+def _refuse_signature(tree: ast.FunctionDef, places: Places, problems: Problems) -> None:
+    arguments = tree.args
+    for star in (arguments.vararg, arguments.kwarg):
+        if star is not None:
+            problems.error("SA045", argument_span(places, star), "a pipeline names its parameters")
+    for default in (*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)):
+        help_ = "give the value when it is run, or in the kernel call"
+        problems.error("SA045", places.span(default), "a pipeline's parameters have no defaults", help=help_)

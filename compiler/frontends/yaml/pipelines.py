@@ -1,0 +1,90 @@
+"""Pipelines of a YAML description: parameters and results from type words, stages from the body."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
+from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
+from slangad.compiler.frontends.yaml.bodies import read_body
+from slangad.compiler.frontends.yaml.functions import full_doc
+from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_results
+from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
+from slangad.compiler.frontends.yaml.signatures import flag
+from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slangad.compiler.frontends.yaml.definitions import Definitions
+    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.ir.pipelines import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class YamlPipelineScope:
+    """Names as the body sees them; kernels that were refused are there without a meaning."""
+
+    world: World
+    kernels: Mapping[str, CalledKernel]
+
+    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
+        """What a name stands for."""
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name in self.kernels:
+            return self.kernels[name]
+        if name in self.world.constants:
+            return self.world.constant(name)
+        known = (*self.world.functions, *self.world.structs, *self.world.kernels)
+        if name in known:
+            return Refused(f"'{name}' is no kernel")
+        return None if name else Refused("no kernel")
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting."""
+        return [*self.kernels, *self.world.constants]
+
+
+def read_pipelines(
+    world: World, definitions: Definitions, found: Mapping[str, tuple[ScalarNode, Node]]
+) -> tuple[Pipeline, ...]:
+    """The pipelines of a description by name; what is wrong is in the world's problems."""
+    kernels = {
+        k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims)
+        for k in definitions.kernels
+    }
+    scope = YamlPipelineScope(world, kernels)
+    made = [_pipeline(world, scope, name, key, node) for name, (key, node) in found.items()]
+    return tuple(pipeline for pipeline in made if pipeline is not None)
+
+
+def _pipeline(world: World, scope: YamlPipelineScope, name: str, key: ScalarNode, node: Node) -> Pipeline | None:
+    if not isinstance(node, MappingNode):
+        return None
+    before = len(world.problems)
+    params = kernel_params(world, node)
+    results = kernel_results(world, node)
+    source = read_body(world, node, key.span)
+    if len(world.problems) != before or results is None or params is None or source is None:
+        return None
+    returns = node.get("returns")
+    where = returns.span if returns is not None else key.span
+    fuse = flag(node, "fuse", default=True)
+    doc, optimizer = full_doc(node, source), _optimizer(node.get("optimizer"))
+    head = PipelineHead(name, params, results, where, optimizer, fuse, doc, key.span)
+    return lower_pipeline(head, source.statements, source.places, scope, world.problems)
+
+
+def _optimizer(node: Node | None) -> Optimizer | None:
+    """The optimizer: ``{adam: {lr: 0.02}}``."""
+    for key, settings in entries_of(node):
+        given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
+        usual = SETTINGS[key.text]
+        return Optimizer(key.text, tuple(_number(given.get(name, default)) for name, default in usual.items()))
+    return None
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
