@@ -226,9 +226,10 @@ def _verify_role(function: Function, by_key: dict[str, Function]) -> Iterator[Di
 
 
 def _verify_buffers(module: Module) -> Iterator[Diagnostic]:
-    types = {(k.name, p.name): (p.type, p.no_diff) for k in module.kernels for p in k.params}
+    params = {(k.name, p.name): p for k in module.kernels for p in k.params}
     for buffer in module.buffers:
-        if types.get((buffer.kernel, buffer.param)) != (buffer.type, buffer.no_diff):
+        of = params.get((buffer.kernel, buffer.param))
+        if of is None or of.type != buffer.type or (of.no_diff and not buffer.no_diff):
             yield Diagnostic("SA904", f"buffer {buffer.key!r} is no parameter of {buffer.kernel!r}", buffer.span)
 
 

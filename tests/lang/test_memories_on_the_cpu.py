@@ -53,6 +53,19 @@ def rewrite(_: Case) -> Arguments:
     return {"x": uniform(150), "w": uniform(2), "out": np.zeros(150, np.float32)}
 
 
+def kinds(of: Case) -> Arguments:
+    k, on = RNG.integers(0, 5, 140).astype(np.int32), RNG.integers(0, 2, 140).astype(bool)
+    h, u, d = uniform(2).astype(np.float16), np.array([3], np.uint32), np.array([1.0, 2.0])
+    return {
+        "m": uniform(2, 2, 2), "h": h, "k": k, "on": on, "u": u, "d": d, "s": drawn(of, "Mixture", RNG),
+        "x": uniform(140),
+    }  # fmt: skip
+
+
+def box(_: Case) -> Arguments:
+    return {"w": uniform(3, 4, 5), "out": np.zeros((5, 4, 3), np.float32)}
+
+
 def loss(of: Case) -> Arguments:
     return {"at": uniform(130, 2), "net": drawn(of, "Network", RNG)}
 
@@ -79,7 +92,8 @@ def advance(_: Case) -> Arguments:
 
 
 CASES: list[tuple[Path, str, Callable[[Case], Arguments], float]] = [
-    *((FILE, make.__name__, make, 2e-5) for make in (fit, halve, step, gather, look, taps, rewrite)),
+    *((FILE, make.__name__, make, 2e-5) for make in (fit, halve, step, gather, look, taps, rewrite, box)),
+    (FILE, "kinds", kinds, 2e-3),
     (SAMPLES / "mlp" / "mlp.py", "loss", loss, 5e-5),
     (SAMPLES / "mlp" / "mlp.py", "half_loss", half_loss, 2e-2),
     (SAMPLES / "texture_fit" / "texture_fit.py", "fit", fit_texture, 2e-5),

@@ -22,6 +22,7 @@ from slangad.compiler.lang.execution.elements import (
     Index,
     Numbers,
     as_array,
+    dtype_of,
     put_value,
     trailing_shape,
     value_at,
@@ -236,8 +237,8 @@ class _Seed:
             shape = (*domain, *(() if isinstance(given, Mapping) else trailing_shape(type_)))
             self.each = EachArgument(np.ones(shape) if given is None else given, type_, "a cotangent")
         else:
-            ones = np.ones(trailing_shape(type_)) if trailing_shape(type_) else 1.0
-            self.value = convert(from_host(ones if given is None else given, type_), type_)
+            ones = value_at(np.ones((1, *trailing_shape(type_)), dtype_of(type_)), (0,), type_)
+            self.value = ones if given is None else convert(from_host(given, type_), type_)
 
     def at(self, index: Index) -> object:
         """One thread's part."""

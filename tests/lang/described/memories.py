@@ -18,6 +18,7 @@ from slangad import (
     Texture2D,
     Uniform,
     float2,
+    float2x2,
     float3,
 )
 
@@ -98,3 +99,32 @@ def rewrite(x: Each[float], w: Tensor[float, 1], out: OutTensor[float, 1]) -> No
     if x > 0.5:
         for k in range(2):
             out[i] = sa.no_diff(w[k]) * x * w[0]
+
+
+@sa.struct
+class Mixture:
+    a: float
+    b: Array[float2, 2]
+
+
+@sa.kernel
+def kinds(
+    m: Tensor[float2x2, 1],
+    h: Tensor[sa.half, 1],
+    k: Tensor[int, 1],
+    on: Tensor[bool, 1],
+    u: Tensor[sa.uint, 1],
+    d: Tensor[sa.double, 1],
+    s: Param[Mixture],
+    x: Each[float],
+) -> tuple[Sum[float2x2], Mean[Array[float, 2]], Sum[int]]:
+    i = sa.thread_id()
+    j = k[i] % 2
+    y = (m[j][0, 1] if on[i] else x) * float(h[j]) * s.b[1].y + s.a + float(d[-1])
+    return m[0] * y, Array[float, 2](y, x), k[i] + int(u[0])
+
+
+@sa.kernel(dims=3)
+def box(w: Tensor[float, 3], out: OutTensor[float, 3]) -> None:
+    i, j, k = sa.thread_id(0), sa.thread_id(1), sa.thread_id(2)
+    out[i, j, k] = w[k, j, i] * w[0, 0, 0]
