@@ -50,6 +50,7 @@ NOTHING: Final = 1e-7
 """A bar this small beside what the other inputs do shows that an input does nothing."""
 CONSTANTS: Final = 5e-7
 """Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
+_GRAIN: Final = 1e-13
 _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
 _MOST_DEEP: Final = 500
@@ -78,6 +79,7 @@ class Findings:
         states: By leg.
         finite: Samples at which the function is finite.
         jumps: Samples at which it jumps.
+        grain: What rounding of the values may make of a slope, at least.
         looked: Samples and inputs that were looked at; of a function of many inputs not all are.
         curves: For entries that are wrong: half widths, slopes.
     """
@@ -91,6 +93,7 @@ class Findings:
     curves: dict[tuple[int, int, int], tuple[Floats, Floats]] = field(default_factory=dict)
     jumps: Bools = field(default_factory=lambda: np.zeros(0, bool))
     looked: Bools = field(default_factory=lambda: np.zeros((0, 0), bool))
+    grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ class Examiner:
             finite,
             jumps=np.zeros(shape[0], bool),
             looked=np.zeros((shape[0], shape[2]), bool),
+            grain=_GRAIN * np.abs(values)[:, :, None] / samples.scales[:, None, self.inputs],
         )
         if finite.any() and len(self.inputs):
             self._screen(samples, values, found, findings)
@@ -275,7 +279,7 @@ class Deep:
         own, slack = (a[which] for a in self._own(leg))
         again = look_again(self.examiner.evaluate, places)
         low, high = self._neighbourhood(places)
-        wobble = self._wobble(leg, which)
+        wobble = self._wobble(leg, which) + 0.1 * self._at_pairs(self.findings.grain)[which]
         with np.errstate(all="ignore"):
             near_again = np.abs(own - again.slope) <= 3 * again.bar + slack + 10 * wobble
             near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
@@ -353,8 +357,10 @@ class Deep:
 
     def _own(self, leg: Leg) -> tuple[Floats, Floats]:
         jacobian = self.found[leg]
-        pick = (self.pairs[:, 0], slice(None), self.pairs[:, 1])
-        return jacobian[pick], tolerance(jacobian, jacobian)[pick]
+        return self._at_pairs(jacobian), self._at_pairs(tolerance(jacobian, jacobian))
+
+    def _at_pairs(self, entries: Floats) -> Floats:
+        return np.asarray(entries[self.pairs[:, 0], :, self.pairs[:, 1]])
 
     def _is(self, leg: Leg, state: State) -> Bools:
         return np.asarray(self.findings.states[leg][self.pairs[:, 0], :, self.pairs[:, 1]] == state)

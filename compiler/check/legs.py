@@ -70,7 +70,7 @@ def compare_linear(
         wanted = (weights[:, :, None] * reference).sum(axis=1)
         size = (np.abs(weights)[:, :, None] * np.fmax(np.abs(reference), np.abs(found[Leg.REVERSE]))).sum(axis=1)
         slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
-        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0)
+        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain
         slack += 3 * (np.abs(weights)[:, :, None] * doubt).sum(axis=1)
         slack += 20 * _moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=1))
