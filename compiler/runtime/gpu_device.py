@@ -42,6 +42,8 @@ _COPIED_SCALARS = 1 << 20
 """Scalars of scratch memory that the copies of one tensor may take."""
 _ADDITIONS = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
+_KEPT_LAUNCHES = 64
+"""Launches whose parameters are kept, for those that submit them again and again."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -101,6 +103,7 @@ class GpuDevice:
     def __init__(self, name: str, device: slangpy.Device) -> None:
         self.name = name
         self.handle = device
+        self._bound: dict[int, tuple[Launch, slangpy.ShaderObject]] = {}
 
     @property
     def adapter(self) -> str:
@@ -199,10 +202,24 @@ class GpuDevice:
             encoder = self.handle.create_command_encoder()
             with encoder.begin_compute_pass() as compute:
                 for launch in launches:
-                    _record(compute, launch)
+                    assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+                    compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, self._parameters(launch))
+                    compute.dispatch(list(launch.threads))
             self.handle.submit_command_buffer(encoder.finish())
         except RuntimeError as error:
             raise _broken(self.name, error) from None
+
+    def _parameters(self, launch: Launch) -> slangpy.ShaderObject:
+        """The parameters of a launch, kept from before: setting them takes longer than all else.
+
+        Launches are told apart by identity, and those that are kept can't give theirs to another.
+        """
+        kept = self._bound.pop(id(launch), None)
+        root = kept[1] if kept else _bound(launch, self.handle)
+        self._bound[id(launch)] = launch, root
+        if len(self._bound) > _KEPT_LAUNCHES:
+            del self._bound[next(iter(self._bound))]
+        return root
 
     def wait(self) -> None:
         """Return when everything submitted is done."""
@@ -213,22 +230,23 @@ class GpuDevice:
 
     def close(self) -> None:
         """Give the device back."""
+        self._bound.clear()
         self.handle.close()
 
 
-def _record(compute: slangpy.ComputePassEncoder, launch: Launch) -> None:
-    """Add one dispatch; parameters are set through a cursor, since names of the user's may be those of arguments."""
+def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
+    """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
     import slangpy
 
     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
-    root = compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline)
+    root = device.create_root_shader_object(launch.program.kernels[launch.entry].program)
     shared = slangpy.ShaderCursor(root)
     own = shared.find_entry_point(0)
     for name, value in launch.bindings.items():
         (shared if name in launch.shared else own)[name] = (
             value.handle if isinstance(value, (GpuBuffer, TensorBuffer)) else value
         )
-    compute.dispatch(list(launch.threads))
+    return root
 
 
 def open_gpu(name: str) -> GpuDevice:

@@ -41,8 +41,9 @@ class Target:
     lacks: tuple[str, ...] = ()
 
 
-_WAVES: Final = ("SLANGAD_WAVES",)
-_GPU: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
+_WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
+_GPU: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
+_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
 _CPU: Final = ("SLANGAD_HOST",)
 
 _ROWS = (
@@ -51,10 +52,17 @@ _ROWS = (
     Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_GPU),
     Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
     Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU, lacks=("double",)),
-    Target("wgsl", ".wgsl", is_text=True, title="WebGPU source", lacks=("double", "table with inf or nan")),
-    Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_GPU),
+    Target(
+        "wgsl",
+        ".wgsl",
+        is_text=True,
+        title="WebGPU source",
+        macros=("SLANGAD_FILTERS",),
+        lacks=("double", "table with inf or nan"),
+    ),
+    Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_CUDA),
     Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
-    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_GPU),
+    Target("ptx", ".ptx", is_text=True, title="CUDA, assembled by NVRTC", tool=NVRTC, macros=_CUDA),
     Target(
         "dxil",
         ".dxil",
