@@ -165,6 +165,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
     for one in built:
         if not one.unit.description.kernels:
             session.say(f"{one.unit.source} has no kernel, so there is nothing to compile but its Slang")
+        _say_accumulation(session, one)
     session.say(_summary(built, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
     refusals = [refusal for one in built for refusal in one.refusals]
@@ -257,6 +258,17 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
             session.say(f"// {module.source} after {name}\n{show(module)}", level=-9)
 
     return dump
+
+
+def _say_accumulation(session: Session, one: Built) -> None:
+    """With -v, how the gradient of each parameter comes together."""
+    if session.verbosity < 1:
+        return
+    from slangad.compiler.emit.accumulations import WORDS
+
+    for kernel in one.unit.kernels:
+        for name, way in kernel.accumulation.items():
+            session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
 
 
 def _summary(built: Sequence[Built], output: str) -> str:

@@ -81,6 +81,7 @@ def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str]
         "kernels": [
             {
                 "name": kernel.name,
+                "accumulation": dict(kernel.accumulation),
                 "entry_points": [_entry_record(e, products) for e in unit.entries if e.kernel == kernel.name],
             }
             for kernel in unit.kernels

@@ -187,13 +187,17 @@ def run_front_end(path: Path, options: Options, compilers: Compilers) -> tuple[D
 
 def _description(module: Module) -> Description:
     from slangad.compiler.emit import emit_module
+    from slangad.compiler.emit.accumulations import accumulations
     from slangad.compiler.lacking import first_places
 
     return Description(
         source=module.source,
         sources=_each_once((module.source, *module.sources)),
         bound=module.bound,
-        kernels=tuple(KernelPlace(kernel.name, kernel.span, first_places(module, kernel)) for kernel in module.kernels),
+        kernels=tuple(
+            KernelPlace(kernel.name, kernel.span, first_places(module, kernel), accumulations(module, kernel))
+            for kernel in module.kernels
+        ),
         emitted=emit_module(module),
         targets=module.targets,
         name=module.name if module.file_name else "",

@@ -38,11 +38,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlace:
-    """A kernel's name, where it stands, and where it first uses a scalar type that some targets lack."""
+    """A kernel's name, where it stands, and where it first uses a scalar type that some targets lack.
+
+    ``accumulation`` says for each parameter with a gradient how it comes together (``emit.accumulations``).
+    """
 
     name: str
     span: Span
     scalars: Mapping[str, Span] = field(default_factory=dict)
+    accumulation: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,12 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
         "bound": description.bound,
         "targets": description.targets,
         "kernels": [
-            (kernel.name, _place(kernel.span), {name: _place(span) for name, span in kernel.scalars.items()})
+            (
+                kernel.name,
+                _place(kernel.span),
+                {name: _place(span) for name, span in kernel.scalars.items()},
+                dict(kernel.accumulation),
+            )
             for kernel in description.kernels
         ],
         "file_name": emitted.file_name,
@@ -181,8 +186,8 @@ def _description(record: dict[str, Any]) -> Description:
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
-            KernelPlace(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()})
-            for name, place, scalars in record["kernels"]
+            KernelPlace(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, accumulation)
+            for name, place, scalars, accumulation in record["kernels"]
         ),
         emitted=emitted,
         recalled=True,

@@ -1,0 +1,39 @@
+"""How the gradient of each parameter of a kernel comes together, in words for people and for the manifest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.memory import has_gradient
+from slangad.compiler.ir.nodes import Accumulation, Memory
+from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Kernel, KernelParam, Module
+
+WORDS: Final = {
+    "store": "one thread for each element: a plain store",
+    "sum": "summed over all threads: per thread, per wave, per group, then the groups in fixed order",
+    "own": "every element belongs to one thread: a plain addition",
+    "shared": "all threads at one element at a time: lanes add up first, then one atomic addition in a copy",
+    "scatter": "any element: lanes at the same one add up first, then atomic additions in a copy",
+    "adjoint": "read from the tensor's adjoint by the thread that stored it",
+}
+"""What each way means."""
+
+
+def accumulations(module: Module, kernel: Kernel) -> dict[str, str]:
+    """The way for every parameter that has a gradient: a key of ``WORDS``."""
+    ways = {param.name: _way(module, kernel, param) for param in kernel.params}
+    return {name: way for name, way in ways.items() if way}
+
+
+def _way(module: Module, kernel: Kernel, param: KernelParam) -> str:
+    if isinstance(param.type, (Tensor, Texture)):
+        buffer = next(b for b in module.buffers if (b.kernel, b.param) == (kernel.name, param.name))
+        if not has_gradient(buffer) or buffer.accumulation is Accumulation.NONE:
+            return "adjoint" if has_gradient(buffer) else ""
+        return "adjoint" if isinstance(param.type, Tensor) and param.type.writes else buffer.accumulation.value
+    if param.no_diff or not carries_gradient(param.type):
+        return ""
+    return {Memory.EACH: "store", Memory.PARAM: "sum"}.get(param.memory, "")
