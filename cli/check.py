@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -115,10 +116,11 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --format html -o report.html   all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
-    from slangad.compiler.check.session import check
+    from slangad.compiler.check.session import UnknownNameError, check
     from slangad.compiler.diagnostics import CheckFailed
     from slangad.compiler.inputs import parse_inputs
 
+    said_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
@@ -127,7 +129,10 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         if not item.path.is_file():
             raise click.UsageError(f"There is no file {str(item.path)!r}.")
     with session.progress("checking") as progress:
-        report = check(inputs, options_of(arguments), progress)
+        try:
+            report = check(inputs, replace(options_of(arguments), said_ranges=said_ranges), progress)
+        except UnknownNameError as error:
+            raise click.UsageError(str(error)) from None
     _publish(session, report, arguments)
     if not report.ok:
         raise CheckFailed(_summary(report))

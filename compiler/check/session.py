@@ -6,14 +6,17 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
+from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.plans import make_plan, refused
+from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects
 from slangad.compiler.check.worker import Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
@@ -46,6 +49,7 @@ class CheckOptions:
         samples: Random samples per function; further ones look for trouble.
         ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
         only: Names of what to check; all when empty.
+        said_ranges: Paths of ``ranges`` that some input must have.
         words: The command line that says all this, without inputs and ``--only``, for reports.
     """
 
@@ -62,6 +66,15 @@ class CheckOptions:
     workers: int = 2
     cache: Cache | None = None
     words: str = "slangad check"
+    said_ranges: tuple[str, ...] = ()
+
+
+class UnknownNameError(ValueError):
+    """A function, kernel or parameter that no input has."""
+
+    def __init__(self, name: str, known: set[str]) -> None:
+        near = get_close_matches(name, sorted(known), n=1)
+        super().__init__(f"None of the inputs has {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
 
 
 def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None) -> Report:
@@ -69,14 +82,17 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
+        UnknownNameError: A name that was asked for is nowhere.
     """
     start = time.perf_counter()
     with _Session(options) as session:
+        described = [(item, session.describe(item)) for item in inputs]
+        _know_names(described, options)
         results: list[Result] = []
-        for number, item in enumerate(inputs):
+        for number, (item, description) in enumerate(described):
             if progress is not None:
                 progress(number, len(inputs))
-            results += session.check_file(item)
+            results += session.check_file(item, description)
     words = " ".join([options.words, *(str(item.path) for item in inputs)])
     return Report(
         __version__,
@@ -88,6 +104,39 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         seconds=time.perf_counter() - start,
         command=words,
     )
+
+
+_Described = tuple[Intents, tuple[Subject, ...]]
+
+
+def _know_names(described: Sequence[tuple[Input, _Described | Result]], options: CheckOptions) -> None:
+    """Refuse names that nothing has; if a file can't be read, they may be in that one.
+
+    Raises:
+        UnknownNameError: Of ``only``, of an input or of ``said_ranges``.
+    """
+    if any(isinstance(one, Result) for _, one in described):
+        return
+    found = [(item, *one) for item, one in described if not isinstance(one, Result)]
+    names = {subject.name for _, _, subjects in found for subject in subjects}
+    for name in options.only:
+        if name not in names:
+            raise UnknownNameError(name, names)
+    for item, _, subjects in found:
+        for name in item.kernels:
+            if name not in {subject.name for subject in subjects}:
+                raise UnknownNameError(name, {subject.name for subject in subjects})
+    columns = {
+        f"{subject.name}.{column.path}"
+        for _, intents, subjects in found
+        for subject in subjects
+        for kernel in intents.module.kernels
+        if kernel.name == subject.kernel
+        for column in input_table(kernel).columns
+    }
+    for path in options.said_ranges:
+        if not any(covers(path, column) for column in columns):
+            raise UnknownNameError(path, columns)
 
 
 class _Session:
@@ -116,14 +165,20 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def check_file(self, item: Input) -> list[Result]:
-        """All results of one file, in its order."""
+    def describe(self, item: Input) -> _Described | Result:
+        """What there is to check in a file, or the result that stands for it."""
         try:
-            intents, subjects = self._describe(item)
+            return self._describe(item)
         except (CompileError, ToolchainError) as error:
             if isinstance(error, ToolchainError) and error.diagnostics[0].code not in ("SA240", "SA241"):
                 raise
-            return [_file_result(item.path, error)]
+            return _file_result(item.path, error)
+
+    def check_file(self, item: Input, described: _Described | Result) -> list[Result]:
+        """All results of one file, in its order."""
+        if isinstance(described, Result):
+            return [described]
+        intents, subjects = described
         wanted = [subject for subject in subjects if self._wants(item, subject)]
         if not wanted:
             return []
@@ -134,7 +189,7 @@ class _Session:
         wide, narrow = self._build(item, module)
         return self._judge_all(item, intents, wanted, wide, narrow)
 
-    def _describe(self, item: Input) -> tuple[Intents, tuple[Subject, ...]]:
+    def _describe(self, item: Input) -> _Described:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
         loaded = load(item.path, setting)
         module, subjects = find_subjects(loaded)

@@ -1,0 +1,122 @@
+"""``slangad check`` on the command line: exit codes, formats, selection, ranges, settings of the project."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+SLANG = """
+// range: x 0.5 2
+[Differentiable]
+float good(float x) { return 1.0 / x; }
+
+[BackwardDerivative(bad_bwd)]
+[Differentiable]
+float bad(float x) { return x * x; }
+void bad_bwd(inout DifferentialPair<float> x, float d_out) { x = diffPair(x.p, x.p * d_out); }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "f.slang").write_text(SLANG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["check", *words])
+
+
+def test_check__a_wrong_gradient__exits_with_3_and_says_all_of_it(folder: Path) -> None:
+    result = run("f.slang")
+    assert result.exit_code == 3
+    for words in ("FAIL", "bad", "d result / d x", "a factor of 0.5", "slangad check --seed 0 f.slang --only bad"):
+        assert words in result.stdout
+    assert "1 FAIL" in result.stderr
+
+
+def test_check__one_right_function__exits_with_0(folder: Path) -> None:
+    for words in (("f.slang:good",), ("f.slang", "--only", "good")):
+        result = run(*words)
+        assert result.exit_code == 0
+        assert "PASS" in result.stdout
+        assert "bad" not in result.stdout
+
+
+def test_check__json__has_every_number(folder: Path) -> None:
+    result = run("f.slang", "--format", "json", "--samples", "20", "--seed", "5")
+    document = json.loads(result.stdout)
+    assert document["seed"] == 5
+    good, bad = sorted(document["results"], key=lambda one: one["function"] != "good")
+    assert (good["verdict"], bad["verdict"]) == ("PASS", "FAIL")
+    sample = good["samples"][0]
+    found, expected = (sample["jacobian"][key][0][0] for key in ("found", "expected"))
+    x = sample["inputs"][0]["value"]
+    assert found == pytest.approx(-1.0 / x**2)
+    assert expected == pytest.approx(-1.0 / x**2)
+
+
+def test_check__an_output_file__is_written_and_the_code_stays(folder: Path) -> None:
+    result = run("f.slang", "--format", "junit", "-o", "out/report.xml")
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert "<testsuite" in (folder / "out" / "report.xml").read_text(encoding="utf-8")
+
+
+def test_check__a_file_that_is_no_program__fails_and_the_others_are_checked(folder: Path) -> None:
+    (folder / "g.slang").write_text("[Differentiable] float f(float x { return x; }\n", encoding="utf-8")
+    result = run("g.slang", "f.slang:good")
+    assert result.exit_code == 3
+    assert "FAIL" in result.stdout
+    assert "PASS" in result.stdout
+
+
+def test_check__strict__fails_on_what_is_skipped(folder: Path) -> None:
+    (folder / "plain.slang").write_text("float f(float x) { return x; }\n", encoding="utf-8")
+    assert run("plain.slang").exit_code == 0
+    assert run("plain.slang", "--strict").exit_code == 3
+
+
+def test_check__a_range__wins_over_the_declared_one(folder: Path) -> None:
+    result = run("f.slang:good", "--range", "good.x=8:9", "--format", "json")
+    values = [sample["inputs"][0]["value"] for sample in json.loads(result.stdout)["results"][0]["samples"]]
+    assert min(values) >= 8.0
+    assert max(values) <= 9.0
+
+
+@pytest.mark.parametrize("words", [["--range", "good.x=3"], ["--range", "x=1:2"], ["--range", "good.x=2:1"]])
+def test_check__a_malformed_range__is_a_usage_error(folder: Path, words: list[str]) -> None:
+    assert run("f.slang", *words).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["--only", "nothing"], ["--range", "nothing.x=0:1"], ["--range", "good.y=0:1"]])
+def test_check__a_name_that_is_not_there__is_a_usage_error_that_names_it(folder: Path, words: list[str]) -> None:
+    result = run("f.slang", *words)
+    assert result.exit_code == 2
+    assert words[1].split("=")[0] in result.stderr
+
+
+def test_check__no_such_file__is_a_usage_error(folder: Path) -> None:
+    assert run("nowhere.slang").exit_code == 2
+
+
+def test_check__settings_of_the_project__hold_unless_said(folder: Path) -> None:
+    settings = '[tool.slangad]\ninputs = ["f.slang:good"]\n[tool.slangad.check]\nsamples = 24\nseed = 9\n'
+    ranges = '[tool.slangad.check.ranges]\n"good.x" = [4, 5]\n'
+    (folder / "pyproject.toml").write_text(settings + ranges, encoding="utf-8")
+    document = json.loads(run("--format", "json").stdout)
+    assert (document["seed"], document["samples"]) == (9, 24)
+    values = [sample["inputs"][0]["value"] for sample in document["results"][0]["samples"]]
+    assert min(values) >= 4.0
+    assert json.loads(run("--format", "json", "--seed", "2").stdout)["seed"] == 2
