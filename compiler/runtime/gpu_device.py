@@ -70,12 +70,19 @@ class GpuBuffer:
         """Copy an array of as many scalars to the device."""
         import numpy as np
 
-        if self.count:
+        if not self.count:
+            return
+        try:
             self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
+        except RuntimeError as error:
+            raise _broken(_name_of(self.device), error) from None
 
     def download(self) -> npt.NDArray[Any]:
         """A copy of what it holds; waits for what was submitted before."""
-        found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
+        try:
+            found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
+        except RuntimeError as error:
+            raise _broken(_name_of(self.device), error) from None
         return found
 
     def take(self) -> npt.NDArray[Any]:
@@ -310,6 +317,10 @@ def _module_name(emitted: EmittedModule) -> str:
     """A name that no other text has: a session may keep modules by name."""
     digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:12]
     return f"{Path(emitted.file_name).stem}_{digest}"
+
+
+def _name_of(device: slangpy.Device) -> str:
+    return str(device.info.type.name)
 
 
 def _broken(name: str, error: RuntimeError) -> ToolchainError:

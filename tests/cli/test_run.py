@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
+from slangad.compiler.runtime import cpu_device
+from slangad.compiler.runtime.devices import DEVICES
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -187,6 +192,43 @@ def test_run__missing_device__exits_with_4(project: Project) -> None:
     assert is_clean(project)
 
 
+def test_run__driver_that_is_not_there__exits_with_4(project: Project) -> None:
+    words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "vulkan", "-o", "out.npz")
+    ended = project.run(*words, code=4, VK_DRIVER_FILES=str(project.folder / "none.json"))
+    assert "error[SA249]: the device vulkan can't be used" in ended.stderr
+    assert ended.stdout == ""
+    assert is_clean(project)
+
+
+def test_run__too_little_memory__exits_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_device, "free_memory", lambda: 100 << 20)
+    output = tmp_path / "out.npz"
+    words = ["run", f"{DESCRIBED}:indices", "--domain", "20000000", "--device", "cpu", "-o", str(output)]
+    ended = CliRunner().invoke(cli, words)
+    assert ended.exit_code == 4
+    assert "error[SA251]: too little memory on cpu: 76.3 MiB more are needed; 100.0 MiB are free" in ended.stderr
+    assert not output.exists()
+
+
+def test_run__auto__takes_a_device_that_works(project: Project) -> None:
+    ended = project.run("run", f"{DESCRIBED}:indices", "--domain", "2", "--format", "json")
+    assert json.loads(ended.stdout)["device"] in DEVICES
+
+
+def test_run__yaml_and_slang__are_run_too(project: Project) -> None:
+    project.write("hand.slang", "[Differentiable] float curve(float x, no_diff float k) { return x * x * k; }\n")
+    words = ("--device", "cpu", "--mode", "backward", "--set", "x=[1,2]", "-o", "out.npz")
+    project.run("run", "hand.slang", *words, "--set", "k=[3,4]")
+    assert saved(project)["grad.x"].tolist() == [6, 16]
+    project.write(
+        "bend.yaml",
+        "slangad: 1\nkernels:\n  bend:\n    params: {x: each float, k: uniform float}\n    returns: each float\n"
+        "    expr: x * x * k\n",
+    )
+    project.run("run", "bend.yaml", *words, "--set", "k=3")
+    assert saved(project)["grad.x"].tolist() == [6, 12]
+
+
 def test_run__no_cxx_compiler__exits_with_4(project: Project, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "cpu")
@@ -205,7 +247,7 @@ def test_run__kernel_beyond_its_time__is_ended(project: Project) -> None:
     assert is_clean(project)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_run__interrupted__leaves_nothing(project: Project, number: int, code: int) -> None:
     run(project, "forever", "--set", "x=[]", "-o", "out.npz")  # so that it is compiled
