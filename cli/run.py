@@ -1,4 +1,4 @@
-"""``slangad run``: a description and arrays go in; results, gradients or tangents of one kernel come out."""
+"""``slangad run``: a description and arrays go in; results, gradients or tangents of a kernel or pipeline come out."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from slangad.cli.console import Session
     from slangad.compiler.programs import Program
     from slangad.compiler.runtime.arrays import Prepared
+    from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.execute import KernelPlan
     from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.signature import Signature
     from slangad.compiler.runtime.summary import Outputs
 
     Domain = tuple[int, ...]
@@ -93,7 +95,7 @@ class DomainShape(click.ParamType["Domain"]):
 
 
 @click.command("run")
-@click.argument("kernel", type=InputName(), metavar="FILE[:KERNEL]")
+@click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
 @click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to run.")
 @click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="What to compute.")
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
@@ -123,7 +125,7 @@ class DomainShape(click.ParamType["Domain"]):
 )
 @click.pass_obj
 def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
-    """Run a kernel of a description on a device.
+    """Run a kernel or pipeline of a description on a device.
 
     forward computes the results; backward the gradients of the inputs, for given cotangents of the results (ones
     unless given); jvp the change of the results along given tangents; jtjvp the Gauss-Newton product of them.
@@ -143,6 +145,7 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
 
 def _run(session: Session, arguments: RunArguments) -> Outputs:
     """Read, check, compile, run; nothing is written yet."""
+    from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.execute import run_kernel
     from slangad.compiler.runtime.modes import RunMode
@@ -150,6 +153,8 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
 
     mode = RunMode(arguments["mode"])
     program, plan = _plan(arguments)
+    if isinstance(plan, Chain):
+        return _run_chain(session, arguments, program, plan)
     plan.require(mode)
     prepared = _prepare(arguments, plan, mode)
     session.show(prepared.notes)
@@ -160,10 +165,30 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
 
 
-def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan]:
+def _run_chain(session: Session, arguments: RunArguments, program: Program, chain: Chain) -> Outputs:
+    """The same for a pipeline."""
+    from slangad.compiler.runtime.arrays import refuse_nan
+    from slangad.compiler.runtime.devices import open_device
+    from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.summary import Outputs
+
+    mode, name = RunMode(arguments["mode"]), chain.pipeline.name
+    given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
+    session.show(given.prepared.notes)
+    if not arguments["allow_nan"]:
+        refuse_nan(given.prepared)
+    with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
+        loaded = program.load_on(device, chain.entry_names())
+        arrays = run_chain(device, loaded, chain, mode, given, program.source.cache)
+        session.say(f"{name} {mode.value} on {device.name} ({device.adapter})", level=1)
+        return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)
+
+
+def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import only_kernel, read_program
+    from slangad.compiler.programs import chosen, read_program
     from slangad.compiler.toolchain.cache import Cache, default_cache
 
     cache_dir = arguments["cache_dir"]
@@ -175,21 +200,27 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan]:
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
     )
     program = read_program(parse_inputs([arguments["kernel"]])[0], options)
-    return program, only_kernel(program)
+    return program, chosen(program)
 
 
 def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:
     from slangad.compiler.runtime.arrays import prepare, refuse_nan
+
+    prepared = prepare(plan.signature, mode, _given(arguments, plan.signature, mode), arguments["domain"])
+    if not arguments["allow_nan"]:
+        refuse_nan(prepared)
+    return prepared
+
+
+def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict[str, object]:
+    """What files and the command line give, and what is drawn for the rest if that is asked for."""
     from slangad.compiler.runtime.files import read_arrays
     from slangad.compiler.runtime.sampling import draw_missing
 
     given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
-    if arguments["random"] is not None:
-        given = draw_missing(plan.signature, mode, given, arguments["domain"], arguments["random"])
-    prepared = prepare(plan.signature, mode, given, arguments["domain"])
-    if not arguments["allow_nan"]:
-        refuse_nan(prepared)
-    return prepared
+    if arguments["random"] is None:
+        return given
+    return draw_missing(signature, mode, given, arguments["domain"], arguments["random"])
 
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:

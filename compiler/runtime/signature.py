@@ -5,7 +5,7 @@ A part is what has an array of its own: the whole value, or one field of a struc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.buffers import buffer_leaves, scalar_of
@@ -156,9 +156,13 @@ def _parameter(param: KernelParam, dims: int) -> Value:
 
 
 def _result(result: KernelResult, dims: int) -> Value:
-    parts = tuple(_parts(result.name, result.type, no_diff=not carries_gradient(result.type)))
     axes = dims if result.memory is Memory.EACH else 0
-    return Value(result.name, result.memory, result.type, parts, axes, result.param)
+    return replace(result_value(result.name, result.memory, result.type), axes=axes, param=result.param)
+
+
+def result_value(name: str, memory: Memory, type_: Type) -> Value:
+    """A result by itself, whatever it has axes of."""
+    return Value(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
 
 
 def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[Part]:

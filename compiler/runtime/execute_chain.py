@@ -1,0 +1,192 @@
+"""Runs a pipeline in a mode on a device: named arrays go in; results, gradients and tangents by key come out.
+
+What a pipeline returns are its results, and so is every tensor that its kernels write, by the parameter's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays import InputError, prepare
+from slangad.compiler.runtime.conversion import MisfitError, convert
+from slangad.compiler.runtime.devices import too_little_memory
+from slangad.compiler.runtime.flow import flow_of
+from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.runtime.resident import Resident
+from slangad.compiler.runtime.signature import result_value
+from slangad.compiler.runtime.stages import Shapes, shapes_of
+from slangad.compiler.runtime.wanted import PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.arrays import Prepared
+    from slangad.compiler.runtime.chains import Chain
+    from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.flow import Flow
+    from slangad.compiler.runtime.signature import Part, Value
+    from slangad.compiler.runtime.wanted import Shape
+    from slangad.compiler.toolchain.cache import Cache
+
+    Array = npt.NDArray[Any]
+
+COTANGENT = PREFIXES[ParameterRole.COTANGENT]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a pipeline is run on: its inputs, the shapes that follow, and cotangents by key."""
+
+    prepared: Prepared
+    shapes: Shapes
+    cotangents: Mapping[str, Array]
+
+
+def outputs_of(chain: Chain) -> Iterator[tuple[Value, str]]:
+    """The results of a pipeline and the values they are; then the tensors that it writes."""
+    for result in chain.pipeline.results:
+        yield result_value(result.name, result.memory, result.type), result.value
+    for value in chain.signature.parameters:
+        if value.is_written:
+            yield value, value.name
+
+
+def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Given:
+    """Check and convert what was given.
+
+    Raises:
+        InputError: With everything that is wrong.
+    """
+    if domain is None and not any(v.per_element for v in chain.signature.parameters):
+        domain = (1,) * chain.signature.dims
+    inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
+    prepared = prepare(chain.signature, RunMode.FORWARD if mode is RunMode.BACKWARD else mode, inputs, domain)
+    shapes = shapes_of(chain, prepared)
+    wanted = {f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(chain) for p in value.parts if p.differentiable}
+    problems, cotangents = [], {}
+    for key, array in given.items():
+        if key.startswith(COTANGENT):
+            try:
+                cotangents[key] = _cotangent(key, array, wanted, shapes)
+            except MisfitError as misfit:
+                problems.append(Diagnostic("SA413", str(misfit), help=misfit.help))
+    if problems:
+        raise InputError(problems)
+    return Given(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
+
+
+def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], shapes: Shapes) -> Array:
+    if key not in wanted:
+        raise MisfitError(f"there is no {key}", f"there are {', '.join(wanted) or 'none'}")
+    part, value = wanted[key]
+    array, _ = convert(given, part)
+    right = (*shapes.values[value], *part.shape)
+    if array.shape != right:
+        raise MisfitError(f"{key} has shape {array.shape}, not {right}", "that of the result")
+    return array
+
+
+def run_chain(
+    device: Device, program: DeviceProgram, chain: Chain, mode: RunMode, given: Given, cache: Cache | None = None
+) -> dict[str, Array]:
+    """Run a pipeline and wait for what it gives: arrays by key.
+
+    Raises:
+        CompileError: No gradient flows, and one is wanted.
+        ToolchainError: The device failed, or has too little memory.
+    """
+    inputs = (v for v in chain.signature.parameters if v.memory is not Memory.OUT_TENSOR)
+    roots = tuple(v.name for v in inputs if v.differentiable)
+    for step in mode.steps:
+        _require(chain, roots, step)
+    resident = Resident(device, program, chain, given.prepared, given.shapes, roots)
+    try:
+        return _Run(resident, chain, given, cache).run(mode)
+    except MemoryError:
+        raise too_little_memory("this machine") from None
+    finally:
+        resident.close()
+
+
+def _require(chain: Chain, roots: tuple[str, ...], mode: Mode) -> None:
+    if mode is Mode.FORWARD:
+        return
+    flow = flow_of(chain, roots, mode)
+    if not any(flow.last[value] in flow.active for _, value in outputs_of(chain)):
+        name = chain.pipeline.name
+        message = f"{name} has no {mode.value} mode: no gradient flows from its parameters to its results"
+        raise CompileError([Diagnostic("SA417", message, chain.pipeline.span, help="it has: forward")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    resident: Resident
+    chain: Chain
+    given: Given
+    cache: Cache | None
+
+    def run(self, mode: RunMode) -> dict[str, Array]:
+        resident = self.resident
+        forward = mode in (RunMode.FORWARD, RunMode.BACKWARD)
+        flow = resident.flow(Mode.JVP if not forward else Mode.BACKWARD)
+        if forward:
+            planned = [*resident.forward(flow)]
+        else:
+            self._upload_tangents()
+            planned = [*resident.jvp(flow)]
+        if Mode.BACKWARD in mode.steps:
+            self._seed(flow, from_tangents=not forward)
+            flow = resident.flow(Mode.BACKWARD)
+            planned += resident.backward(flow)
+        resident.steps.load(resident.device, self.cache)
+        resident.submit(planned)
+        return dict(self._results(flow, mode))
+
+    def _upload_tangents(self) -> None:
+        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+            for part in (p for p in value.parts if p.differentiable):
+                array = self.given.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
+                self.resident.upload_tangent(value.name, part, array)
+
+    def _seed(self, flow: Flow, *, from_tangents: bool) -> None:
+        for value, name in outputs_of(self.chain):
+            version = flow.last[name]
+            for part in value.parts if version in flow.active else ():
+                if not part.differentiable:
+                    continue
+                if from_tangents:
+                    self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]
+                else:
+                    self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
+
+    def _results(self, flow: Flow, mode: RunMode) -> Iterator[tuple[str, Array]]:
+        resident = self.resident
+        for value, name in outputs_of(self.chain):
+            yield from self._read(value, flow.last[name], resident.values, "")
+        if mode is RunMode.JVP:
+            for value, name in outputs_of(self.chain):
+                yield from self._read(value, flow.last[name], resident.tangents, PREFIXES[ParameterRole.RESULT_TANGENT])
+        if Mode.BACKWARD not in mode.steps:
+            return
+        for value in (v for v in self.chain.signature.parameters if v.name in resident.roots):
+            yield from self._read(value, value.name, resident.gradients, PREFIXES[ParameterRole.GRADIENT])
+        for run in resident.runs.values():
+            for name, parameter in run.probes.items():
+                array = run.buffers[ParameterRole.PROBE, name, ()].take()
+                yield f"{PREFIXES[ParameterRole.PROBE]}{name}", array.reshape((*run.prepared.domain, *parameter.shape))
+
+    def _read(
+        self, value: Value, version: str, where: Mapping[tuple[str, Any], Buffer], prefix: str
+    ) -> Iterator[tuple[str, Array]]:
+        shape = self.given.shapes.values[version.partition("@")[0]]
+        for part in value.parts:
+            if (version, part.path) in where:
+                count = self.resident.count(version, part)
+                array = where[version, part.path].download()[:count].astype(part.dtype)
+                yield f"{prefix}{part.key}", array.reshape((*shape, *part.shape))

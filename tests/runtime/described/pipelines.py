@@ -1,0 +1,128 @@
+"""Pipelines of every shape: values used twice, sums that others take, tensors that are written, structs, half."""
+
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float3
+
+
+@sa.struct
+class Ray:
+    origin: float3
+    weight: float
+
+
+@sa.kernel(dims=2)
+def halve(image: Tensor[float, 2]) -> Each[float]:
+    i, j = 2 * sa.thread_id(0), 2 * sa.thread_id(1)
+    return 0.25 * (image[i, j] + image[i, j + 1] + image[i + 1, j] * image[i + 1, j + 1])
+
+
+@sa.kernel(dims=2)
+def mismatch(a: Each[float], b: Each[float], weight: Uniform[float]) -> Mean[float]:
+    return weight * (a - b) * (a - b)
+
+
+@sa.kernel
+def split(x: Each[float], p: Param[float]) -> tuple[Each[float], Sum[float]]:
+    return sa.sin(x * p), x * x * p
+
+
+@sa.kernel
+def spread(x: Tensor[float, 1], mean: Param[float], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = x[i] * x[(i + 1) % x.shape[0]] - 0.1 * mean
+
+
+@sa.kernel
+def bend(v: InOutTensor[float, 1], p: Param[float]):
+    i = sa.thread_id(0)
+    v[i] = sa.sin(v[i]) + p * v[i]
+
+
+@sa.kernel
+def product(a: Each[float], b: Each[float]) -> Each[float]:
+    return a * b + a
+
+
+@sa.kernel
+def total(x: Each[float]) -> Sum[float]:
+    return x * x
+
+
+@sa.kernel
+def trace(r: Each[Ray], scale: Param[Ray]) -> Each[Ray]:
+    return Ray(r.origin * scale.origin, r.weight * scale.weight * r.origin.x)
+
+
+@sa.kernel
+def energy(r: Each[Ray]) -> Mean[float]:
+    return sa.dot(r.origin, r.origin) + r.weight * r.weight
+
+
+@sa.kernel
+def soft(x: Each[sa.half], p: Param[sa.half]) -> Each[sa.half]:
+    return x * p
+
+
+@sa.kernel
+def hard(x: Each[sa.half]) -> Sum[float]:
+    return float(x) * float(x)
+
+
+@sa.kernel
+def select(x: Each[float], n: Each[int], on: Each[bool]) -> Each[float]:
+    return x * float(n) if on else x * x
+
+
+@sa.pipeline
+def images(image: Tensor[float, 2], target: Tensor[float, 2]) -> Mean[float]:
+    small = halve(image, domain=(image.shape[0] // 2, image.shape[1] // 2))
+    return mismatch(halve(small, domain=(2, 3)), target, 0.5)
+
+
+@sa.pipeline
+def written(x: Each[float], p: Param[float], out: OutTensor[float, 1]) -> tuple[Sum[float], Each[float]]:
+    first, mean = split(x, p)
+    spread(first, mean, out)
+    bend(out, mean)
+    bend(out, p)
+    again, other = split(out, p)
+    return other, again
+
+
+@sa.pipeline
+def in_place(v: InOutTensor[float, 1], p: Param[float]) -> Sum[float]:
+    before = product(v, v)
+    bend(v, p)
+    return total(product(v, before))
+
+
+@sa.pipeline
+def shared(x: Tensor[float, 1]) -> Sum[float]:
+    a = product(x, x)
+    b = product(a, x)
+    return total(product(a, b))
+
+
+@sa.pipeline
+def neighbours(x: Each[float], y: Each[float]) -> Sum[float]:
+    return total(product(product(x, y), product(y, x)))
+
+
+@sa.pipeline(fuse=False)
+def apart(x: Each[float], y: Each[float]) -> Sum[float]:
+    return total(product(product(x, y), product(y, x)))
+
+
+@sa.pipeline
+def rays(r: Each[Ray], scale: Param[Ray]) -> Mean[float]:
+    return energy(trace(trace(r, scale), scale))
+
+
+@sa.pipeline
+def halves(x: NoDiff[Each[sa.half]], p: Param[sa.half]) -> Sum[float]:
+    return hard(soft(soft(x, p), p))
+
+
+@sa.pipeline
+def choices(x: Each[float], n: Each[int], on: Each[bool]) -> Sum[float]:
+    return total(select(select(x, n, on), n, on))

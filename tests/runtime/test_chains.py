@@ -1,0 +1,156 @@
+"""Pipelines on the cpu: what Python computes, gradients that agree with tangents and differences, sums over uses."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.inputs import Input
+from slangad.compiler.pipeline import Options
+from slangad.compiler.programs import Program, read_program
+from slangad.compiler.runtime.devices import open_device
+from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
+from slangad.compiler.runtime.modes import RunMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slangad.compiler.runtime.devices import Device, DeviceProgram
+
+    Arrays = dict[str, Any]
+
+FILE = Path(__file__).parent / "described" / "pipelines.py"
+N = 7
+GIVEN: dict[str, dict[str, tuple[int, ...]]] = {
+    "images": {"image": (8, 12), "target": (2, 3)},
+    "written": {"x": (N,), "p": (), "out": (N,)},
+    "in_place": {"v": (N,), "p": ()},
+    "shared": {"x": (N,)},
+    "neighbours": {"x": (N,), "y": (N,)},
+    "apart": {"x": (N,), "y": (N,)},
+    "rays": {"r.origin": (N, 3), "r.weight": (N,), "scale.origin": (3,), "scale.weight": ()},
+}
+pytestmark = pytest.mark.toolchain
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return read_program(Input(FILE), Options(targets=()))
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    with open_device("cpu") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def loaded(device: Device, program: Program) -> DeviceProgram:
+    return program.load_on(device, [e.name for e in program.emitted.entry_points])
+
+
+@pytest.fixture
+def run(device: Device, program: Program, loaded: DeviceProgram) -> Callable[..., Arrays]:
+    def call(name: str, mode: RunMode, given: Arrays, domain: tuple[int, ...] | None = None) -> Arrays:
+        chain = program.chains[name]
+        return run_chain(device, loaded, chain, mode, prepare_chain(chain, mode, given, domain))
+
+    return call
+
+
+def drawn(name: str, prefix: str = "", seed: int = 0) -> Arrays:
+    stream = np.random.default_rng([seed, len(prefix)])
+    return {f"{prefix}{k}": stream.uniform(-1, 1, shape).astype("f4") for k, shape in GIVEN[name].items()}
+
+
+@pytest.mark.parametrize("name", ["images", "written", "in_place", "shared", "neighbours"])
+def test_forward__of_a_pipeline__is_what_python_computes(name: str, run: Callable[..., Arrays]) -> None:
+    given = drawn(name)
+    found = run(name, RunMode.FORWARD, given)
+    copies = {key: array.copy() if array.ndim else array[()] for key, array in given.items()}
+    expected = runpy.run_path(str(FILE))[name](**copies)
+    results = expected if isinstance(expected, tuple) else (expected,)
+    keys = [f"result.{i}" for i in range(len(results))] if isinstance(expected, tuple) else ["result"]
+    for key, result in zip(keys, results, strict=True):
+        np.testing.assert_allclose(found[key], result, rtol=1e-5, atol=1e-6)
+    for key in ("out", "v"):
+        if key in given:
+            np.testing.assert_allclose(found[key], copies[key], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*GIVEN])
+def test_backward__of_a_pipeline__agrees_with_its_tangents_and_differences(
+    name: str, run: Callable[..., Arrays]
+) -> None:
+    given, moving = drawn(name), {k: v for k, v in drawn(name, "tangent.").items() if k != "tangent.out"}
+    forward = run(name, RunMode.JVP, {**given, **moving})
+    stream = np.random.default_rng(3)
+    weights = {k: stream.uniform(-1, 1, v.shape).astype("f4") for k, v in forward.items() if not k.startswith("jvp.")}
+    cotangents = {f"cotangent.{k}": w for k, w in weights.items()}
+    backward = run(name, RunMode.BACKWARD, {**given, **cotangents})
+    along = sum(float(np.sum(forward[f"jvp.{k}"].astype("f8") * w)) for k, w in weights.items())
+    against = sum(float(np.sum(backward[f"grad.{k[8:]}"].astype("f8") * v)) for k, v in moving.items())
+    assert abs(along - against) <= 1e-5 * (abs(along) + abs(against) + 1)
+    step = 1e-2
+    ends = []
+    for sign in (1, -1):
+        moved = {k: v + np.float32(sign * step) * moving.get(f"tangent.{k}", np.float32(0)) for k, v in given.items()}
+        there = run(name, RunMode.FORWARD, moved)
+        ends.append(sum(float(np.sum(there[k].astype("f8") * w)) for k, w in weights.items()))
+    assert abs((ends[0] - ends[1]) / (2 * step) - along) <= 2e-2 * (abs(along) + 1)
+
+
+@pytest.mark.parametrize("name", ["images", "rays", "written"])
+def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run: Callable[..., Arrays]) -> None:
+    given, moving = drawn(name), {k: v for k, v in drawn(name, "tangent.").items() if k != "tangent.out"}
+    forward = run(name, RunMode.JVP, {**given, **moving})
+    cotangents = {f"cotangent.{k[4:]}": v for k, v in forward.items() if k.startswith("jvp.")}
+    expected = run(name, RunMode.BACKWARD, {**given, **cotangents})
+    found = run(name, RunMode.JTJVP, {**given, **moving})
+    for key in (k for k in expected if k.startswith("grad.")):
+        np.testing.assert_allclose(found[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+def test_backward__half_parameter__adds_up_in_float(run: Callable[..., Arrays]) -> None:
+    x = np.linspace(-1, 1, 300).astype("f2")
+    found = run("halves", RunMode.BACKWARD, {"x": x, "p": np.float16(0.5)})
+    assert "grad.x" not in found
+    np.testing.assert_allclose(float(found["grad.p"]), 4 * 0.5**3 * np.sum(x.astype("f8") ** 2), rtol=2e-3)
+
+
+def test_backward__integers_and_bools__have_no_gradient(run: Callable[..., Arrays]) -> None:
+    given = {"x": np.float32([1, 2]), "n": np.int32([3, 4]), "on": np.array([True, False])}
+    found = run("choices", RunMode.BACKWARD, given)
+    assert sorted(found) == ["grad.x", "result"]
+    assert found["result"] == 9.0**2 + (2.0**4) ** 2
+    np.testing.assert_allclose(found["grad.x"], [2 * 9 * 9, 8 * 2**7], rtol=1e-6)
+
+
+def test_run__no_elements__gives_zeros(run: Callable[..., Arrays]) -> None:
+    empty = {"x": np.zeros(0, "f4"), "y": np.zeros(0, "f4")}
+    found = run("neighbours", RunMode.BACKWARD, empty)
+    assert found["result"] == 0.0
+    assert found["grad.x"].shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "message"),
+    [
+        ("images", {"target": np.zeros((2, 4), "f4")}, "target has 2x4 elements"),
+        ("neighbours", {"y": np.zeros(3, "f4")}, "y has 3 elements and x has 7"),
+        ("neighbours", {"cotangent.result": np.zeros(2, "f4")}, "cotangent.result has shape (2,), not ()"),
+        ("neighbours", {"cotangent.x": np.zeros(2, "f4")}, "there is no cotangent.x"),
+        ("neighbours", {"z": np.zeros(2, "f4")}, "neighbours takes no z"),
+    ],
+)
+def test_run__what_does_not_fit__is_refused(
+    name: str, changed: Arrays, message: str, run: Callable[..., Arrays]
+) -> None:
+    with pytest.raises(CompileError) as refused:
+        run(name, RunMode.BACKWARD, {**drawn(name), **changed})
+    assert message in refused.value.diagnostics[0].message
