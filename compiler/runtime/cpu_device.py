@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.cpu import core_count
-from slangad.compiler.runtime.cpu_worker import Attach, BufferUse, Detach, Dispatch, Load, Refused, Submit
+from slangad.compiler.runtime.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
 from slangad.compiler.runtime.cxx import build_shared_library
 from slangad.compiler.runtime.devices import Sliced, too_little_memory
 from slangad.compiler.runtime.segments import Segment, free_memory
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.devices import Launch, Source
+    from slangad.compiler.runtime.devices import Buffer, Launch, Source
     from slangad.compiler.spans import Span
 
 LAUNCH_LIMIT: Final = 600.0
@@ -174,11 +174,22 @@ class CpuDevice:
         """Nothing."""
         return 0
 
-    def submit(self, launches: Sequence[Launch]) -> None:
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
         """Run launches one after the other, and wait for them."""
-        self._release()
-        dispatches = tuple(self._dispatch(launch) for launch in launches)
-        self._ask(Submit(dispatches), ", ".join(dict.fromkeys(launch.entry for launch in launches)))
+        for buffer in cleared:
+            buffer.fill(0.0)
+        gone = tuple(number for number, buffer in self._attached.items() if buffer.segment.closed)
+        for number in gone:
+            del self._attached[number]
+        new: list[Mapping] = []
+        doing = ", ".join(dict.fromkeys(launch.entry for launch in launches))
+        try:
+            dispatches = tuple(self._dispatch(launch, new) for launch in launches)
+            self._ask(Submit(dispatches, gone, tuple(new)), doing)
+        except BaseException:
+            for mapping in new:
+                self._attached.pop(mapping.buffer, None)
+            raise
 
     def wait(self) -> None:
         """Nothing is ever under way."""
@@ -191,7 +202,7 @@ class CpuDevice:
         if child is not None:
             child.close()
 
-    def _dispatch(self, launch: Launch) -> Dispatch:
+    def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
         if program.number not in self._loaded:
@@ -202,26 +213,18 @@ class CpuDevice:
         for name, value in launch.bindings.items():
             match value:
                 case CpuBuffer():
-                    uses[name] = self._use(value, 1)
+                    uses[name] = self._use(value, 1, new)
                 case Sliced(buffer=CpuBuffer() as buffer, slices=slices):
-                    uses[name] = self._use(buffer, slices)
+                    uses[name] = self._use(buffer, slices, new)
                 case _:
                     values[name] = value
         return Dispatch(program.number, launch.entry, launch.threads, uses, values)
 
-    def _use(self, buffer: CpuBuffer, slices: int) -> BufferUse:
+    def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
         if buffer.number not in self._attached:
-            self._ask(Attach(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count), "mapping")
+            new.append(Mapping(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count))
             self._attached[buffer.number] = buffer
         return BufferUse(buffer.number, buffer.dtype.str, buffer.count, slices)
-
-    def _release(self) -> None:
-        """Have the worker forget the buffers that were closed here."""
-        gone = tuple(number for number, buffer in self._attached.items() if buffer.segment.closed)
-        if gone and self._child is not None:
-            self._ask(Detach(gone), "unmapping")
-        for number in gone:
-            del self._attached[number]
 
     def _ask(self, request: object, doing: str) -> None:
         if self._child is None:
@@ -235,6 +238,8 @@ class CpuDevice:
         except BaseException:
             self.close()  # interrupted: it would go on computing
             raise
+        if isinstance(answer, Refused) and isinstance(answer.error, OSError):
+            raise too_little_memory(self.name)  # to map what this process has mapped
         if isinstance(answer, Refused):
             raise answer.error
 

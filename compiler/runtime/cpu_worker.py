@@ -26,18 +26,12 @@ class Load(NamedTuple):
     reflection: str
 
 
-class Attach(NamedTuple):
-    """Map the memory of a buffer under a number."""
+class Mapping(NamedTuple):
+    """The memory of a buffer, to be known by a number."""
 
     buffer: int
     place: str
     size: int
-
-
-class Detach(NamedTuple):
-    """Forget the memory of some buffers."""
-
-    buffers: tuple[int, ...]
 
 
 class BufferUse(NamedTuple):
@@ -60,9 +54,11 @@ class Dispatch(NamedTuple):
 
 
 class Submit(NamedTuple):
-    """Launches to be run one after the other."""
+    """Launches to be run one after the other; buffers to forget before, and those that are new."""
 
     dispatches: tuple[Dispatch, ...]
+    gone: tuple[int, ...] = ()
+    new: tuple[Mapping, ...] = ()
 
 
 class Refused(NamedTuple):
@@ -100,12 +96,11 @@ def _serve(state: _State, request: object) -> None:
     match request:
         case Load(program, library, reflection):
             state.programs[program] = load_module(library, reflection)
-        case Attach(buffer, place, size):
-            state.memory[buffer] = attach(place, size)
-        case Detach(buffers):
-            for buffer in buffers:
+        case Submit(dispatches, gone, new):
+            for buffer in gone:
                 state.memory.pop(buffer, None)
-        case Submit(dispatches):
+            for buffer, place, size in new:
+                state.memory[buffer] = attach(place, size)
             for dispatch in dispatches:
                 _launch(state, dispatch)
         case _:

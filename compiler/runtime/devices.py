@@ -159,8 +159,12 @@ class Device(Protocol):
     def sampler(self, texture: Texture) -> object:
         """What a texture is sampled with, as it is bound."""
 
-    def submit(self, launches: Sequence[Launch]) -> None:
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
         """Run launches one after the other; each sees what those before it wrote. May return before they are done.
+
+        Args:
+            launches: What runs.
+            cleared: Buffers that are set to zero first.
 
         Raises:
             ToolchainError: A kernel crashed, or the driver failed.

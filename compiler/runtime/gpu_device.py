@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.diagnostics import ToolchainError
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.devices import Launch, Source
+    from slangad.compiler.runtime.devices import Buffer, Launch, Source
 
 _NOTES = 5
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
@@ -203,10 +203,13 @@ class GpuDevice:
             address_v=mode,
         )
 
-    def submit(self, launches: Sequence[Launch]) -> None:
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
         """Put launches into one command buffer; returns while they run."""
         try:
             encoder = self.handle.create_command_encoder()
+            for buffer in cleared:
+                assert isinstance(buffer, GpuBuffer)  # noqa: S101  (this device made it)
+                encoder.clear_buffer(buffer.handle)
             with encoder.begin_compute_pass() as compute:
                 for launch in launches:
                     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
