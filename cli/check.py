@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import click
 from click.core import ParameterSource
 
-from slangad.cli.parameters import InputName, Macro
+from slangad.cli.parameters import DeviceName, InputName, Macro
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,9 +72,7 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
 
 @click.command("check")
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
-@click.option(
-    "--device", default="cpu", type=click.Choice(["cpu"]), show_default=True, help="Where float32 gradients run."
-)
+@click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Where float32 gradients run.")
 @click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the random samples.")
 @click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw samples.")
@@ -198,7 +196,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
 
     cache_dir = arguments["cache_dir"]
     return CheckOptions(
-        device=arguments["device"],
+        device=_device(arguments["device"]),
         samples=arguments["samples"],
         seed=arguments["seed"],
         ranges=arguments["ranges"],
@@ -214,9 +212,25 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
     )
 
 
+def _device(name: str) -> str:
+    """The device to use, which is known to work.
+
+    Raises:
+        ToolchainError: It doesn't.
+    """
+    if name == "cpu":
+        return name
+    from slangad.compiler.runtime.devices import open_device
+
+    with open_device(name) as device:
+        return device.name
+
+
 def _words(arguments: CheckArguments) -> str:
     """The command line that draws the same samples and finds the same files."""
     words = ["slangad", "check", "--seed", str(arguments["seed"])]
+    if arguments["device"] != "cpu":
+        words += ["--device", arguments["device"]]
     if arguments["samples"] != _SAMPLES:
         words += ["--samples", str(arguments["samples"])]
     words += [f"--range={path}={low:g}:{high:g}" for path, low, high in arguments["ranges"]]

@@ -156,9 +156,7 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         emitted = emit_module(replace(self.module, kernels=tuple(kernels)))
-        head = PRELUDE if has_oracles(self.module) else ""
-        head += bounds.PRELUDE if bounds.watches_loops(self.module) else ""
-        return replace(emitted, text=head + emitted.text)
+        return replace(emitted, text=prelude(self.module) + emitted.text)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)
@@ -167,6 +165,12 @@ class _Builder:
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
         return build_job(emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=limit)
+
+
+def prelude(module: Module) -> str:
+    """What stands before the text of a module with twins."""
+    head = PRELUDE if has_oracles(module) else ""
+    return head + (bounds.PRELUDE if bounds.watches_loops(module) else "")
 
 
 def _refused(kernel: Kernel, result: CompileResult) -> Built:

@@ -91,10 +91,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Relatives of a subject: ``oracle`` has frozen parts (see ``intent``), ``watch`` minds loops (see ``bounds``)."""
+    """Relatives of a subject.
+
+    Attributes:
+        oracle: Has frozen parts (see ``intent``).
+        watch: Minds loops (see ``bounds``).
+        device: The same in float32 on a device other than the CPU, or why that doesn't take it.
+    """
 
     oracle: Runner | None = None
     watch: Runner | None = None
+    device: Runner | str | None = None
 
 
 def judge(plan: Plan, wide: Runner, narrow: Runner | None, twins: Twins) -> Result:
@@ -204,8 +211,11 @@ class _Judge:
             yield compare_primal(self.wide, rows, findings, self.plan.seed)
         if self.twins.watch is not None:
             yield compare_bounds(self.twins.watch, rows)
-        if self.narrow is not None:
-            yield compare_float32((self.wide, self.narrow), rows, found, findings, self.plan.seed)
+        narrow = self.narrow if self.twins.device is None else self.twins.device
+        if isinstance(narrow, str):
+            yield Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail=narrow))
+        elif narrow is not None:
+            yield compare_float32((self.wide, narrow), rows, found, findings, self.plan.seed)
 
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:

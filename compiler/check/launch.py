@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Table
+    from slangad.compiler.check.device import DeviceModule
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.cpu import CpuModule
 
@@ -56,7 +57,7 @@ class Runner:
         results: Those of its results.
     """
 
-    module: CpuModule
+    module: CpuModule | DeviceModule
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
     inputs: Table

@@ -11,9 +11,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
+from slangad.compiler.check import build
 from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.columns import input_table
+from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.samples import covers
@@ -27,6 +29,7 @@ from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.passes import run_passes
 from slangad.compiler.pipeline import Options
 from slangad.compiler.report.model import Failure, Leg, Report, Result, Verdict
+from slangad.compiler.runtime.devices import Source
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
@@ -213,6 +216,16 @@ class _Session:
         setting = Setting(include, self._options.defines, self._options.time_limit, self._options.cache)
         return build_both(module, setting, self._compilers)
 
+    def _on_device(self, item: Input, module: Module) -> DeviceJob | None:
+        if self._options.device == "cpu":
+            return None
+        kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
+        emitted = emit_module(replace(module, kernels=kernels))
+        include = (str(item.path.absolute().parent), *self._options.include_dirs)
+        text = build.prelude(module) + emitted.text
+        source = Source(include, self._options.defines, self._options.cache)
+        return DeviceJob(self._options.device, replace(emitted, text=text), source)
+
     def _judge_all(
         self, item: Input, intents: Intents, subjects: Sequence[Subject], wide: Built, narrow: Built
     ) -> list[Result]:
@@ -221,7 +234,7 @@ class _Session:
         kernels = {kernel.name: kernel for kernel in module.kernels}
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
-            worker.load(wide.libraries, narrow.libraries)
+            worker.load(wide.libraries, narrow.libraries, self._on_device(item, module))
             idle.put(worker)
 
         def one(subject: Subject) -> Result:

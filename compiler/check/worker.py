@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.check.build import Library
+    from slangad.compiler.check.device import DeviceJob, DevicePrograms
     from slangad.compiler.check.judge import Plan
     from slangad.compiler.check.launch import Runner
     from slangad.compiler.ir.nodes import Kernel
@@ -41,6 +42,7 @@ class Task:
 class _Load(NamedTuple):
     wide: tuple[Library, ...]
     narrow: tuple[Library, ...]
+    device: DeviceJob | None
 
 
 class Crashed(NamedTuple):
@@ -65,9 +67,9 @@ class Worker:
             self._child = Child(__name__, paths=tuple(path for path in sys.path if path))
             self._loaded = False
 
-    def load(self, wide: Sequence[Library], narrow: Sequence[Library]) -> None:
-        """Say which libraries tasks mean from now on."""
-        self._load, self._loaded = _Load(tuple(wide), tuple(narrow)), False
+    def load(self, wide: Sequence[Library], narrow: Sequence[Library], device: DeviceJob | None = None) -> None:
+        """Say which libraries tasks mean from now on, and where else float32 is to run."""
+        self._load, self._loaded = _Load(tuple(wide), tuple(narrow), device), False
 
     def judge(self, task: Task) -> Result | Crashed:
         """Judge one subject."""
@@ -113,7 +115,9 @@ def main() -> None:
                     narrow = None if request.narrow is None else libraries.runner(request, wide=False)
                     own = libraries.runner(request, wide=True)
                     twins = judging.Twins(
-                        libraries.twin(request, request.oracle), libraries.twin(request, request.watch)
+                        libraries.twin(request, request.oracle),
+                        libraries.twin(request, request.watch),
+                        libraries.on_device(request),
                     )
                     answer = judging.judge(request.plan, own, narrow, twins)
             except Exception as error:
@@ -127,6 +131,24 @@ class _Libraries:
     def __init__(self, load: _Load | None = None) -> None:
         self._load = load
         self._modules: dict[tuple[bool, int], CpuModule] = {}
+        self._device: DevicePrograms | None = None
+
+    def on_device(self, task: Task) -> Runner | str | None:
+        """The task's kernel on the device, or why the device doesn't take it; None where the CPU is the device."""
+        from slangad.compiler.check.columns import input_table, result_table
+        from slangad.compiler.check.device import DevicePrograms
+        from slangad.compiler.check.launch import NARROW, Runner
+
+        if self._load is None or self._load.device is None:
+            return None
+        if self._device is None:
+            self._device = DevicePrograms(self._load.device)
+        points = [e for e in self._load.device.emitted.entry_points if e.kernel == task.kernel.name]
+        module = self._device.module([point.name for point in points])
+        if isinstance(module, str):
+            return module
+        entries = {point.mode: point for point in points}
+        return Runner(module, NARROW, entries, input_table(task.kernel), result_table(task.kernel))
 
     def runner(self, task: Task, *, wide: bool) -> Runner:
         """The entry points of a task's kernel in one precision."""
