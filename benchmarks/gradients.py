@@ -1,0 +1,277 @@
+"""How fast gradients of shared memory are: ``python benchmarks/gradients.py --device cuda --device vulkan``.
+
+Three workloads (benchmarks/workloads), each value and gradients, as JAX gives them:
+
+W1  gradients of 3 shared parameters of a quadratic over 2^24 elements (2^22 on the CPU)
+W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
+W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
+
+slangad's and slangpy's times are medians of 5 x 10 runs, wall clock until the device is done, buffers on the device,
+gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest matmul precision). Every
+library and workload has a process of its own. Ratios are those of one run of this script. slangad's gradients are
+compared with float64 sums. ``--divide N`` shrinks the work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+SIDE = 1024
+WORKLOADS = ("W1", "W2", "W3 spread", "W3 hot")
+FLOORS = {"W1": 16, "W2": 15, "W3 spread": 60, "W3 hot": 60}
+"""Microseconds on an H200: bytes at 4.3 TB/s, or float32 operations at 60 TFLOP/s; W3 without its atomics."""
+FILES = {"W1": "quadratic", "W2": "mlp", "W3 spread": "gather", "W3 hot": "gather"}
+
+
+def made(workload: str, divide: int, *, small: bool) -> dict[str, np.ndarray]:
+    """The inputs of a workload by slangad's keys; ``small`` for the CPU's W1."""
+    rng = np.random.default_rng(0)
+    f = np.float32
+    if workload == "W1":
+        count = (1 << (22 if small else 24)) // divide
+        return {"x": rng.standard_normal(count).astype(f), "a": f(2), "b": f(8), "c": f(-1)}
+    if workload == "W2":
+        return {
+            "at": rng.uniform(-1, 1, ((1 << 20) // divide, 2)).astype(f),
+            "net.w1": (rng.standard_normal((16, 4)) * 0.5).astype(f),
+            "net.b1": np.zeros(16, f),
+            "net.w2": (rng.standard_normal((16, 4)) * 0.25).astype(f),
+            "net.b2": np.zeros(4, f),
+        }
+    samples = (1 << 22) // divide
+    uv = rng.uniform(0, 1, (samples, 2)).astype(f)
+    if workload == "W3 hot":
+        uv = (uv * f(32 / SIDE)).astype(f)
+    image = rng.uniform(0, 1, (SIDE, SIDE, 4)).astype(f)
+    return {"uv": uv, "image": image, "target": rng.uniform(0, 1, (samples, 4)).astype(f)}
+
+
+def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: int) -> float:
+    """The median of five times a run takes, in microseconds."""
+    for _ in range(3):
+        run()
+    wait()
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            run()
+        wait()
+        times.append((time.perf_counter() - start) / repeats)
+    return statistics.median(times) * 1e6
+
+
+def slangad_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
+    """A workload by slangad, and how far its gradients are from float64's."""
+    from slangad.compiler.emit.model import Mode, ParameterRole
+    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.pipeline import Options
+    from slangad.compiler.programs import only_kernel, read_program
+    from slangad.compiler.runtime.arrays import prepare
+    from slangad.compiler.runtime.devices import open_device
+    from slangad.compiler.runtime.execute import Run
+    from slangad.compiler.runtime.modes import RunMode
+
+    given = made(workload, divide, small=device_name == "cpu")
+    (item,) = parse_inputs((str(HERE / "workloads" / f"{FILES[workload]}.py"),))
+    program = read_program(item, Options())
+    plan = only_kernel(program)
+    prepared = prepare(plan.signature, RunMode.BACKWARD, given)
+    with open_device(device_name) as device:
+        loaded = program.load_on(device, plan.entry_names(RunMode.BACKWARD))
+        with Run(device, loaded, plan, prepared) as run:
+            run.add(Mode.BACKWARD)
+            kinds = (ParameterRole.GRADIENT, ParameterRole.TOTALS)
+            gradients = [buffer for slot, buffer in run.buffers.items() if slot[0] in kinds]
+            device.submit(run.launches, gradients)
+            error = error_of(workload, given, run.results())
+            repeats = 3 if device_name == "cpu" else 10
+            us = median_us(lambda: device.submit(run.launches, gradients), device.wait, repeats)
+    return {"us": us, "error": error}
+
+
+def error_of(workload: str, given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
+    """The worst distance of a gradient from its sum in float64, over the sum of magnitudes."""
+    if workload == "W1":
+        x = given["x"].astype(np.float64)
+        exact = {"grad.a": (x * x, 1), "grad.b": (x, 1), "grad.c": (np.ones_like(x), 1)}
+        return max(abs(float(found[k]) - t.sum()) / abs(t).sum() for k, (t, _) in exact.items())
+    if workload == "W2":
+        return network_error(given, found)
+    return texture_error(given, found["grad.image"])
+
+
+def network_error(given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
+    """As ``error_of``, for the network's first layer, whose gradient has all others in it."""
+    at, w1, b1, w2, b2 = (given[k].astype(np.float64) for k in ("at", "net.w1", "net.b1", "net.w2", "net.b2"))
+    x, y = at[:, 0], at[:, 1]
+    h = np.stack([x, y, x * x, y * y], -1)
+    z = h @ w1.T + b1
+    o = np.where(z > 0, z, 0.01 * z) @ w2 + b2
+    want = np.stack([(x + y) / (1 + y * y), 2 * x + y, 0.5 * x * x + 1.2 * y, x + 0.5 * y * y], -1)
+    d_o = 2 * (np.where(o > 0, o, 0.01 * o) - want) * np.where(o > 0, 1, 0.01)
+    d_z = (d_o @ w2.T) * np.where(z > 0, 1, 0.01)
+    exact, size = d_z.T @ h, abs(d_z).T @ abs(h)
+    return float((abs(found["grad.net.w1"] - exact) / size).max())
+
+
+def texture_error(given: dict[str, np.ndarray], found: np.ndarray) -> float:
+    """As ``error_of``, for a texture.
+
+    Texels that hardly weigh in any sample are left out: float32 rounds their weights.
+    """
+    place = (given["uv"] * np.float32(SIDE) - np.float32(0.5)).astype(np.float64)
+    first = np.floor(place)
+    fx, fy = (place - first).T
+    j, i = first.astype(int).T
+    inside = lambda k: np.clip(k, 0, SIDE - 1)  # noqa: E731
+    corners = [
+        ((1 - fx) * (1 - fy), inside(i), inside(j)), (fx * (1 - fy), inside(i), inside(j + 1)),
+        ((1 - fx) * fy, inside(i + 1), inside(j)), (fx * fy, inside(i + 1), inside(j + 1)),
+    ]  # fmt: skip
+    value = sum(w[:, None] * given["image"][r, c].astype(np.float64) for w, r, c in corners)
+    d = 2 * (value - given["target"])
+    exact, size = np.zeros((SIDE * SIDE, 4)), np.zeros((SIDE * SIDE, 4))
+    for w, r, c in corners:
+        for k in range(4):
+            exact[:, k] += np.bincount(r * SIDE + c, w * d[:, k], SIDE * SIDE)
+            size[:, k] += np.bincount(r * SIDE + c, abs(w * d[:, k]), SIDE * SIDE)
+    kept = size > 1e-2
+    return float((abs(found.reshape(-1, 4) - exact)[kept] / size[kept]).max())
+
+
+def jax_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
+    """The same work by JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    given = {k: jnp.asarray(v) for k, v in made(workload, divide, small=device_name == "cpu").items()}
+
+    def network(p: dict[str, jnp.ndarray], at: jnp.ndarray) -> jnp.ndarray:
+        x, y = at[:, 0], at[:, 1]
+        want = jnp.stack([(x + y) / (1 + y * y), 2 * x + y, 0.5 * x * x + 1.2 * y, x + 0.5 * y * y], -1)
+        h = jax.nn.leaky_relu(jnp.stack([x, y, x * x, y * y], -1) @ p["net.w1"].T + p["net.b1"])
+        return ((jax.nn.leaky_relu(h @ p["net.w2"] + p["net.b2"]) - want) ** 2).sum()
+
+    def texture(image: jnp.ndarray, uv: jnp.ndarray, target: jnp.ndarray) -> jnp.ndarray:
+        place = uv * SIDE - 0.5
+        first = jnp.floor(place)
+        f, k = place - first, first.astype(int)
+        x0, x1 = jnp.clip(k[:, 0], 0, SIDE - 1), jnp.clip(k[:, 0] + 1, 0, SIDE - 1)
+        y0, y1 = jnp.clip(k[:, 1], 0, SIDE - 1), jnp.clip(k[:, 1] + 1, 0, SIDE - 1)
+        fx, fy = f[:, :1], f[:, 1:]
+        value = (image[y0, x0] * (1 - fx) + image[y0, x1] * fx) * (1 - fy)
+        value += (image[y1, x0] * (1 - fx) + image[y1, x1] * fx) * fy
+        return ((value - target) ** 2).sum()
+
+    with jax.default_matmul_precision("highest"):
+        if workload == "W1":
+            step = jax.jit(jax.value_and_grad(lambda p, x: (p[0] * x * x + p[1] * x + p[2]).sum()))
+            arguments = ((given["a"], given["b"], given["c"]), given["x"])
+        elif workload == "W2":
+            step = jax.jit(jax.value_and_grad(network))
+            arguments = ({k: v for k, v in given.items() if k != "at"}, given["at"])
+        else:
+            step = jax.jit(jax.value_and_grad(texture))
+            arguments = (given["image"], given["uv"], given["target"])
+        last: list[object] = [step(*arguments)]
+
+        def once() -> None:
+            last[0] = step(*arguments)
+
+        return {"us": median_us(once, lambda: jax.block_until_ready(last[0]), 10)}
+
+
+def slangpy_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
+    """W1 by slangpy's own functional interface."""
+    import slangpy
+
+    if workload != "W1":
+        return {}
+    device = slangpy.create_device(type=getattr(slangpy.DeviceType, device_name))
+    source = """import "slangpy";
+[Differentiable] float polynomial(float a, float b, float c, no_diff float x) { return a*x*x + b*x + c; }"""
+    module = slangpy.Module(device.load_module_from_source("polynomial", source))
+    x = made("W1", divide, small=False)["x"]
+    one = lambda v: slangpy.Tensor.from_numpy(device, np.array([v], np.float32)).with_grads(zero=True)  # noqa: E731
+    arguments = {"a": one(2), "b": one(8), "c": one(-1), "x": slangpy.Tensor.from_numpy(device, x)}
+    result = module.polynomial(**arguments, _result="tensor").with_grads()
+    result.grad.copy_from_numpy(np.ones(x.size, np.float32))
+    return {"us": median_us(lambda: module.polynomial.bwds(**arguments, _result=result), device.wait, 3)}
+
+
+LIBRARIES = {"slangad": slangad_time, "jax": jax_time, "slangpy": slangpy_time}
+
+
+def in_process(library: str, workload: str, device: str, options: argparse.Namespace) -> dict[str, float]:
+    """One measurement in a process of its own; empty where the library isn't there."""
+    python = options.jax_python if library == "jax" and options.jax_python else sys.executable
+    command = [python, __file__, "--one", library, "--workload", workload, "--device", device]
+    done = subprocess.run(
+        [*command, "--divide", str(options.divide)], capture_output=True, text=True, check=False, timeout=600
+    )
+    if done.returncode:
+        print(f"{library} {workload} {device}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return {}
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def table(options: argparse.Namespace) -> int:
+    """Measures everything and prints a row for each workload and device."""
+    heads = f"{'slangad us':>11} {'error':>8} {'jax us':>9} {'jax/slangad':>12}"
+    print(f"{'':10} {'device':8} {heads} {'slangpy/slangad':>16} {'over floor':>11}")
+    for workload in WORKLOADS:
+        if options.only and not workload.startswith(options.only):
+            continue
+        on_gpu = in_process("jax", workload, "gpu", options) if {"cuda", "vulkan"} & {*options.device} else {}
+        for device in options.device:
+            own = in_process("slangad", workload, device, options)
+            if not own:
+                continue
+            jax = in_process("jax", workload, "cpu", options) if device == "cpu" else on_gpu
+            other = in_process("slangpy", workload, device, options) if device != "cpu" and workload == "W1" else {}
+            ratio = f"{jax['us'] / own['us']:.2f}" if jax else "-"
+            other_ratio = f"{other['us'] / own['us']:.0f}" if other else "-"
+            floor = f"{own['us'] / FLOORS[workload]:.1f}" if device != "cpu" else "-"
+            jax_us = f"{jax['us']:.1f}" if jax else "-"
+            print(
+                f"{workload:10} {device:8} {own['us']:11.1f} {own['error']:8.1e} {jax_us:>9} {ratio:>12}"
+                f" {other_ratio:>16} {floor:>11}",
+                flush=True,
+            )
+    return 0
+
+
+def main() -> int:
+    """Parses the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", action="append", default=[])
+    parser.add_argument("--divide", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jax-python", default="", help="a Python that has JAX, if this one hasn't")
+    parser.add_argument("--one", choices=LIBRARIES)
+    parser.add_argument("--workload", choices=WORKLOADS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(LIBRARIES[options.one](options.workload, options.device[0], options.divide)))
+        return 0
+    options.device = options.device or ["cpu"]
+    return table(options)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
