@@ -11,6 +11,7 @@ from slangad.compiler.passes.activity import mark_no_diff
 from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.dynamic_index import separate_reads
+from slangad.compiler.passes.fusion import fuse_stages
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.nests import even_nests
@@ -35,6 +36,7 @@ class Pass:
 
 
 PIPELINE: Final = (
+    Pass("fusion", fuse_stages),
     Pass("tensors", name_tensors),
     Pass("derivatives", lower_derivatives),
     Pass("second_order", lower_inner_gradients),

@@ -116,6 +116,18 @@ def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("fused", "apart"), [("neighbours", "apart"), ("rays", "rays_apart")])
+def test_fusion__of_neighbours__gives_the_same_gradients(
+    fused: str, apart: str, program: Program, run: Callable[..., Arrays]
+) -> None:
+    assert len(program.chains[fused].pipeline.stages) == 1
+    assert len(program.chains[apart].pipeline.stages) > 1
+    one, other = (run(name, RunMode.BACKWARD, drawn(fused)) for name in (fused, apart))
+    assert one.keys() == other.keys()
+    for key, array in one.items():
+        np.testing.assert_allclose(array, other[key], rtol=2e-6, atol=1e-7)
+
+
 def test_backward__half_parameter__adds_up_in_float(run: Callable[..., Arrays]) -> None:
     x = np.linspace(-1, 1, 300).astype("f2")
     found = run("halves", RunMode.BACKWARD, {"x": x, "p": np.float16(0.5)})

@@ -105,12 +105,12 @@ def shared(x: Tensor[float, 1]) -> Sum[float]:
 
 @sa.pipeline
 def neighbours(x: Each[float], y: Each[float]) -> Sum[float]:
-    return total(product(product(x, y), product(y, x)))
+    return total(product(product(x, y), y))
 
 
 @sa.pipeline(fuse=False)
 def apart(x: Each[float], y: Each[float]) -> Sum[float]:
-    return total(product(product(x, y), product(y, x)))
+    return total(product(product(x, y), y))
 
 
 @sa.pipeline
@@ -126,3 +126,8 @@ def halves(x: NoDiff[Each[sa.half]], p: Param[sa.half]) -> Sum[float]:
 @sa.pipeline
 def choices(x: Each[float], n: Each[int], on: Each[bool]) -> Sum[float]:
     return total(select(select(x, n, on), n, on))
+
+
+@sa.pipeline(fuse=False)
+def rays_apart(r: Each[Ray], scale: Param[Ray]) -> Mean[float]:
+    return energy(trace(trace(r, scale), scale))
