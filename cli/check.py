@@ -38,6 +38,7 @@ class CheckArguments(TypedDict):
     ranges: tuple[tuple[str, float, float], ...]
     only: tuple[str, ...]
     strict: bool
+    mutate: bool
     jobs: int
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
@@ -78,6 +79,7 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
 @click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw samples.")
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Fail on what could not be checked, too.")
+@click.option("--mutate", is_flag=True, help="Break own derivatives on purpose and see whether the check notices.")
 @click.option(
     "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Processes at a time  [default: cores]"
 )
@@ -122,6 +124,8 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     apply_project(arguments)
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
+    if arguments["mutate"] and arguments["output_format"] not in ("text", "json"):
+        raise click.UsageError("--mutate tells what it found as text or as JSON.")
     inputs = parse_inputs(arguments["inputs"])
     for item in inputs:
         if not item.path.is_file():
@@ -131,11 +135,38 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
             report = check(inputs, replace(options_of(arguments), said_ranges=said_ranges), progress)
         except UnknownNameError as error:
             raise click.UsageError(str(error)) from None
+    if arguments["mutate"]:
+        _tell_mutants(session, report, arguments)
+        return
     _publish(session, report, arguments)
     if not report.ok:
         raise CheckFailed(_summary(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":
         session.say(_summary(report))
+
+
+def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
+    """Say which mutants survived; under ``--strict`` none may.
+
+    Raises:
+        CheckFailed: One did, and none may.
+    """
+    from slangad.compiler.check.mutate import mutation_lines, survivors
+    from slangad.compiler.diagnostics import CheckFailed
+    from slangad.compiler.report import json
+
+    alive = survivors(report)
+    if arguments["output_format"] == "json":
+        mutants = [
+            {"file": one.file, "mutant": one.function, "killed": one.verdict.bad, "verdict": one.verdict.value}
+            for one in report.results
+        ]
+        killed = len(mutants) - len(alive)
+        session.product(json.document({"seed": report.seed, "killed": killed, "mutants": mutants}))
+    else:
+        session.product("".join(f"{line}\n" for line in mutation_lines(report)))
+    if alive and arguments["strict"]:
+        raise CheckFailed(f"slangad check: {len(alive)} mutants survived")
 
 
 def _publish(session: Session, report: Report, arguments: CheckArguments) -> None:
@@ -202,6 +233,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         ranges=arguments["ranges"],
         only=arguments["only"],
         strict=arguments["strict"],
+        mutate=arguments["mutate"],
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],

@@ -17,6 +17,7 @@ from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.intent import Intents, add_oracles
+from slangad.compiler.check.mutate import add_mutants, is_mutant
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects
@@ -53,6 +54,7 @@ class CheckOptions:
         ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
+        mutate: Whether to check mutants of custom derivatives in stead of what is there.
         words: The command line that says all this, without inputs and ``--only``, for reports.
     """
 
@@ -70,6 +72,7 @@ class CheckOptions:
     cache: Cache | None = None
     words: str = "slangad check"
     said_ranges: tuple[str, ...] = ()
+    mutate: bool = False
 
 
 class UnknownNameError(ValueError):
@@ -195,7 +198,11 @@ class _Session:
     def _describe(self, item: Input) -> _Described:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
         loaded = load(item.path, setting)
+        if self._options.mutate:
+            loaded = add_mutants(loaded)
         module, subjects = find_subjects(loaded)
+        if self._options.mutate:
+            subjects = tuple(subject for subject in subjects if is_mutant(subject.name))
         intents = add_oracles(module)
         watched, watches = watch_loops(intents.module, module.kernels)
         return replace(intents, module=run_passes(watched), watches=watches), subjects
