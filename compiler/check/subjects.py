@@ -12,28 +12,46 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.nodes import (
     Automatic,
+    BackwardCall,
     Call,
+    ClipGradient,
+    Custom,
     External,
+    ForwardCall,
     Index,
     Kernel,
     KernelParam,
     KernelResult,
     Memory,
     Param,
+    Probe,
     Range,
     Return,
     Role,
+    Surrogate,
     ThreadCount,
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.types import INT, UINT, DiffPair, Matrix, Struct, Tuple, Void, carries_gradient
+from slangad.compiler.ir.types import (
+    INT,
+    UINT,
+    DiffPair,
+    Matrix,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Void,
+    carries_gradient,
+)
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module
+    from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
     from slangad.compiler.report.model import Kind
     from slangad.compiler.spans import Span
@@ -78,8 +96,47 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
         *(changed.get(function.key, function) for function in module.functions),
         *(function for key, function in changed.items() if key not in known),
     )
-    subjects = tuple(subject for subject, _, _ in found)
-    return replace(module, functions=functions_then, kernels=kernels), subjects
+    subjects = (*(subject for subject, _, _ in found), *map(_chain, module.pipelines))
+    reached = _reached({f.key: f for f in functions_then}, {kernel.function for kernel in kernels})
+    kept = tuple(_without_probes(function) for function in functions_then if function.key in reached)
+    return replace(module, functions=kept, kernels=kernels, buffers=(), pipelines=()), subjects
+
+
+def _chain(pipeline: Pipeline) -> Subject:
+    return Subject(pipeline.name, "pipeline", pipeline.span, skipped="pipelines are not checked yet, their kernels are")
+
+
+def _reached(functions: dict[str, Function], start: set[str]) -> set[str]:
+    """These functions and all that they call or are differentiated by."""
+    found, fresh = set[str](), set(start)
+    while fresh:
+        found |= fresh
+        mentioned = {key for name in fresh for key in _mentions(functions[name])}
+        mentioned |= {key for key, function in functions.items() if function.of in fresh}
+        fresh = {key for key in mentioned if key in functions} - found
+    return found
+
+
+def _mentions(function: Function) -> Iterator[str]:
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, (Call, BackwardCall, ForwardCall)):
+            yield expr.function
+    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
+    if isinstance(policy, Custom):
+        yield from (key for key in (policy.backward, policy.forward) if key)
+    elif isinstance(policy, Surrogate):
+        yield policy.function
+
+
+def _without_probes(function: Function) -> Function:
+    """The function with what it probes in place of the probes: they change no value and no gradient."""
+    if not any(isinstance(expr, Probe) for expr in body_exprs(statements(function))):
+        return function
+
+    def value_of(expr: Expr) -> Expr:
+        return expr.value if isinstance(expr, Probe) else expr
+
+    return replace(function, body=map_body_exprs(statements(function), lambda expr: rewrite(expr, value_of)))
 
 
 _Found = tuple[Subject, Kernel | None, "Function | None"]
@@ -232,6 +289,9 @@ def _unfit(function: Function) -> str:
     results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
     named = [(f"parameter '{p.name}'", p.type) for p in function.params]
     for what, type_ in (*named, *(("its result", result) for result in results)):
+        if isinstance(type_, (Tensor, Texture)):
+            kind = "tensor" if isinstance(type_, Tensor) else "texture"
+            return f"{what} is a {kind}, and those are not checked yet"
         if isinstance(type_, (DiffPair, Tuple, Void)):
             return f"{what} can't lie in a buffer"
         if isinstance(type_, Struct) and not type_.fields:

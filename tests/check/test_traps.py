@@ -75,3 +75,10 @@ def test_check__a_cotangent_that_is_ignored__names_the_leg(results: dict[str, Re
     (failure,) = results["ignores_cotangent"].failures
     assert failure.leg is Leg.TRANSPOSE
     assert failure.cotangent
+
+
+def test_check__hand_written_slang_that_is_right__accuses_none() -> None:
+    options = CheckOptions(specialize=("cube<float>",))
+    results = by_name(check(parse_inputs([str(FILE.with_name("right.slang"))]), options))
+    assert len(results) >= 22
+    assert not {name: result.reason for name, result in results.items() if not result.verdict.good}

@@ -184,3 +184,42 @@ def test_check__a_cut_gradient__says_what_it_was_held_against(checked: Checked) 
     result = checked(text)["f"]
     assert result.verdict is Verdict.PASS
     assert [note.kind for note in result.notes] == [NoteKind.INTENT]
+
+
+KERNELS = """
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Param, Sum, Tensor, Uniform
+
+
+@sa.kernel
+def fitted(x: Each[float], target: NoDiff[Each[float]], k: Param[float], s: Uniform[float]) -> Sum[float]:
+    r = x * k * s - target
+    return r * r
+
+
+@sa.kernel
+def numbered(x: Each[float]) -> Mean[float]:
+    return x * x * float(sa.thread_id(0))
+
+
+@sa.kernel
+def probed(x: Each[float]) -> Each[float]:
+    return sa.probe("square", x * x) * x
+
+
+@sa.kernel
+def looked_up(w: Tensor[float, 1]) -> Each[float]:
+    return w[sa.thread_id(0)] * 2.0
+"""
+
+
+def test_check__kernels__are_checked_as_functions_of_one_thread(checked: Checked) -> None:
+    results = checked(KERNELS)
+    assert [result.kind for result in results.values()] == ["kernel"] * 4
+    for name in ("fitted", "numbered", "probed"):
+        assert results[name].verdict is Verdict.PASS, results[name].reason
+    (sample, *_) = results["fitted"].samples
+    assert sample.jacobian is not None
+    assert sample.jacobian.columns == ("x", "k")
+    assert results["looked_up"].verdict is Verdict.SKIPPED
+    assert "'w'" in results["looked_up"].reason
