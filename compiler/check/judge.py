@@ -10,6 +10,7 @@ import numpy as np
 
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.examine import Examiner, Findings, State
+from slangad.compiler.check.ignored import ignored
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.legs import (
     Compared,
@@ -195,7 +196,7 @@ class _Judge:
             reason,
             tuple(legs),
             tuple(failures),
-            (*self.plan.notes, *self._missing_notes(), *describer.notes()),
+            (*self.plan.notes, *self._ignored(samples, findings), *self._missing_notes(), *describer.notes()),
             _counts(findings),
             describer.samples(others),
         )
@@ -221,6 +222,10 @@ class _Judge:
         for mode, reason in self.plan.missing:
             leg = Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD
             yield LegResult(leg, LegState.MISSING, detail=reason)
+
+    def _ignored(self, samples: Samples, findings: Findings) -> tuple[Note, ...]:
+        """What was declared away, where something was."""
+        return () if self.twins.oracle is None else tuple(ignored(self.wide, samples, findings))
 
     def _missing_notes(self) -> Iterator[Note]:
         for mode, reason in self.plan.missing:

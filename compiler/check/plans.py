@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.samples import constants_in
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.nodes import ClipGradient, Const, Custom, Range
+from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, Intrinsic, Range
+from slangad.compiler.ir.types import is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.ir.nodes import Function
+    from slangad.compiler.ir.nodes import Expr, Function
 
 _NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
 _LINES: Final = 60
@@ -65,6 +66,9 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if function is None:
         return
+    for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):
+        where = f" in line {line}" if line else ""
+        yield Note(NoteKind.STOP, f"the conversion to int{where} ends the gradient")
     if isinstance(function.derivative, Custom) and function.derivative.forward is None:
         reason = "forward mode is made from its own backward function, so it is no evidence of its own"
         yield Note(NoteKind.MISSING, reason)
@@ -72,6 +76,13 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
         yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
     elif subject.kernel in intents.oracles:
         yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
+
+
+def _truncates(expr: Expr) -> bool:
+    """Whether a float that may carry a gradient becomes an integer."""
+    if isinstance(expr, Cast):
+        return is_floating(expr.operand.type) and is_integral(expr.type) and not isinstance(expr.operand, Const)
+    return isinstance(expr, Intrinsic) and expr.name.endswith("_to_int")
 
 
 def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:

@@ -183,7 +183,20 @@ def test_check__a_cut_gradient__says_what_it_was_held_against(checked: Checked) 
     text = "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return x * sa.no_diff(x)\n"
     result = checked(text)["f"]
     assert result.verdict is Verdict.PASS
-    assert [note.kind for note in result.notes] == [NoteKind.INTENT]
+    intent, stop = result.notes
+    assert intent.kind is NoteKind.INTENT
+    assert stop.kind is NoteKind.STOP
+    x = next(sample.inputs[0].value for sample in result.samples if sample.number == stop.sample)
+    assert f"d result / d x is {2 * x:.4g}"[:-1] in stop.message
+    assert f"declared to be {x:.4g}"[:-1] in stop.message
+
+
+def test_check__a_conversion_to_int__is_named_as_the_end_of_a_gradient(checked: Checked) -> None:
+    text = (
+        "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return x + float(int(x * 4.0))\n"
+    )
+    notes = [note.message for note in checked(text)["f"].notes if note.kind is NoteKind.STOP]
+    assert notes == ["the conversion to int in line 6 ends the gradient"]
 
 
 KERNELS = """
