@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from slangad.compiler.emit import EntryParameter
 
 SAMPLES = Path(__file__).parents[1] / "samples"
-SHARED = {"mlp", "texture_fit", "particles"}
-"""Samples whose threads share memory: ``test_kernel__on_the_cpu__is_what_python_says`` has them."""
+SHARED = {"mlp", "texture_fit", "particles", "pipeline"}
+"""Samples whose threads share memory; tests of memories and of training have them."""
 FILES = sorted(file for file in SAMPLES.glob("*/*.py") if file.parent.name not in SHARED)
 COUNT = 9
 

@@ -204,7 +204,7 @@ class Trainer:
     def _update(self, number: int) -> Iterator[Step]:
         optimizer = self.plan.optimizer
         kind = "sgd" if optimizer.name == "sgd" else "adam"
-        settings = _sgd(optimizer) if kind == "sgd" else _adam(optimizer, number)
+        settings = optimizer_settings(optimizer, number)
         for one in self.trained:
             bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
             yield self.resident.steps.step(kind, one.part.scalar.name, one.values.count, **bound)
@@ -262,12 +262,10 @@ class Trainer:
         self.step = len(losses)
 
 
-def _sgd(optimizer: Optimizer) -> dict[str, object]:
-    return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
-
-
-def _adam(optimizer: Optimizer, number: int) -> dict[str, object]:
-    """The settings as the kernel takes them; ``number`` counts the updates from 1."""
+def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
+    """The settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
+    if optimizer.name == "sgd":
+        return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
     lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))
     decay = optimizer["weight_decay"] if optimizer.name == "adamw" else 0.0
     return {

@@ -93,3 +93,15 @@ def half_loss(at: NoDiff[Each[float2]], net: Param[HalfNetwork]) -> Mean[float]:
     found = net.evaluate(sa.half(at.x), sa.half(at.y))
     error = float4(float(found[0]), float(found[1]), float(found[2]), float(found[3])) - truth(at.x, at.y)
     return sa.dot(error, error)
+
+
+@sa.pipeline(optimizer=sa.SGD(lr=0.02, momentum=0.9))
+def fit(at: NoDiff[Each[float2]], net: Param[Network]) -> Mean[float]:
+    """Trains the network."""
+    return loss(at, net)
+
+
+@sa.pipeline(optimizer=sa.SGD(lr=0.02, momentum=0.9))
+def fit_half(at: NoDiff[Each[float2]], net: Param[HalfNetwork]) -> Mean[float]:
+    """Trains the network in half precision."""
+    return half_loss(at, net)

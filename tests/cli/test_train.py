@@ -1,0 +1,227 @@
+"""``slangad train``: what gradient descent in NumPy gives; the same after kill -9; one clear message otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+pytestmark = pytest.mark.toolchain
+
+DESCRIBED = Path(__file__).with_name("train_described.py")
+SAMPLES = Path(__file__).parents[2] / "samples"
+Arrays = dict[str, np.ndarray[Any, Any]]
+COUNT = 96
+
+
+@pytest.fixture(autouse=True)
+def _compiler(cxx: object) -> None:
+    """Every test here trains on the CPU."""
+
+
+@pytest.fixture
+def data(project: Project) -> Arrays:
+    stream = np.random.default_rng(1)
+    x = stream.uniform(-1, 1, COUNT).astype("f4")
+    arrays = {"x": x, "y": (3 * x + 1 + stream.normal(0, 0.1, COUNT)).astype("f4")}
+    np.savez(project.folder / "in.npz", **arrays)
+    np.savez(project.folder / "begin.npz", **{"line.slope": np.float32(0.5), "line.offset": np.float32(-0.5)})
+    return arrays
+
+
+def words(name: str, *more: str) -> list[str]:
+    given = ["-i", "in.npz", "-i", "begin.npz", "--device", "cpu"]
+    return ["train", f"{DESCRIBED}:{name}", *given, *more]
+
+
+def train(project: Project, name: str, *more: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return project.run(*words(name, *more), code=code, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+
+
+def begun(project: Project, *more: str) -> subprocess.Popen[str]:
+    """A training that is under way."""
+    command = [sys.executable, "-m", "slangad.cli", *words("fit", *more)]
+    return subprocess.Popen(command, cwd=project.folder, stderr=subprocess.PIPE, text=True)
+
+
+def saved(project: Project, name: str = "out.npz") -> Arrays:
+    with np.load(project.folder / name) as arrays:
+        return dict(arrays)
+
+
+def losses(project: Project, name: str = "loss.json") -> list[float]:
+    found: list[float] = json.loads((project.folder / name).read_text())["losses"]
+    return found
+
+
+def reference(data: Arrays, steps: int, batch: int = 0, seed: int = 0) -> tuple[list[float], np.ndarray[Any, Any]]:
+    """Gradient descent with lr=0.1 in float64."""
+    line, found, order = np.array([0.5, -0.5]), [], np.arange(COUNT)
+    for step in range(steps):
+        rows = order
+        if batch:
+            each = COUNT // batch
+            order = np.random.default_rng([seed, step // each]).permutation(COUNT)
+            rows = order[step % each * batch :][:batch]
+        x, y = data["x"][rows].astype("f8"), data["y"][rows].astype("f8")
+        r = line[0] * x + line[1] - y
+        found.append(float(np.mean(r * r)))
+        line = line - 0.1 * np.array([np.mean(2 * r * x), np.mean(2 * r)])
+    return found, line
+
+
+@pytest.mark.parametrize("batch", [0, 20])
+def test_train__a_pipeline__is_gradient_descent(project: Project, data: Arrays, batch: int) -> None:
+    more = ["--batch", str(batch), "--seed", "5"] if batch else []
+    ended = train(project, "fit", "--steps", "30", "-o", "out.npz", "--loss", "loss.json", *more)
+    expected, line = reference(data, 30, batch, 5)
+    np.testing.assert_allclose(losses(project), expected, rtol=1e-5)
+    found = saved(project)
+    np.testing.assert_allclose([found["line.slope"], found["line.offset"]], line, rtol=1e-5)
+    assert "fit: 30 steps on cpu" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_train__a_kernel_until_its_loss_is_low__stops_there(project: Project, data: Arrays) -> None:
+    given = ("--optimizer", "adam", "--lr", "0.1", "--until-loss", "0.02", "--format", "json", "--plot", "loss.png")
+    document = json.loads(train(project, "error", *given).stdout)
+    assert document["reached"] is True
+    assert document["last_loss"] < 0.02
+    assert document["steps"] < 1000
+    assert (project.folder / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_train__no_initial_values__draws_them_in_their_ranges(project: Project, data: Arrays) -> None:
+    command = ["train", f"{DESCRIBED}:fit", "-i", "in.npz", "--device", "cpu", "--steps", "0", "-o", "out.npz"]
+    ended = project.run(*command, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"])
+    assert "SA423" in ended.stderr
+    assert 0.5 <= saved(project)["line.slope"] <= 0.6
+    assert -1.0 <= saved(project)["line.offset"] <= 1.0
+
+
+@pytest.mark.parametrize("name", ["mlp.py:fit", "mlp.py:fit_half", "mlp.yaml:fit_half"])
+def test_train__network_of_the_samples__learns(project: Project, name: str) -> None:
+    inputs = ["-i", str(SAMPLES / "mlp" / "points.npz"), "--device", "cpu"]
+    stop = ["--steps", "4000", "--until-loss", "1e-3", "--format", "json"]
+    command = ["train", str(SAMPLES / "mlp" / name), *inputs, *stop]
+    document = json.loads(project.run(*command, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"]).stdout)
+    assert document["reached"] is True, document
+    assert document["last_loss"] < 1e-3
+
+
+def test_train__sample_with_several_domains__finds_an_image(project: Project) -> None:
+    stream = np.random.default_rng(2)
+    np.savez(
+        project.folder / "seen.npz", image=np.ones((16, 12), "f4"), seen=stream.uniform(0.2, 0.6, (8, 6)).astype("f4")
+    )
+    command = ["train", str(SAMPLES / "pipeline" / "sharpen.yaml"), "-i", "seen.npz", "--device", "cpu"]
+    stop = ["--until-loss", "1e-6", "--format", "json"]
+    document = json.loads(project.run(*command, *stop, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"]).stdout)
+    assert document["reached"] is True, document
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is of POSIX")
+def test_train__killed_and_resumed__is_as_if_nothing_had_been(project: Project, data: Arrays) -> None:
+    more = ("--batch", "24", "--optimizer", "adam", "--lr", "0.001", "--steps", "3000", "--loss", "loss.json")
+    keep = ("--checkpoint", "c.npz", "--checkpoint-every", "10")
+    train(project, "fit", *more, "-o", "whole.npz")
+    expected = losses(project)
+    (project.folder / "loss.json").unlink()
+    for _ in range(2):
+        running = begun(project, *more, *keep, "--resume", "-o", "out.npz")
+        _wait_for_change(project.folder / "c.npz", running)
+        running.kill()
+        running.communicate()
+        assert not (project.folder / "out.npz").exists()
+    ended = train(project, "fit", *more, *keep, "--resume", "-o", "out.npz")
+    assert "3000 steps" in ended.stderr
+    assert losses(project) == expected
+    for key, array in saved(project, "whole.npz").items():
+        assert array.tobytes() == saved(project)[key].tobytes()
+
+
+def _wait_for_change(path: Path, running: subprocess.Popen[str]) -> None:
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    for _ in range(3000):
+        if path.exists() and path.stat().st_mtime_ns != before:
+            return
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.02)
+    raise AssertionError("no checkpoint")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are of POSIX")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_train__interrupted__leaves_a_checkpoint_and_its_code(
+    project: Project, data: Arrays, number: int, code: int
+) -> None:
+    keep = ("--checkpoint", "c.npz", "--steps", "1000000", "-o", "out.npz")
+    running = begun(project, *keep, "--checkpoint-every", "7")
+    _wait_for_change(project.folder / "c.npz", running)
+    running.send_signal(number)
+    running.communicate(timeout=60)
+    assert running.returncode == code
+    assert not (project.folder / "out.npz").exists()
+    steps = len(saved(project, "c.npz")["losses"])
+    train(project, "fit", *keep[:2], "--resume", "--steps", str(steps), "--loss", "loss.json")
+    np.testing.assert_allclose(losses(project)[:50], reference(data, min(steps, 50))[0], rtol=1e-5)
+    assert [p.name for p in project.folder.iterdir() if p.name.endswith(".tmp")] == []
+
+
+def test_train__loss_that_is_not_finite__stops_and_writes_nothing(project: Project, data: Arrays) -> None:
+    ended = train(project, "fit", "--lr", "1e30", "-o", "out.npz", "--loss", "loss.json", code=1)
+    assert "error[SA421]: the loss is " in ended.stderr
+    assert not (project.folder / "out.npz").exists()
+    assert not (project.folder / "loss.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("error", (), "error has no optimizer"),
+        ("error", ("--optimizer", "sgd"), "sgd needs a learning rate"),
+        ("inner", ("--optimizer", "sgd", "--lr", "1"), "inner has no objective"),
+        ("nothing", ("--optimizer", "sgd", "--lr", "1"), "nothing has nothing to train"),
+        ("dead", ("--optimizer", "sgd", "--lr", "1"), "no gradient flows from the objective of dead to p"),
+        ("fit", ("--batch", "97"), "a batch of 97 is more than the 96 elements"),
+        ("fit", ("--set", "z=1"), "fit takes no z"),
+        ("lost", (), "has no kernel called lost"),
+    ],
+)
+def test_train__what_makes_no_sense__is_refused(
+    project: Project, data: Arrays, name: str, more: tuple[str, ...], message: str
+) -> None:
+    assert message in train(project, name, *more, "-o", "out.npz", code=1).stderr
+    assert not (project.folder / "out.npz").exists()
+
+
+def test_train__checkpoint_of_something_else__is_refused(project: Project, data: Arrays) -> None:
+    train(project, "fit", "--steps", "3", "--checkpoint", "c.npz")
+    kept = (project.folder / "c.npz").read_bytes()
+    for more, message in (
+        (("--batch", "5"), "batch 0, not 5"),
+        (("--optimizer", "adam"), 'optimizer "sgd", not "adam"'),
+        (("--set", "x=[1.0, 2.0]", "--set", "y=[1.0, 2.0]"), "other data"),
+    ):
+        ended = train(project, "fit", "--steps", "9", "--checkpoint", "c.npz", "--resume", *more, code=1)
+        assert f"c.npz is of a training with {message}" in ended.stderr
+    assert "SA422" in train(project, "fit", "--steps", "9", "--checkpoint", "c.npz", "--resume", "--lr", "0.2").stderr
+    assert (project.folder / "c.npz").read_bytes() != kept
+    assert "in.npz is no checkpoint" in train(project, "fit", "--checkpoint", "in.npz", "--resume", code=1).stderr
+
+
+def test_train__picture_of_an_unknown_kind__is_refused_before_training(project: Project, data: Arrays) -> None:
+    ended = train(project, "fit", "--plot", "loss.gif", code=4)
+    assert "SA424" in ended.stderr
+    assert "--resume wants --checkpoint" in train(project, "fit", "--resume", code=2).stderr

@@ -1,0 +1,108 @@
+"""Every optimizer's kernel, for every type of number, does what the papers say, as NumPy computes it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.emit.steps import emit_steps, state_scalar
+from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.runtime.devices import open_device
+from slangad.compiler.runtime.signature import DTYPES
+from slangad.compiler.runtime.steps import Steps
+from slangad.compiler.runtime.training import optimizer_settings
+from slangad.compiler.toolchain.cache import default_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.runtime.devices import Buffer, Device
+
+    Array = np.ndarray[Any, Any]
+
+pytestmark = pytest.mark.toolchain
+COUNT, STEPS = 70, 6
+OPTIMIZERS = (
+    Optimizer("sgd", (0.1, 0.0)),
+    Optimizer("sgd", (0.1, 0.9)),
+    Optimizer("adam", (0.05, 0.9, 0.999, 1e-8)),
+    Optimizer("adamw", (0.05, 0.8, 0.95, 1e-3, 0.1)),
+)
+
+
+def reference(optimizer: Optimizer, values: Array, gradients: Array) -> Array:
+    """The values after all steps, in float64."""
+    first, second = np.zeros(COUNT), np.zeros(COUNT)
+    for number, g in enumerate(gradients, 1):
+        if optimizer.name == "sgd":
+            first = optimizer["momentum"] * first + g
+            values = values - optimizer["lr"] * first
+            continue
+        first = optimizer["beta1"] * first + (1 - optimizer["beta1"]) * g
+        second = optimizer["beta2"] * second + (1 - optimizer["beta2"]) * g * g
+        mean, square = first / (1 - optimizer["beta1"] ** number), second / (1 - optimizer["beta2"] ** number)
+        decay = optimizer["weight_decay"] if optimizer.name == "adamw" else 0.0
+        values = values - optimizer["lr"] * decay * values
+        values = values - optimizer["lr"] * mean / (np.sqrt(square) + optimizer["eps"])
+    return values
+
+
+@pytest.fixture(scope="module", params=["cpu", "vulkan", "cuda"])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    try:
+        opened = open_device(request.param)
+    except ToolchainError as error:
+        if request.param == "cpu" or (request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN")):
+            raise
+        pytest.skip(f"no {request.param}: {error}")
+    with opened:
+        yield opened
+
+
+@pytest.mark.parametrize("scalar", ["half", "float", "double"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: f"{o.name}-{o.values[-1]}")
+def test_optimizer__some_steps__are_those_of_numpy(device: Device, optimizer: Optimizer, scalar: str) -> None:
+    if scalar == "double" and device.name == "vulkan":
+        pytest.skip("double is not for Vulkan")
+    stream = np.random.default_rng(4)
+    begin = stream.uniform(-1, 1, COUNT).astype(DTYPES[scalar])
+    gradients = stream.normal(0, 1, (STEPS, COUNT)).astype(DTYPES[state_scalar(scalar)])
+    found = _run(device, optimizer, scalar, begin, gradients)
+    expected = reference(optimizer, begin.astype("f8"), gradients.astype("f8"))
+    tolerance = {"half": 2e-3, "float": 2e-6, "double": 1e-12}[scalar]
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def _run(device: Device, optimizer: Optimizer, scalar: str, begin: Array, gradients: Array) -> Array:
+    def made(array: Array) -> Buffer:
+        buffer = device.buffer(array.dtype, array.size)
+        buffer.upload(array)
+        return buffer
+
+    kind = "sgd" if optimizer.name == "sgd" else "adam"
+    state = state_scalar(scalar)
+    zeros = np.zeros(COUNT, DTYPES[state])
+    bound = {name: made(zeros) for name in (("velocity",) if kind == "sgd" else ("mean", "square"))}
+    bound |= {"values": made(begin), "stop": made(np.zeros(1, "u4"))}
+    if scalar == "half":
+        bound["master"] = made(begin.astype("f4"))
+    steps = Steps()
+    planned = [
+        steps.step(kind, scalar, COUNT, **bound, gradient=made(g), **optimizer_settings(optimizer, number))
+        for number, g in enumerate(gradients, 1)
+    ]
+    steps.load(device, default_cache())
+    device.submit(steps.launches(planned))
+    return bound["values"].download()
+
+
+def test_steps__emitted_for_all_types__name_every_kernel() -> None:
+    wanted = [(kind, scalar, "") for kind in ("sgd", "adam", "zero") for scalar in ("half", "float", "double")]
+    emitted = emit_steps([*wanted, ("add", "half", "float")])
+    names = [entry.name for entry in emitted.entry_points]
+    assert len(names) == 10
+    assert all(f"void {name}(" in emitted.text for name in names)
