@@ -12,6 +12,7 @@ from slangad.compiler.passes.declare import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
 from slangad.compiler.passes.dynamic_index import separate_reads
 from slangad.compiler.passes.fusion import fuse_stages
+from slangad.compiler.passes.inner_loops import move_inner_loops
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.nests import even_nests
@@ -41,6 +42,7 @@ PIPELINE: Final = (
     Pass("derivatives", lower_derivatives),
     Pass("second_order", lower_inner_gradients),
     Pass("activity", mark_no_diff),
+    Pass("inner_loops", move_inner_loops),
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
     Pass("whole_stores", store_whole_values),

@@ -203,6 +203,34 @@ def loops_in_an_unrolled_one(p0: F, p1: int) -> F:
                 p0 = sa.sin((p1 % 3) * p0 + 0.5)
     return p0
 
+def many_turns_around_three_and_three(p0: F, p1: F, p2: F2) -> F:
+    s = p0
+    last = 0
+    for i in range(100):
+        t = F(0.0)
+        for j in range(3):
+            if t > 0.75:
+                continue
+            u = p2 * 0.5
+            for k in range(3):
+                t += sa.sin(s * (1 + j * k) + p1 * u.x) * 0.25
+                u = sa.sin(u * p0 + F2(s, t))
+                last = (i + j + k) % 7
+                if u.y > 0.9375:
+                    break
+        s = sa.tanh(s + t * 0.0125)
+    return s * last
+
+def few_turns_around_a_hundred(p0: F, p1: Array[F, 3]) -> Array[F, 3]:
+    a = sa.copy(p1)
+    for i in range(3):
+        n = 0
+        while sa.max_iters(100) and n < 90 and a[i] < 2.0:
+            n += 1
+            a[i] = a[i] * 0.9375 + sa.cos(p0 * n) * 0.125
+        a[(i + 1) % 3] += a[i] * 0.25
+    return a
+
 def scalar_beside_vector(p0: F3, p1: F) -> F3:
     return p1 - p0
 
