@@ -62,7 +62,10 @@ _SUMMING_GROUP: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements."""
+    """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
+
+    ``replayed`` says that a backward pass repeats what the kernel does, without its stores.
+    """
 
     kernel: Kernel
     function: Function
@@ -73,6 +76,7 @@ class Entry:
     places: tuple[Place, ...]
     results: tuple[ResultPart | SumPart, ...]
     memory: tuple[MemoryPrinter, ...]
+    replayed: bool = False
 
     @property
     def strided(self) -> bool:

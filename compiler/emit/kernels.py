@@ -97,7 +97,8 @@ def print_kernel(
         slots = Slots()
         places = tuple(_places(scope, kernel, function, slots))
         results = _results(scope, kernel, function, slots)
-        entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory)
+        replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
+        entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
         writer.gap()
         with writer.origin(kernel.span):
             points.append(_print_entry(entry, writer))
@@ -173,11 +174,9 @@ def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
 
 def _print_state(entry: Entry, writer: Writer) -> None:
     """Tells the functions that use memory what they have to know of the thread."""
-    if entry.mode is not Mode.BACKWARD:
-        return
-    if any(part.written for part in entry.memory):
-        writer.line("sa.replay = true;")
-    if any(scattered(entry.memory, entry.mode)):
+    if entry.replayed and entry.mode is not Mode.JVP:
+        writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
+    if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
         writer.line(f"sa.group = {entry.scope.local('group')}.x;")
 
 
