@@ -57,7 +57,7 @@ def make_plan(
         tuple(_notes(function, subject, intents)),
         command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
         linear=subject.kernel not in intents.clipped,
-        clip=function.derivative if function and isinstance(function.derivative, ClipGradient) else None,
+        clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
     )
 
 
@@ -69,7 +69,7 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
     for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):
         where = f" in line {line}" if line else ""
         yield Note(NoteKind.STOP, f"the conversion to int{where} ends the gradient")
-    if isinstance(function.derivative, Custom) and function.derivative.forward is None:
+    if isinstance(subject.policy, Custom) and subject.policy.forward is None:
         reason = "forward mode is made from its own backward function, so it is no evidence of its own"
         yield Note(NoteKind.MISSING, reason)
     if subject.kernel in intents.clipped:

@@ -50,7 +50,7 @@ from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module
+    from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
     from slangad.compiler.report.model import Kind
@@ -69,6 +69,7 @@ class Subject:
         function: The key of what a thread does.
         missing: Modes it can't have, each with the reason.
         doubts: Why some mode is likely to be wrong.
+        policy: What was declared about its derivative, if it was described.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Subject:
     skipped: str = ""
     missing: tuple[tuple[str, str], ...] = ()
     doubts: tuple[str, ...] = ()
+    policy: Derivative | None = None
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -188,7 +190,14 @@ def _plain(module: Module) -> Iterator[_Found]:
             continue
         if not function.differentiable or not _flows(function):
             continue
-        subject = Subject(_shown(function, module), "function", function.span, "", function.key, _ranges(function))
+        subject = Subject(
+            _shown(function, module),
+            "function",
+            function.span,
+            function=function.key,
+            ranges=_ranges(function),
+            policy=function.derivative,
+        )
         reason = _unfit(function)
         if reason:
             yield replace(subject, skipped=reason), None, None

@@ -10,7 +10,7 @@ from check.conftest import by_name
 
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
-from slangad.compiler.report.model import Verdict
+from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
     from check.conftest import Checked
@@ -92,6 +92,22 @@ def test_check__every_policy__is_held_against_itself() -> None:
 def test_check__every_way_to_cut_a_gradient__counts_as_declared(checked: Checked) -> None:
     results = checked(CUTS)
     assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
+
+
+def test_check__a_clipped_gradient__is_held_against_the_clip() -> None:
+    results = by_name(check(parse_inputs([str(POLICIES)]), CheckOptions(only=("steep", "steep_norm"))))
+    for result in results.values():
+        leg = next(leg for leg in result.legs if leg.leg is Leg.INTENT)
+        assert leg.state is LegState.AGREES
+        assert leg.compared > 100
+
+
+def test_check__an_own_backward_alone__says_that_forward_is_made_from_it(checked: Checked) -> None:
+    text = (
+        "import slangad as sa\n\n\n@sa.differentiable\ndef f(x: float) -> float:\n    return x * x\n\n\n"
+        "@f.backward\ndef f_bwd(x, d_out):\n    return 2.0 * x * d_out\n"
+    )
+    assert ["made from its own backward" in note.message for note in checked(text)["f"].notes] == [True]
 
 
 @pytest.mark.parametrize("cut", ["x * y * 1.001", "x * sa.no_diff(y)"])
