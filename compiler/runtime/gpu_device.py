@@ -253,9 +253,11 @@ def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
     shared = slangpy.ShaderCursor(root)
     own = shared.find_entry_point(0)
     for name, value in launch.bindings.items():
-        (shared if name in launch.shared else own)[name] = (
-            value.handle if isinstance(value, (GpuBuffer, TensorBuffer)) else value
-        )
+        place = shared if name in launch.shared else own
+        if isinstance(value, TensorBuffer):
+            place[name].set_data(value.view)
+        else:
+            place[name] = value.handle if isinstance(value, GpuBuffer) else value
     return root
 
 

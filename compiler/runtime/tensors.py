@@ -61,6 +61,13 @@ class TensorBuffer:
     dtype: np.dtype[Any]
     count: int
 
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        """What a kernel of a cuda device sees of it: its address and the number of its scalars."""
+        import numpy as np
+
+        return np.array([self.handle.data_ptr(), self.handle.numel()], np.uint64)
+
     def upload(self, array: Any) -> None:  # noqa: ANN401  (an array or a tensor)
         """Copy an array or a tensor of as many scalars in."""
         import torch
