@@ -51,7 +51,7 @@ NOTHING: Final = 1e-7
 CONSTANTS: Final = 5e-7
 """Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
 _GRAIN: Final = 1e-13
-_UNDERFLOW: Final = 1e-300
+UNDERFLOW: Final = 1e-300
 """What is below has lost digits."""
 _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
@@ -201,7 +201,7 @@ def tolerance(own: Floats, jacobian: Floats) -> Floats:
     """What an entry may be off besides the bar: constants of float32, relative to itself and to its usual size."""
     with np.errstate(all="ignore"):
         usual = np.nanmedian(np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan), axis=0)
-    return np.asarray(CONSTANTS * np.abs(own) + 0.2 * CONSTANTS * np.nan_to_num(usual) + _UNDERFLOW)
+    return np.asarray(CONSTANTS * np.abs(own) + 0.2 * CONSTANTS * np.nan_to_num(usual) + UNDERFLOW)
 
 
 def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.examine import CONSTANTS, Findings, State
+from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
@@ -70,7 +70,7 @@ def compare_linear(
         wanted = (weights[:, :, None] * reference).sum(axis=1)
         size = (np.abs(weights)[:, :, None] * np.fmax(np.abs(reference), np.abs(found[Leg.REVERSE]))).sum(axis=1)
         slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
-        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain
+        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
         slack += 3 * (np.abs(weights)[:, :, None] * doubt).sum(axis=1)
         slack += 20 * _moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=1))
@@ -130,7 +130,7 @@ def compare_primal(runner: Runner, rows: Floats, findings: Findings, seed: int) 
         mine = runner.tangents(rows, directions)[0][:, outputs]
         alone = runner.values(rows)[:, outputs]
         slack = 20 * _moved(lambda r: runner.values(r)[:, outputs], rows, alone, inputs, 2.0**-52, rng)
-        slack += 1e-9 * np.maximum(np.abs(alone), np.nanmedian(np.abs(alone), axis=0))
+        slack += 1e-9 * np.maximum(np.abs(alone), np.nanmedian(np.abs(alone), axis=0)) + UNDERFLOW
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
     found_wrong = certain & ~(np.abs(mine - alone) <= slack)
     message = "forward mode computes another value than the function alone"
