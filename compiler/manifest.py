@@ -86,6 +86,7 @@ def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str]
             }
             for kernel in unit.kernels
         ],
+        "pipelines": dict(unit.description.pipelines),
         "left_out": [_left_out_record(left) for left in unit.description.left_out],
     }
 

@@ -148,9 +148,10 @@ def _describe_one(item: Input, options: Options, compilers: Compilers) -> Unit:
 
 def _unit(item: Input, description: Description, module: Module | None, options: Options) -> Unit:
     known = [kernel.name for kernel in description.kernels]
-    unknown = [name for name in item.kernels if name not in known]
+    chains = [name for name, _ in description.pipelines]
+    unknown = [name for name in item.kernels if name not in (*known, *chains)]
     if unknown:
-        names = ", ".join(known) or "none"
+        names = ", ".join((*known, *chains)) or "none"
         raise CompileError(
             [
                 Diagnostic(
@@ -164,7 +165,7 @@ def _unit(item: Input, description: Description, module: Module | None, options:
                 for name in unknown
             ]
         )
-    wanted = item.kernels or known
+    wanted = description.kernels_of(item.kernels) or known
     points = description.emitted.entry_points
     return Unit(item, description, tuple(e for e in points if e.kernel in wanted and e.mode in options.modes), module)
 
@@ -202,6 +203,7 @@ def _description(module: Module) -> Description:
         targets=module.targets,
         name=module.name if module.file_name else "",
         left_out=module.left_out,
+        pipelines=tuple((p.name, tuple(dict.fromkeys(s.kernel for s in p.stages))) for p in module.pipelines),
     )
 
 

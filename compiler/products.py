@@ -63,6 +63,7 @@ class Description:
         targets: What to compile it for where the command line doesn't say.
         name: What the names of its files start with; the emitted file's stem when empty.
         left_out: What was found in it but can't be compiled.
+        pipelines: Its pipelines and the kernels they call, by name.
     """
 
     source: str
@@ -74,6 +75,12 @@ class Description:
     targets: tuple[str, ...] = ()
     name: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    pipelines: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The kernels that names of kernels and pipelines stand for."""
+        chains = dict(self.pipelines)
+        return tuple(dict.fromkeys(kernel for name in names for kernel in chains.get(name, (name,))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Unit:
     @property
     def kernels(self) -> tuple[KernelPlace, ...]:
         """The kernels that are wanted."""
-        wanted = self.input.kernels
+        wanted = self.description.kernels_of(self.input.kernels)
         return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
 
 

@@ -142,6 +142,7 @@ def _record(description: Description, absent: list[str]) -> dict[str, object]:
         "source": description.source,
         "bound": description.bound,
         "targets": description.targets,
+        "pipelines": description.pipelines,
         "kernels": [
             (
                 kernel.name,
@@ -192,6 +193,7 @@ def _description(record: dict[str, Any]) -> Description:
         emitted=emitted,
         recalled=True,
         targets=tuple(record["targets"]),
+        pipelines=tuple((name, tuple(kernels)) for name, kernels in record["pipelines"]),
     )
 
 

@@ -294,3 +294,39 @@ def test_compile__emitted_slang_in_another_folder__compiles_with_the_description
     job = CompileJob("lit.slang", text, ("lit_forward",), ("glsl",), include_dirs=folders)
     (result,) = toolchain.compile([job])
     assert result.ok, result.messages
+
+
+def test_compile__a_pipeline__is_the_kernels_it_calls(project: Project) -> None:
+    project.write("fit.py", PIPELINE)
+    for _ in range(2):
+        project.run("compile", "fit.py:all", "-t", "wgsl", "-o", "build")
+        (record,) = project.manifest("build/fit.all.manifest.json")["inputs"]
+        assert [kernel["name"] for kernel in record["kernels"]] == ["inner", "outer"]
+        assert record["pipelines"] == {"all": ["inner", "outer"]}
+    assert "it has: inner, outer, other, all" in project.run("compile", "fit.py:lost", code=1).stderr
+
+
+PIPELINE = """
+import slangad as sa
+from slangad import Each, Sum, Tensor
+
+
+@sa.kernel
+def inner(x: Each[float]) -> Each[float]:
+    return x * x
+
+
+@sa.kernel
+def outer(x: Tensor[float, 1], y: Each[float]) -> Sum[float]:
+    return x[0] * y
+
+
+@sa.kernel
+def other(x: Each[float]) -> Each[float]:
+    return x
+
+
+@sa.pipeline
+def all(x: Tensor[float, 1]) -> Sum[float]:
+    return outer(inner(x), x)
+"""
