@@ -6,10 +6,10 @@ W1  gradients of 3 shared parameters of a quadratic over 2^24 elements (2^22 on 
 W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
 W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
 
-slangad's and slangpy's times are medians of 5 x 10 runs, wall clock until the device is done, buffers on the device,
-gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest matmul precision). Every
-library and workload has a process of its own. Ratios are those of one run of this script. slangad's gradients are
-compared with float64 sums. ``--divide N`` shrinks the work.
+slangad's and slangpy's times are medians of 5 x 10 runs after a second of warming up, wall clock until the device is
+done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest matmul
+precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
+slangad's gradients are compared with float64 sums. ``--divide N`` shrinks the work.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SIDE = 1024
+WARM_UP = 1.0
+"""Seconds; a GPU is slower for a while after it was idle."""
 WORKLOADS = ("W1", "W2", "W3 spread", "W3 hot")
 FLOORS = {"W1": 16, "W2": 15, "W3 spread": 60, "W3 hot": 60}
 """Microseconds on an H200: bytes at 4.3 TB/s, or float32 operations at 60 TFLOP/s; W3 without its atomics."""
@@ -61,9 +63,10 @@ def made(workload: str, divide: int, *, small: bool) -> dict[str, np.ndarray]:
 
 def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: int) -> float:
     """The median of five times a run takes, in microseconds."""
-    for _ in range(3):
+    start = time.perf_counter()
+    while time.perf_counter() - start < WARM_UP:
         run()
-    wait()
+        wait()
     times = []
     for _ in range(5):
         start = time.perf_counter()

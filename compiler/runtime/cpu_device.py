@@ -144,7 +144,7 @@ class CpuDevice:
         )
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
-    def parts(self, elements: int, group: int) -> int:
+    def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (groups matter to GPUs)
         """A stretch of elements for each thread of some groups, which keep all cores busy."""
         groups = max(1, min(_GROUPS_A_CORE * core_count(), -(-elements // (group * _ELEMENTS_A_PART))))
         return groups * group

@@ -128,7 +128,7 @@ class Device(Protocol):
     def host(self) -> bool:
         """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
 
-    def parts(self, elements: int, group: int) -> int:
+    def parts(self, elements: int, group: int, totals: int) -> int:
         """Into how many partial sums, by groups of this size (by threads on a host), work on elements is split."""
 
     def copies(self, elements: int, scalars: int) -> int:

@@ -165,7 +165,7 @@ class Run:
                 return x, y, z
 
     def _parts(self, entry: EntryPoint) -> int:
-        return self.device.parts(self.elements, math.prod(entry.group_size))
+        return self.device.parts(self.elements, math.prod(entry.group_size), entry.totals)
 
     def _copies(self, tensor: str) -> int:
         return self.device.copies(self.elements, self._scalars(tensor))

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 _NOTES = 5
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
 """What slangpy compiles to."""
-_GROUPS = 1024
+_GROUPS = 1056
+"""Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
+_FEW_TOTALS = 32
 _COPIED_SCALARS = 1 << 20
 """Scalars of scratch memory that the copies of one tensor may take."""
 _ADDITIONS = 512
@@ -125,9 +127,10 @@ class GpuDevice:
 
     host = False
 
-    def parts(self, elements: int, group: int) -> int:
-        """A group for every so many elements, up to as many as keep a large GPU busy."""
-        return max(1, min(_GROUPS, -(-elements // group)))
+    def parts(self, elements: int, group: int, totals: int) -> int:
+        """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much."""
+        most = _GROUPS if totals <= _FEW_TOTALS else _GROUPS // 4
+        return max(1, min(most, -(-elements // group)))
 
     def copies(self, elements: int, scalars: int) -> int:
         """More for small tensors, whose elements take many additions each."""
