@@ -136,8 +136,9 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
         loaded = program.load_on(device, chain.entry_names())
         trainer = Trainer.start(device, loaded, chain, prepared, plan, cache)
         try:
-            if arguments["resume"] and path is not None and path.exists():
-                session.show(resume(trainer, load_checkpoint(path), path))
+            if path is not None and path.exists():
+                checkpoint = load_checkpoint(path)  # whatever else it is, it is not replaced
+                session.show(resume(trainer, checkpoint, path) if arguments["resume"] else [])
             with _watched(session, arguments["steps"]) as watch:
                 train(trainer, Ending(arguments["steps"], path, arguments["checkpoint_every"] or 0), watch)
             _write(session, arguments, trainer, draw)
