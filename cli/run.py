@@ -167,6 +167,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
 
 def _run_chain(session: Session, arguments: RunArguments, program: Program, chain: Chain) -> Outputs:
     """The same for a pipeline."""
+    from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays import refuse_nan
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
@@ -179,7 +180,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     if not arguments["allow_nan"]:
         refuse_nan(given.prepared)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        loaded = program.load_on(device, chain.entry_names())
+        loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, *mode.steps)))
         arrays = run_chain(device, loaded, chain, mode, given, program.source.cache)
         session.say(f"{name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)

@@ -122,6 +122,7 @@ def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
 
 
 def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
+    from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.checkpoints import load_checkpoint, resume
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.loop import Ending, train
@@ -133,7 +134,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
     prepared = _prepare(session, arguments, chain, plan)
     path = arguments["checkpoint"]
     with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        loaded = program.load_on(device, chain.entry_names())
+        loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         trainer = Trainer.start(device, loaded, chain, prepared, plan, cache)
         try:
             if path is not None and path.exists():

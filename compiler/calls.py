@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.emit.model import Mode
 from slangad.compiler.inputs import Input
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import read_program
 from slangad.compiler.runtime.arrays import prepare
 from slangad.compiler.runtime.devices import AUTO, open_device
 from slangad.compiler.runtime.execute import run_kernel
+from slangad.compiler.runtime.execute_chain import outputs_of, prepare_chain, run_chain
 from slangad.compiler.runtime.flatten import flatten_named, nested
 from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.tensors import as_arrays, as_tensors, place_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.programs import Program
+    from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.devices import Device, DeviceProgram
     from slangad.compiler.runtime.execute import KernelPlan
     from slangad.compiler.runtime.signature import Signature
@@ -200,12 +203,51 @@ class LoadedKernel:
         return {names[0]: cotangent} if len(names) == 1 else cotangent
 
 
+@dataclass(repr=False)
+class LoadedPipeline(LoadedKernel):
+    """A pipeline that runs on a device, called as a kernel is; ``plan`` is that of its last kernel.
+
+    Torch tensors are copied to the host and back.
+    """
+
+    chain: Chain = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<kernel", "<pipeline", 1)
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        results = tuple(value for value, _ in outputs_of(self.chain) if not value.is_written)
+        return replace(self.chain.signature, results=results)
+
+    def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
+        """Run it in a mode on arrays by key."""
+        shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+        place = place_of(given)
+        opened = opened_device(device or self.device)
+        prepared = prepare_chain(self.chain, mode, as_arrays(given), shape)
+        loaded = self.load_on(opened, mode)
+        found: Mapping[str, Any] = run_chain(opened, loaded, self.chain, mode, prepared, self.program.source.cache)
+        return Outcome(found if place is None else as_tensors(found, place), self.signature)
+
+    def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
+        """Its kernels' entry points for a mode on a device, compiled once."""
+        key = (device.name, self.chain.entry_names((Mode.FORWARD, *mode.steps)))
+        if key not in self.loaded:
+            self.loaded[key] = self.program.load_on(device, key[1])
+        return self.loaded[key]
+
+
 class LoadedFile(Mapping[str, LoadedKernel]):
-    """A describing file's kernels by name, as attributes and as a mapping."""
+    """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
 
     def __init__(self, program: Program, device: str) -> None:
         self.program = program
         self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
+        for name, chain in program.chains.items():
+            *_, last = chain.kernels.values()
+            self._kernels[name] = LoadedPipeline(program, last, device, chain=chain)
 
     def __getattr__(self, name: str) -> LoadedKernel:
         if name.startswith("_") or name not in self._kernels:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import slangad as sa
 from slangad.compiler.diagnostics import CompileError
 from slangad.compiler.inputs import Input
 from slangad.compiler.pipeline import Options
@@ -166,3 +167,16 @@ def test_run__what_does_not_fit__is_refused(
     with pytest.raises(CompileError) as refused:
         run(name, RunMode.BACKWARD, {**drawn(name), **changed})
     assert message in refused.value.diagnostics[0].message
+
+
+def test_load__a_pipeline__is_called_as_kernels_are(run: Callable[..., Arrays]) -> None:
+    given, weights = drawn("written"), np.linspace(-1, 1, N).astype("f4")
+    loaded = sa.load(FILE, "cpu").written
+    found = loaded.backward(given["x"], given["p"], given["out"], cotangent=(2.0, weights))
+    seeds = {"cotangent.result.0": np.float32(2.0), "cotangent.result.1": weights}
+    expected = run("written", RunMode.BACKWARD, {**given, **seeds})
+    np.testing.assert_array_equal(found.grad["x"], expected["grad.x"])
+    np.testing.assert_array_equal(found.outputs["out"], expected["out"])
+    assert len(found.result) == 2
+    assert repr(loaded) == "<pipeline written(x: each float, p: param float, out: out_tensor float) on cpu>"
+    np.testing.assert_array_equal(loaded(given["x"], given["p"], given["out"])[1], expected["result.1"])
