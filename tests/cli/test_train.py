@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -121,14 +122,24 @@ def test_train__network_of_the_samples__learns(project: Project, name: str) -> N
 
 
 def test_train__sample_with_several_domains__finds_an_image(project: Project) -> None:
-    stream = np.random.default_rng(2)
-    np.savez(
-        project.folder / "seen.npz", image=np.ones((16, 12), "f4"), seen=stream.uniform(0.2, 0.6, (8, 6)).astype("f4")
-    )
-    command = ["train", str(SAMPLES / "pipeline" / "sharpen.yaml"), "-i", "seen.npz", "--device", "cpu"]
+    folder = SAMPLES / "pipeline"
+    command = [
+        "train",
+        str(folder / "sharpen.yaml"),
+        "-i",
+        str(folder / "seen.npz"),
+        "--device",
+        "cpu",
+        "-o",
+        "out.npz",
+    ]
     stop = ["--until-loss", "1e-6", "--format", "json"]
     document = json.loads(project.run(*command, *stop, SLANGAD_CACHE_DIR=os.environ["SLANGAD_CACHE_DIR"]).stdout)
-    assert document["reached"] is True, document
+    sharpen = runpy.run_path(str(folder / "sharpen.py"))["sharpen"]
+    with np.load(folder / "seen.npz") as given:
+        assert document["first_loss"] == pytest.approx(float(sharpen(given["image"], given["seen"])), rel=1e-5)
+        assert document["reached"] is True
+        assert float(sharpen(saved(project)["image"], given["seen"])) < 1e-6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is of POSIX")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+import slangad as sa
+from slangad.compiler.frontends.yaml.sections import OPTIMIZER
+from slangad.compiler.frontends.yaml.shape import Record
+from slangad.compiler.ir.pipelines import SETTINGS
 from slangad.compiler.ir.text import parse, show
 from slangad.compiler.ir.verify import verify
 
@@ -70,3 +76,17 @@ def test_verify__faulty_pipeline__is_found(before: str, after: str, message: str
     found = verify(parse(TEXT.replace(before, after)))
     assert message in found[0].message
     assert found[0].code == "SA905"
+
+
+def test_optimizers__ir_python_and_yaml__have_the_same_settings() -> None:
+    shapes = {key.name: key.shape for key in OPTIMIZER.keys}
+    assert list(shapes) == [*SETTINGS]
+    for kind, settings in ((sa.SGD, "sgd"), (sa.Adam, "adam"), (sa.AdamW, "adamw")):
+        usual = {f.name: None if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(kind)}
+        assert usual == SETTINGS[settings]
+        shape = shapes[settings]
+        assert isinstance(shape, Record)
+        assert [key.name for key in shape.keys] == [*usual]
+        for key, value in zip(shape.keys, usual.values(), strict=True):
+            said = "" if value is None else f"{value:g} unless said".replace("1e-08", "1e-8")
+            assert said in key.doc
