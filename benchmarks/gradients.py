@@ -7,8 +7,8 @@ W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
 W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
 
 slangad's and slangpy's times are medians of 5 x 10 runs after a second of warming up, wall clock until the device is
-done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest matmul
-precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
+done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest
+matmul precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
 slangad's gradients are compared with float64 sums. ``--divide N`` shrinks the work.
 """
 
