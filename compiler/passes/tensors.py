@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import Assign, Buffer, Call, Function, NoDiff, Read, Sample, Var
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
-from slangad.compiler.ir.walk import body_exprs, children, map_body_exprs, rewrite, statements, stmt_exprs, walk, walk_stmts
+from slangad.compiler.ir.walk import (
+    body_exprs,
+    children,
+    map_body_exprs,
+    rewrite,
+    statements,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
 from slangad.compiler.passes.accesses import accumulation_of
 from slangad.compiler.passes.carrying import Carrying
 
