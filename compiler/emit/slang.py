@@ -20,7 +20,18 @@ from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.spelling import TypeSpeller
 from slangad.compiler.emit.textures import TexturePrinter
 from slangad.compiler.emit.writer import Writer
-from slangad.compiler.ir.nodes import BackwardCall, ConstantDef, External, Function, Module, Role, StructDef
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    ConstantDef,
+    External,
+    Function,
+    Module,
+    Read,
+    Role,
+    Sample,
+    StructDef,
+    Var,
+)
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Tensor, Type, Vector, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -28,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.emit.entry import MemoryPrinter
+    from slangad.compiler.ir.nodes import Buffer
 
 
 def emit_module(module: Module) -> EmittedModule:
@@ -208,12 +220,18 @@ def _with_derivatives_near(module: Module) -> Iterator[Function]:
 def _memory_printers(
     module: Module, names: ModuleNames, accessors: Accessors
 ) -> Iterator[TensorPrinter | TexturePrinter]:
+    exprs = [e for f in module.functions for e in body_exprs(statements(f))]
     for buffer in module.buffers:
         own = names.memory[buffer.key]
         if isinstance(buffer.type, Tensor):
             yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors)
         else:
-            yield TexturePrinter(buffer, buffer.type, own)
+            uses = {type(e) for e in exprs if isinstance(e, (Read, Sample)) and _is_of(e, buffer)}
+            yield TexturePrinter(buffer, buffer.type, own, Sample in uses, Read in uses)
+
+
+def _is_of(access: Read | Sample, buffer: Buffer) -> bool:
+    return isinstance(access.source, Var) and access.source.name == buffer.key
 
 
 def _print_kernels(

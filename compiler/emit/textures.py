@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TexturePrinter:
-    """One texture; prints its declarations and functions, and tells what entry points need for it."""
+    """One texture; prints its declarations and functions, and tells what entry points need for it.
+
+    ``sampled`` and ``loaded`` say which functions are called.
+    """
 
     buffer: Buffer
     texture: Texture
     names: MemoryNames
+    sampled: bool = True
+    loaded: bool = True
 
     @property
     def written(self) -> bool:
@@ -105,8 +110,10 @@ class TexturePrinter:
         writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {show(self.texture)}.")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'RW' in type_ else 'uniform '}{type_} {name};")
-        self._print_read(writer, modes)
-        self._print_sample(writer, modes)
+        if self.loaded:
+            self._print_read(writer, modes)
+        if self.sampled:
+            self._print_sample(writer, modes)
 
     def _derived(self, modes: tuple[Mode, ...]) -> bool:
         return bool(modes) and modes != (Mode.FORWARD,)
