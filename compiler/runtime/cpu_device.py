@@ -6,6 +6,7 @@ they hold outlives a crash of the worker, which is started anew with the next la
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 from contextlib import closing
@@ -15,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
+from slangad.compiler.emit.model import ParameterRole, Work
 from slangad.compiler.runtime.cpu import core_count
 from slangad.compiler.runtime.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
 from slangad.compiler.runtime.cxx import build_shared_library
@@ -43,6 +45,8 @@ OPTIMIZATION: Final = 3
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
 _HELP: Final = "look for an index out of bounds, or a loop that does not end"
+_ELEMENTS_A_WORKER: Final = 16384
+"""Elements below which another thread of the CPU costs more than it saves."""
 _GROUPS_A_CORE: Final = 4
 _ELEMENTS_A_PART: Final = 16
 _SPARE: Final = 64 << 20
@@ -218,7 +222,7 @@ class CpuDevice:
                     uses[name] = self._use(buffer, slices, new)
                 case _:
                     values[name] = value
-        return Dispatch(program.number, launch.entry, launch.threads, uses, values)
+        return Dispatch(program.number, launch.entry, launch.threads, uses, values, _workers(program.emitted, launch))
 
     def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
         if buffer.number not in self._attached:
@@ -242,6 +246,17 @@ class CpuDevice:
             raise too_little_memory(self.name)  # to map what this process has mapped
         if isinstance(answer, Refused):
             raise answer.error
+
+
+def _workers(emitted: EmittedModule, launch: Launch) -> int | None:
+    """Threads of the CPU for a launch whose own threads take a stretch of the elements each; others tell themselves."""
+    entry = next(e for e in emitted.entry_points if e.name == launch.entry)
+    if entry.work is not Work.STRIDED:
+        return None
+    extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
+    elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
+    assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)
+    return max(1, min(core_count(), elements // _ELEMENTS_A_WORKER))
 
 
 def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:

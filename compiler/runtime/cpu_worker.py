@@ -44,13 +44,14 @@ class BufferUse(NamedTuple):
 
 
 class Dispatch(NamedTuple):
-    """One launch of a kernel."""
+    """One launch of a kernel; ``workers`` threads of the CPU run it, or as many as its own threads keep busy."""
 
     program: int
     entry: str
     threads: tuple[int, int, int]
     buffers: dict[str, BufferUse]
     values: dict[str, object]
+    workers: int | None = None
 
 
 class Submit(NamedTuple):
@@ -113,7 +114,7 @@ def _launch(state: _State, dispatch: Dispatch) -> None:
         name: _array(state, use).reshape(use.slices, -1) for name, use in dispatch.buffers.items() if use.slices > 1
     }
     program = state.programs[dispatch.program]
-    program.launch(dispatch.entry, dispatch.threads, arrays, dispatch.values, sliced=sliced)
+    program.launch(dispatch.entry, dispatch.threads, arrays, dispatch.values, workers=dispatch.workers, sliced=sliced)
 
 
 def _array(state: _State, use: BufferUse) -> npt.NDArray[Any]:
