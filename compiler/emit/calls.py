@@ -11,7 +11,7 @@ from slangad.compiler.emit.shared import SumPart
 from slangad.compiler.ir.types import Array, Scalar, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.emit.entry import Entry
     from slangad.compiler.emit.places import ResultPart
@@ -65,11 +65,15 @@ def _call(entry: Entry, arguments: list[str]) -> str:
 
 
 def _print_forward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
-    call = _call(entry, arguments)
-    if len(entry.results) == 1 and not entry.results[0].access and _is_plain(entry.results[0]):
-        entry.results[0].store(writer, call)
+    _print_stored(entry, writer, _call(entry, arguments), entry.results)
+
+
+def _print_stored(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+    """Prints a call and stores some of its results; a plain one without a local."""
+    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
+        parts[0].store(writer, call)
         return
-    _print_plain(entry, writer, call)
+    _print_plain(entry, writer, call, parts)
 
 
 def _is_plain(part: ResultPart | SumPart) -> bool:
@@ -79,14 +83,14 @@ def _is_plain(part: ResultPart | SumPart) -> bool:
     return not isinstance(part.result.type, (Struct, Array))
 
 
-def _print_plain(entry: Entry, writer: Writer, call: str) -> None:
+def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
     """Prints a call whose result carries no derivative, and stores it."""
-    if not entry.results:
+    if not parts:
         writer.line(f"{call};")
         return
     value = entry.scope.local("value")
     writer.line(f"{entry.scope.names.spell.declare(entry.function.result, value)} = {call};")
-    for result in entry.results:
+    for result in parts:
         result.store(writer, value)
 
 
@@ -104,14 +108,7 @@ def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     active = [place.differentiable for place in entry.places]
     given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
     call = _call(entry, [*given, *arguments[len(given) :]])
-    sums = [r for r in entry.results if isinstance(r, SumPart)]
-    if len(entry.results) == 1 and not sums[0].access and _is_plain(sums[0]):
-        sums[0].store(writer, call)
-        return
-    value = entry.scope.local("value")
-    writer.line(f"{entry.scope.names.spell.declare(entry.function.result, value)} = {call};")
-    for result in sums:
-        result.store(writer, value)
+    _print_stored(entry, writer, call, [r for r in entry.results if isinstance(r, SumPart)])
 
 
 def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
@@ -129,7 +126,7 @@ def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
 def _print_jvp(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     call = f"fwd_diff({_function(entry)})({', '.join(arguments)})"
     if not any(result.differentiable for result in entry.results):
-        _print_plain(entry, writer, call)
+        _print_plain(entry, writer, call, entry.results)
         return
     pair = entry.scope.local("pair")
     type_ = entry.scope.names.spell.generic(entry.function.result)

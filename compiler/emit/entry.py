@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.shared import SharedParam, SumPart
 from slangad.compiler.emit.sums import Slots
 from slangad.compiler.ir.types import UINT, Scalar
@@ -81,10 +81,7 @@ class Entry:
     @property
     def strided(self) -> bool:
         """Whether anything is added up over all elements."""
-        gradient = self.mode is Mode.BACKWARD and any(
-            isinstance(p, SharedParam) and p.differentiable for p in self.places
-        )
-        return gradient or any(isinstance(r, SumPart) for r in self.results)
+        return bool(self.slots.all)
 
     @property
     def group(self) -> tuple[int, int, int]:
@@ -133,7 +130,7 @@ def parts_parameter(entry: Entry) -> EntryParameter:
 
 
 def partials_parameter(entry: Entry, *, writes: bool) -> EntryParameter:
-    """Scratch memory for the partial sums; what they are is known once all are counted."""
+    """Scratch memory for the partial sums."""
     scalar = sum_scalar(entry)
     return EntryParameter(
         entry.scope.local("partials"), ParameterRole.PARTIALS, "", (), scalar, (),
@@ -142,7 +139,7 @@ def partials_parameter(entry: Entry, *, writes: bool) -> EntryParameter:
 
 
 def sum_scalar(entry: Entry) -> Scalar:
-    """Double where anything that is added up is double."""
+    """Double where anything that a kernel adds up in any mode is double: a module has one library for its sums."""
     types = [r.result.type for r in entry.results if isinstance(r, SumPart)]
     types += [p.param.type for p in entry.places if isinstance(p, SharedParam) and p.differentiable]
     found = Slots()
@@ -163,11 +160,7 @@ def element_count(entry: Entry) -> str:
     if entry.kernel.dims == 1:
         return entry.scope.local("count")
     domain = entry.scope.local("domain")
-    return "(" + " * ".join(f"{domain}.{axis}" for axis in "xyz"[: entry.kernel.dims]) + ")"
-
-
-GROUPS_A_ROW: Final = 65535
-"""Thread groups along x; more go on in the next row, along y. Every GPU API takes as many."""
+    return " * ".join(f"{domain}.{axis}" for axis in "xyz"[: entry.kernel.dims])
 
 
 def print_flat(writer: Writer, index: str, thread: str, group: int) -> None:

@@ -16,6 +16,7 @@ from slangad.compiler.emit.entry import (
     MemoryPrinter,
     Place,
     domain_parameter,
+    element_count,
     partials_parameter,
     parts_parameter,
     print_flat,
@@ -97,6 +98,9 @@ def print_kernel(
         slots = Slots()
         places = tuple(_places(scope, kernel, function, slots))
         results = _results(scope, kernel, function, slots)
+        for part in (*results, *places):
+            if isinstance(part, (SumPart, SharedParam)):
+                part.count(mode)
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
         entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
         writer.gap()
@@ -189,8 +193,7 @@ def _print_share(entry: Entry, writer: Writer) -> None:
     """Goes through the thread's share of the elements and stores the sums."""
     local = entry.scope.local
     if entry.kernel.dims > 1:
-        axes = [f"{local('domain')}.{axis}" for axis in "xyz"[: entry.kernel.dims]]
-        writer.line(f"uint {local('count')} = {' * '.join(axes)};")
+        writer.line(f"uint {local('count')} = {element_count(entry)};")
     _print_state(entry, writer)
     _prepare(entry, writer)
     share, i, sums = local("share"), entry.scope.index, local("sums")

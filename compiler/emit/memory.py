@@ -71,6 +71,12 @@ def total_scalar(type_: Type) -> Scalar:
     return DOUBLE if scalar == DOUBLE else FLOAT
 
 
+def print_attributes(writer: Writer, name: str) -> None:
+    """Names both derivatives of a generated function."""
+    writer.line(f"[ForwardDerivative({name}_fwd)]")
+    writer.line(f"[BackwardDerivative({name}_bwd)]")
+
+
 def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
     """Where a gradient is scattered to, and in how many copies."""
     yield EntryParameter(
@@ -236,8 +242,7 @@ class TensorPrinter:
         derived = self._derived(modes)
         writer.gap()
         if derived:
-            writer.line(f"[ForwardDerivative({name}_fwd)]")
-            writer.line(f"[BackwardDerivative({name}_bwd)]")
+            print_attributes(writer, name)
         writer.line(f"{self.spell(element)} {name}({self._indices})")
         with writer.block():
             writer.line(f"return {self._load(self.names.values)};")
@@ -285,8 +290,7 @@ class TensorPrinter:
         pair = f"DifferentialPair<{self.spell.generic(element)}> value"
         writer.gap()
         if derived:
-            writer.line(f"[ForwardDerivative({name}_fwd)]")
-            writer.line(f"[BackwardDerivative({name}_bwd)]")
+            print_attributes(writer, name)
         writer.line(f"void {name}({self._indices}, {value})")
         with writer.block():
             if derived and Mode.BACKWARD in modes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.buffers import buffer_scalar, element_type_of, shape_of
+from slangad.compiler.emit.memory import print_attributes
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.nodes import Call, Probe
 from slangad.compiler.ir.types import Type, show
@@ -104,8 +105,7 @@ class ProbePrinter:
         writer.comment(f"The gradient of {self.name}, element by element.")
         writer.line(f"{self._buffer_type} {self.names.buffer};")
         writer.gap()
-        writer.line(f"[ForwardDerivative({function}_fwd)]")
-        writer.line(f"[BackwardDerivative({function}_bwd)]")
+        print_attributes(writer, function)
         writer.line(f"{self.spell(self.type)} {function}({self.spell.declare(self.type, 'value')})")
         with writer.block():
             writer.line("return value;")

@@ -9,7 +9,7 @@ from slangad.compiler.emit.buffers import buffer_leaves
 from slangad.compiler.emit.differentials import spell_differential
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.places import KernelScope, buffer_parameter, load_value
-from slangad.compiler.emit.sums import Slot, Slots, print_additions
+from slangad.compiler.emit.sums import Slots, print_additions
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Array, Struct, Type, carries_gradient
 
@@ -43,21 +43,23 @@ class SharedParam:
                 if not leaf.no_diff:
                     yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.TANGENT, writes=False)
 
-    def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Loads the value into a local, and the tangent."""
-        self._load(writer, ParameterRole.INPUT, self.scope.names.spell.declare(self.param.type, self._value))
-        if mode is Mode.JVP and self.differentiable:
-            self._load(
-                writer,
-                ParameterRole.TANGENT,
-                f"{spell_differential(self.scope.names, self.param.type)} {self._tangent}",
-            )
+    def count(self, mode: Mode) -> None:
+        """Makes room for the sums."""
         if mode is Mode.BACKWARD and self.differentiable:
             self.slots.add(self.param.name, ParameterRole.GRADIENT, self.param.type, added=True)
 
-    def _load(self, writer: Writer, role: ParameterRole, declared: str) -> None:
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Loads the value into a local, and the tangent."""
+        names, type_ = self.scope.names, self.param.type
+        self._load(writer, ParameterRole.INPUT, self._value, names.spell.declare(type_, self._value))
+        if mode is Mode.JVP and self.differentiable:
+            declared = f"{spell_differential(names, type_)} {self._tangent}"
+            self._load(writer, ParameterRole.TANGENT, self._tangent, declared)
+
+    def _load(self, writer: Writer, role: ParameterRole, local: str, declared: str) -> None:
+        """Loads into a local, which loading may have declared itself."""
         found = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
-        if declared.rsplit(maxsplit=1)[-1].split("[", maxsplit=1)[0] != found:
+        if found != local:
             writer.line(f"{declared} = {found};")
 
     def argument(self, writer: Writer, mode: Mode) -> str:
@@ -73,7 +75,7 @@ class SharedParam:
     def finish(self, writer: Writer, mode: Mode) -> None:
         """Adds this element's gradient to the thread's sums."""
         if mode is Mode.BACKWARD and self.differentiable:
-            own = tuple(s for s in self.slots.all if (s.parameter, s.role) == (self.param.name, ParameterRole.GRADIENT))
+            own = self.slots.of(self.param.name, ParameterRole.GRADIENT)
             print_additions(self.scope, writer, own, self.param.type, f"{self._pair}.d")
 
     @property
@@ -112,11 +114,14 @@ class SumPart:
                         self.scope.shared, self.result.name, leaf, ParameterRole.COTANGENT, writes=False
                     )
 
-    def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Makes room for the sums; loads the cotangent, which every element of a mean gets its part of."""
+    def count(self, mode: Mode) -> None:
+        """Makes room for the sums."""
         self.slots.add(self.result.name, ParameterRole.RESULT, self.result.type, mean=self._is_mean)
         if mode is Mode.JVP and self.differentiable:
             self.slots.add(self.result.name, ParameterRole.RESULT_TANGENT, self.result.type, mean=self._is_mean)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Loads the cotangent, which every element of a mean gets its part of."""
         if mode is not Mode.BACKWARD or not self.differentiable:
             return
         type_ = self.result.type
@@ -156,8 +161,7 @@ class SumPart:
             self._add(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
 
     def _add(self, writer: Writer, value: str, role: ParameterRole) -> None:
-        own: tuple[Slot, ...] = tuple(s for s in self.slots.all if (s.parameter, s.role) == (self.result.name, role))
-        print_additions(self.scope, writer, own, self.result.type, value)
+        print_additions(self.scope, writer, self.slots.of(self.result.name, role), self.result.type, value)
 
     @property
     def _is_mean(self) -> bool:

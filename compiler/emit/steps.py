@@ -10,8 +10,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.entry import GROUPS_A_ROW
-from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode, Work
+from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

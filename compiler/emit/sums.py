@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.emit.buffers import Leaf, buffer_leaves, components_of
 from slangad.compiler.emit.memory import total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
+from slangad.compiler.emit.places import field_path
 from slangad.compiler.ir.types import DOUBLE, FLOAT, Array, Matrix, Scalar, Type, Vector, show
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.places import KernelScope
     from slangad.compiler.emit.writer import Writer
-
-UNROLLED = 512
-"""Slots up to which the loops over them are unrolled, so that the sums stay in registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +66,24 @@ class Slots:
         """What a thread adds up in: double where any sum is double."""
         return DOUBLE if any(slot.scalar == DOUBLE for slot in self.all) else FLOAT
 
-    def add(
-        self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False
-    ) -> tuple[Slot, ...]:
+    def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
         """Makes room for a value; of gradients and tangents only for what carries them."""
-        kept = [leaf for leaf in buffer_leaves(type_) if role is ParameterRole.RESULT or not leaf.no_diff]
-        made = []
-        for leaf in kept:
-            made.append(Slot(parameter, role, leaf, self.count, mean, added))
-            self.all.append(made[-1])
-        return tuple(made)
+        for leaf in buffer_leaves(type_):
+            if role is ParameterRole.RESULT or not leaf.no_diff:
+                self.all.append(Slot(parameter, role, leaf, self.count, mean, added))
+
+    def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
+        """Those of one value."""
+        return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
 
 
 def print_additions(scope: KernelScope, writer: Writer, slots: tuple[Slot, ...], type_: Type, value: str) -> None:
     """Adds a value of a type to the thread's sums."""
-    from slangad.compiler.emit.places import field_path
-
     for slot in slots:
         counters = scope.counters(slot.leaf)
         place = str(slot.first)
-        size = components_of(slot.leaf.type)
-        index = ""
-        for counter, extent in zip(counters, slot.leaf.outer, strict=True):
-            index = f"({index}) * {extent} + {counter}" if index else counter
-        if index:
+        if counters:
+            index, size = scope.shared.entry_index(slot.leaf), components_of(slot.leaf.type)
             step = f"({index}) * {size}" if size > 1 and " " in index else f"{index} * {size}" if size > 1 else index
             place = f"{slot.first} + {step}"
         part = f"{value}{field_path(scope, type_, slot.leaf, counters)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.memory import copies_parameters, print_scatter, totals_parameters
+from slangad.compiler.emit.memory import copies_parameters, print_attributes, print_scatter, totals_parameters
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.types import FLOAT, UINT, Scalar, Texture, Vector, show
 
@@ -118,16 +118,12 @@ class TexturePrinter:
     def _derived(self, modes: tuple[Mode, ...]) -> bool:
         return bool(modes) and modes != (Mode.FORWARD,)
 
-    def _attributes(self, writer: Writer, name: str) -> None:
-        writer.line(f"[ForwardDerivative({name}_fwd)]")
-        writer.line(f"[BackwardDerivative({name}_bwd)]")
-
     def _print_read(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         name, at = self.names.read, "uint2(uint(i), uint(j))"
         derived = self._derived(modes) and not self.buffer.no_diff
         writer.gap()
         if derived:
-            self._attributes(writer, name)
+            print_attributes(writer, name)
         writer.line(f"{self._value} {name}(int i, int j)")
         with writer.block():
             writer.line(f"return {self._texel(self.names.values, at)};")
@@ -155,7 +151,7 @@ class TexturePrinter:
         name = self.names.sample
         writer.gap()
         if self._derived(modes):
-            self._attributes(writer, name)
+            print_attributes(writer, name)
         writer.line(f"{self._value} {name}({self._coordinates('float2')})")
         with writer.block():
             writer.line(f"return {self._filtered(self.names.values, 'uv')};")

@@ -69,7 +69,8 @@ def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
         writer.line(f"if ({lane} > 0 || {group}.x >= {entry.slots.count})")
         with writer.indented():
             writer.line("return;")
-        print_totals(scope, writer, entry.slots, f"{group}.x", total, element_count(inner))
+        count = element_count(inner)
+        print_totals(scope, writer, entry.slots, f"{group}.x", total, f"({count})" if " " in count else count)
     return EntryPoint(
         name,
         entry.kernel.name,

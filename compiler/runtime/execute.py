@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.emit.model import Mode, ParameterRole, Work
+from slangad.compiler.emit.model import GROUPS_A_ROW, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.wanted import Slot
 
     Array = npt.NDArray[Any]
-
-GROUPS_A_ROW: Final = 65535
-"""Thread groups along x; more go on in the next row, as emitted kernels count them. Every GPU API takes as many."""
 
 Role = ParameterRole
 _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slangad.compiler.emit.model import GROUPS_A_ROW
 from slangad.compiler.emit.steps import GROUP, emit_steps, entry_name
 from slangad.compiler.runtime.devices import Launch, Source
-from slangad.compiler.runtime.execute import GROUPS_A_ROW
 from slangad.compiler.runtime.signature import DTYPES
 
 if TYPE_CHECKING:
