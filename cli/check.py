@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
-from click.core import ParameterSource
 
 from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.project import is_unsaid, with_macros_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -287,20 +287,14 @@ def apply_project(arguments: CheckArguments) -> None:
         arguments["inputs"] = inputs_of(project)
         arguments["specialize"] = (*arguments["specialize"], *project.specialize)
     settings = project.check
-    if settings.device is not None and _unsaid("device"):
+    if settings.device is not None and is_unsaid("device"):
         arguments["device"] = settings.device
-    if settings.samples is not None and _unsaid("samples"):
+    if settings.samples is not None and is_unsaid("samples"):
         arguments["samples"] = settings.samples
-    if settings.seed is not None and _unsaid("seed"):
+    if settings.seed is not None and is_unsaid("seed"):
         arguments["seed"] = settings.seed
-    if settings.strict is not None and _unsaid("strict"):
+    if settings.strict is not None and is_unsaid("strict"):
         arguments["strict"] = settings.strict
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
-    said = {name for name, _ in arguments["defines"]}
-    arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
-
-
-def _unsaid(name: str) -> bool:
-    """Whether an option has its default, rather than a value from the command line or the environment."""
-    return click.get_current_context().get_parameter_source(name) in (ParameterSource.DEFAULT, None)
+    arguments["defines"] = with_macros_of(project, arguments["defines"])

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from slangad.cli.compile import CompileArguments
+    from slangad.compiler.project import Project
 
 
 def apply_project(arguments: CompileArguments) -> None:
@@ -29,17 +30,22 @@ def apply_project(arguments: CompileArguments) -> None:
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
         arguments["specialize"] = (*arguments["specialize"], *project.specialize)
-    if project.targets is not None and _is_unsaid("targets") and arguments["output"] != "-":
+    if project.targets is not None and is_unsaid("targets") and arguments["output"] != "-":
         arguments["targets"] = project.targets
-    if project.modes is not None and _is_unsaid("modes"):
+    if project.modes is not None and is_unsaid("modes"):
         arguments["modes"] = project.modes
-    if project.output is not None and _is_unsaid("output"):
+    if project.output is not None and is_unsaid("output"):
         arguments["output"] = project.output
-    if project.optimization is not None and _is_unsaid("optimization"):
+    if project.optimization is not None and is_unsaid("optimization"):
         arguments["optimization"] = project.optimization
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
-    said = {name for name, _ in arguments["defines"]}
-    arguments["defines"] = (*arguments["defines"], *(d for d in project.defines if d[0] not in said))
+    arguments["defines"] = with_macros_of(project, arguments["defines"])
+
+
+def with_macros_of(project: Project, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Macros from the command line, and those of the project that it doesn't define itself."""
+    said = {name for name, _ in given}
+    return (*given, *(macro for macro in project.defines if macro[0] not in said))
 
 
 def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
@@ -62,6 +68,6 @@ def _mentions_settings(file: Path) -> bool:
         return False
 
 
-def _is_unsaid(name: str) -> bool:
+def is_unsaid(name: str) -> bool:
     """Whether an option has its default, rather than a value from the command line or the environment."""
     return click.get_current_context().get_parameter_source(name) in (ParameterSource.DEFAULT, None)
