@@ -268,17 +268,18 @@ class LoadedFile(Mapping[str, LoadedKernel]):
         return [*super().__dir__(), *self._kernels]
 
 
-def load(path: str | Path, device: str = AUTO) -> LoadedFile:
+def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -> LoadedFile:
     """Read a description to run its kernels.
 
     Args:
         path: A describing file in Python, YAML or Slang.
         device: Where calls run that don't say: cpu, cuda, vulkan, or auto for a GPU that works, else the CPU.
+        deterministic: Whether gradients have the same bits on every run, at the cost of memory and time.
 
     Raises:
         CompileError: The description was rejected.
     """
-    options = Options(targets=(), cache=default_cache())
+    options = Options(targets=(), cache=default_cache(), deterministic=deterministic)
     return LoadedFile(read_program(Input(Path(path)), options), device)
 
 

@@ -50,6 +50,7 @@ class Options:
         modes: Which entry points of a kernel: ``forward``, ``backward``, ``jvp``.
         dump: Called with the name of each pass and the module after it.
         keep_ir: Whether the IR is wanted too.
+        deterministic: Whether gradients have the same bits on every run, at the cost of memory and time.
         own_targets: Whether the targets a description names itself come before ``targets``.
     """
 
@@ -66,6 +67,7 @@ class Options:
     dump: Callable[[str, Module], None] | None = None
     keep_ir: bool = False
     own_targets: bool = False
+    deterministic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,12 @@ def describe(inputs: Sequence[Input], options: Options, compilers: Compilers | N
 
 def _describe_one(item: Input, options: Options, compilers: Compilers) -> Unit:
     memory = None if options.dump or options.keep_ir or item.path.suffix == ".slang" else options.cache
-    description = recall(memory, item.path) if memory else None
+    description = recall(memory, item.path, deterministic=options.deterministic) if memory else None
     module = None
     if description is None:
         description, module = run_front_end(item.path, options, compilers)
         if memory:
-            remember(memory, item.path, description)
+            remember(memory, item.path, description, deterministic=options.deterministic)
     return _unit(item, description, module, options)
 
 
@@ -180,9 +182,12 @@ def run_front_end(path: Path, options: Options, compilers: Compilers) -> tuple[D
     from slangad.compiler.frontends import load
     from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.passes import run_passes
+    from slangad.compiler.passes.exact_sums import sum_exactly
 
     loaded = load(path, SlangSetting(compilers.reflect, options.specialize))
     module = run_passes(loaded, options.dump)
+    if options.deterministic:
+        module = sum_exactly(module)
     return _description(module), module
 
 

@@ -32,9 +32,9 @@ IMPURE_NAMES: Final = frozenset(
 )
 
 
-def recall(memory: Cache, path: Path) -> Description | None:
+def recall(memory: Cache, path: Path, *, deterministic: bool) -> Description | None:
     """What is remembered of a description, if all it depends on is as it was."""
-    stored = memory.get(_key(path))
+    stored = memory.get(_key(path, deterministic=deterministic))
     if stored is None:
         return None
     record: dict[str, Any] = json.loads(stored)
@@ -45,16 +45,17 @@ def recall(memory: Cache, path: Path) -> Description | None:
     return _description(record)
 
 
-def remember(memory: Cache, path: Path, description: Description) -> None:
+def remember(memory: Cache, path: Path, description: Description, *, deterministic: bool) -> None:
     """Keep a description for the next time, if it is pure."""
     scan = _Scan(path, description.sources)
     if scan.is_pure():
-        memory.put(_key(path), json.dumps(_record(description, scan.absent())).encode())
+        memory.put(_key(path, deterministic=deterministic), json.dumps(_record(description, scan.absent())).encode())
 
 
-def _key(path: Path) -> str:
-    """All that matters besides the description's files: where it is seen from, and slangad and Python themselves."""
-    parts = ("description", str(path), str(Path.cwd()), __version__, sys.version, _own_code())
+def _key(path: Path, *, deterministic: bool) -> str:
+    """All that matters besides the description's files: how it is emitted, seen from where, slangad and Python."""
+    how = "deterministic" if deterministic else ""
+    parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, _own_code())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ WORDS: Final = {
     "own": "every element belongs to one thread: a plain addition",
     "shared": "all threads at one element at a time: lanes add up first, then one atomic addition in a copy",
     "scatter": "any element: lanes at the same one add up first, then atomic additions in a copy",
+    "exact": "any element: sums without rounding, in integers, so that their order does not matter",
     "adjoint": "read from the tensor's adjoint by the thread that stored it",
 }
 """What each way means."""

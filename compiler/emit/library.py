@@ -29,6 +29,7 @@ ELEMENTS: Final = "slangad_elements.slang"
 SUMS: Final = "slangad_sums.slang"
 SUMS_DOUBLE: Final = "slangad_sums_double.slang"
 TENSORS: Final = "slangad_tensors.slang"
+EXACT: Final = "slangad_exact.slang"
 TEXTURES: Final = "slangad_textures.slang"
 
 _BY_TYPE: Final = {
@@ -52,6 +53,8 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
     """The libraries that entry points need for the memory threads share."""
     for entry in entries:
         for parameter in entry.parameters:
+            if parameter.is_exact:
+                yield EXACT
             match parameter.role:
                 case ParameterRole.PARTIALS:
                     yield SUMS_DOUBLE if parameter.scalar == DOUBLE_TYPE else SUMS

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.buffers import buffer_scalar, components_of, element_type_of, shape_of
-from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.ir.types import DOUBLE, FLOAT, UINT, Array, Matrix, Scalar, Tensor, Type, Vector, show
 
@@ -57,7 +57,13 @@ def _writes(buffer: Buffer) -> bool:
 
 def is_scattered(buffer: Buffer) -> bool:
     """Whether its gradient goes through totals."""
-    return buffer.accumulation in (Accumulation.SCATTER, Accumulation.SHARED) and not _writes(buffer)
+    ways = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.EXACT)
+    return buffer.accumulation in ways and not _writes(buffer)
+
+
+def is_exact(buffer: Buffer) -> bool:
+    """Whether its totals are sums without rounding."""
+    return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
 
 
 def has_gradient(buffer: Buffer) -> bool:
@@ -79,13 +85,19 @@ def print_attributes(writer: Writer, name: str) -> None:
 
 def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
     """Where a gradient is scattered to, and in how many copies."""
+    total = "Exact" if is_exact(buffer) else "Total"
     yield EntryParameter(
-        names.gradient, ParameterRole.TOTALS, buffer.param, (), FLOAT, shape, "RWStructuredBuffer<sa.Total>", "add",
-        axes=rank_of(buffer), shared=True,
+        names.gradient, ParameterRole.TOTALS, buffer.param, (), *_totals_layout(buffer, shape),
+        f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
     )  # fmt: skip
     yield EntryParameter(
         names.copies, ParameterRole.COPIES, buffer.param, (), UINT, (), "uint", "value", axes=0, shared=True
     )
+
+
+def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[Scalar, tuple[int, ...]]:
+    """What totals are made of, and the axes of one element's."""
+    return (UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (FLOAT, shape)
 
 
 def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
@@ -94,14 +106,17 @@ def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) ->
     def value(word: str, role: ParameterRole) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, (), UINT, (), "uint", "value", axes=0)
 
-    def memory(word: str, role: ParameterRole, scalar: Scalar, type_: str, access: str) -> EntryParameter:
+    def memory(
+        word: str, role: ParameterRole, scalar: Scalar, shape: tuple[int, ...], type_: str, access: str
+    ) -> EntryParameter:
         return EntryParameter(word, role, buffer.param, (), scalar, shape, type_, access, axes=rank_of(buffer))
 
+    held = "sa.ExactWord" if is_exact(buffer) else "sa.Copied"
     return (
         value("count", ParameterRole.DOMAIN),
         value("copies", ParameterRole.COPIES),
-        memory("totals", ParameterRole.TOTALS, FLOAT, "StructuredBuffer<sa.Copied>", "read"),
-        memory("gradient", ParameterRole.GRADIENT, scalar, f"RWStructuredBuffer<{scalar.name}>", "add"),
+        memory("totals", ParameterRole.TOTALS, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
+        memory("gradient", ParameterRole.GRADIENT, scalar, shape, f"RWStructuredBuffer<{scalar.name}>", "add"),
     )
 
 
@@ -214,6 +229,7 @@ class TensorPrinter:
         return {
             Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
+            Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
         }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
 
     @property
@@ -281,7 +297,7 @@ class TensorPrinter:
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
         copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
-        print_scatter(writer, self.names.gradient, "at", element, "d_out")
+        print_scatter(writer, self.buffer, self.names.gradient, "at", element, "d_out")
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         element, name = self.tensor.element, self.names.write
@@ -318,24 +334,25 @@ class TensorPrinter:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
 
 
-def print_scatter(writer: Writer, totals: str, at: str, type_: Type, value: str) -> None:
-    """Adds a value of a type to totals, from the scalar at an index on."""
+def print_scatter(writer: Writer, buffer: Buffer, totals: str, at: str, type_: Type, value: str) -> None:
+    """Adds a value of a type to a buffer's totals, from the scalar at an index on."""
+    scatter = "sa.scatter_exactly" if is_exact(buffer) else "sa.scatter"
     match type_:
         case Scalar(name):
-            writer.line(f"sa.scatter({totals}, {at}, {value if name == 'float' else f'float({value})'});")
+            writer.line(f"{scatter}({totals}, {at}, {value if name == 'float' else f'float({value})'});")
         case Vector(element, size):
             wide = value if element == FLOAT else f"float{size}({value})"
-            writer.line(f"sa.scatter({totals}, {at}, {wide});")
+            writer.line(f"{scatter}({totals}, {at}, {wide});")
         case Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at
-                print_scatter(writer, totals, start, Vector(element, columns), f"{value}[{row}]")
+                print_scatter(writer, buffer, totals, start, Vector(element, columns), f"{value}[{row}]")
         case Array(element, size):
             counter = f"n{value.count('[')}"
             writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
                 step = components_of(element)
                 start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
-                print_scatter(writer, totals, start, element, f"{value}[{counter}]")
+                print_scatter(writer, buffer, totals, start, element, f"{value}[{counter}]")
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")

@@ -23,6 +23,10 @@ GROUPS_A_ROW: Final = 65535
 """Thread groups of a launch along x; more go on in the next row, along y. Every GPU API takes as many."""
 
 
+EXACT_WORDS: Final = 11
+"""Words of an exact sum: ten digits, and what was seen of infinities and NaN (templates/slangad_exact.slang)."""
+
+
 class Mode(str, Enum):
     """What an entry point computes: the results, the gradients, or results with their tangents."""
 
@@ -55,7 +59,8 @@ class ParameterRole(str, Enum):
     PARTIALS = "partials"
     """Partial sums, those of one total next to each other; scratch memory between the entry points of a mode."""
     TOTALS = "totals"
-    """A gradient while it is scattered: scratch of ``copies`` times the tensor, to be zeroed first."""
+    """A gradient while it is scattered: scratch of ``copies`` times the tensor, to be zeroed first. Of uints, of
+    which a scalar has ``EXACT_WORDS``, where sums are exact (``double`` and one on the CPU)."""
     COPIES = "copies"
     """How many copies of a tensor's totals threads are spread over, so that each stays exact."""
 
@@ -101,6 +106,11 @@ class EntryParameter:
     access: str
     axes: int = 1
     shared: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it holds sums that are kept without rounding."""
+        return self.role is ParameterRole.TOTALS and self.scalar.name == "uint"
 
     @property
     def components(self) -> int:

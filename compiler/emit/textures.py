@@ -139,7 +139,7 @@ class TexturePrinter:
         with writer.block():
             if Mode.BACKWARD in modes:
                 writer.line(f"uint at = {self._place('uint(i)', 'uint(j)')};")
-                print_scatter(writer, self.names.gradient, "at", self.texture.element, "d_out")
+                print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "d_out")
 
     def _place(self, row: str, column: str) -> str:
         """The number of a texel's first scalar among the totals."""
@@ -206,7 +206,7 @@ class TexturePrinter:
         if not self.buffer.no_diff:
             writer.line(f"uint2 texel = sa.nearest({uv}, {self.names.extents}, {self._address});")
             writer.line(f"uint at = {self._place('texel.x', 'texel.y')};")
-            print_scatter(writer, self.names.gradient, "at", self.texture.element, "d_out")
+            print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "d_out")
 
     def _print_bilinear(self, writer: Writer, uv: str) -> None:
         if self.buffer.no_diff and not self.buffer.followed:
@@ -216,7 +216,7 @@ class TexturePrinter:
             if not self.buffer.no_diff:
                 writer.line(f"uint at = {self._place('corners.at[k].x', 'corners.at[k].y')};")
                 writer.line(f"{self._value} share = {self._value}(corners.weight[k]) * d_out;")
-                print_scatter(writer, self.names.gradient, "at", self.texture.element, "share")
+                print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "share")
             if self.buffer.followed:
                 texel = self._texel(self.names.values, "corners.at[k]")
                 moved = f"dot({texel}, d_out)" if self._channels > 1 else f"{texel} * d_out"

@@ -79,6 +79,7 @@ class Accumulation(str, Enum):
     OWN = "own"
     SHARED = "shared"
     SCATTER = "scatter"
+    EXACT = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ class Buffer:
 
     ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
     comes together: every element has a thread of its own (``own``), all threads read the same one at a time
-    (``shared``), anything else (``scatter``), or it has none. ``followed`` says that gradient flows to the coordinates
+    (``shared``), anything else (``scatter``), or it has none; ``exact`` stands for both of these where sums must not
+    depend on their order. ``followed`` says that gradient flows to the coordinates
     that a texture is sampled at.
     """
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.emit.model import GROUPS_A_ROW, Mode, ParameterRole, Work
+from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 Role = ParameterRole
 _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
 """Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
+
+
+_EXACT_COPIES: Final = 64
+"""Copies of exact totals at most: they are only there to keep threads out of each other's way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,10 @@ class Run:
         return self.device.parts(self.elements, math.prod(entry.group_size), entry.totals)
 
     def _copies(self, tensor: str) -> int:
-        return self.device.copies(self.elements, self._scalars(tensor))
+        scalars = self._scalars(tensor)
+        if self._is_exact(tensor) and not self.device.host:
+            return min(_EXACT_COPIES, self.device.copies(self.elements, EXACT_WORDS * scalars))
+        return self.device.copies(self.elements, scalars)
 
     def _scalars(self, name: str) -> int:
         """Scalars of a tensor."""
@@ -174,9 +181,18 @@ class Run:
 
     def _is_direct(self, tensor: str) -> bool:
         """Whether threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
-        summing = [e for e in self.plan.entries[Mode.BACKWARD] if e.work is Work.SCALARS]
-        gradient = next(e.parameters[-1] for e in summing if e.parameters[-1].parameter == tensor)
-        return not self.device.host and gradient.scalar.name == "float" and self._copies(tensor) == 1
+        gradient = self._summing(tensor)[-1]
+        direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
+        return direct and self._copies(tensor) == 1
+
+    def _is_exact(self, tensor: str) -> bool:
+        """Whether a tensor's gradient is added up without rounding."""
+        return any(parameter.is_exact for parameter in self._summing(tensor))
+
+    def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies of a tensor's gradient takes."""
+        entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is Work.SCALARS)
+        return next(parameters for parameters in entries if parameters[-1].parameter == tensor)
 
     # --- what is bound ---
 
@@ -284,7 +300,8 @@ class Run:
             case Role.PARTIALS:
                 return entry.totals * self._parts(entry)
             case Role.TOTALS:
-                return self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+                words = EXACT_WORDS if parameter.is_exact and not self.device.host else 1
+                return words * self._copies(parameter.parameter) * self._scalars(parameter.parameter)
             case Role.PROBE:
                 return math.prod((*self.prepared.domain, *parameter.shape))
             case _ if parameter.access == "unused":

@@ -1,0 +1,32 @@
+"""Makes scattered gradients independent of the order in which threads add to them: what ``--deterministic`` asks for.
+
+    buffer fit.w: tensor<float, 1> scatter   ->   buffer fit.w: tensor<float, 1> exact
+
+Sums over all threads are repeatable already, and so is everything that one thread does alone. What a tensor that is
+written gets back comes from the one thread that stored it. docs/decisions/memory.md tells how sums become exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.nodes import Accumulation
+from slangad.compiler.ir.types import Tensor
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Buffer, Module
+
+_IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED)
+
+
+def sum_exactly(module: Module) -> Module:
+    """The module with exact sums for every gradient that threads add to in any order."""
+    return replace(module, buffers=tuple(map(_exact, module.buffers)))
+
+
+def _exact(buffer: Buffer) -> Buffer:
+    written = isinstance(buffer.type, Tensor) and buffer.type.writes
+    if written or buffer.accumulation not in _IN_ANY_ORDER:
+        return buffer
+    return replace(buffer, accumulation=Accumulation.EXACT)
