@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from support.zoo_functions import HEAD, RIGHT, Animal
+from support.zoo_animals import HEAD
+from support.zoo_functions import RIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from support.zoo_animals import Animal
 
 FLOATING = ("float", "float2", "float3", "float4", "float2x2", "float2x3", "float3x3")
 SCALED = ("float", "float2", "float3", "float4", "float2x2", "float2x3", "float3x3")
@@ -35,6 +38,11 @@ def mutants(animal: Animal) -> Iterator[Mutant]:
         for kind, lines in maker(animal):
             if f"{animal.name}_{kind}" not in SAME:
                 yield Mutant(animal, kind, _text(animal, kind, lines))
+    for kind, (old, new) in animal.breaks.items():
+        assert old in animal.backward, (animal.name, old)
+        yield Mutant(
+            animal, f"own_{kind}", animal.text_as(f"{animal.name}_own_{kind}", animal.backward.replace(old, new))
+        )
 
 
 def module_of(animals: Iterable[Animal], broken: Iterable[Mutant] = ()) -> str:
