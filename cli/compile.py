@@ -35,6 +35,7 @@ class CompileArguments(TypedDict):
     jobs: int
     watch: bool
     optimization: int
+    deterministic: bool
     slangc: Path | None
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
@@ -85,6 +86,7 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Compile a generic function of a Slang file so."
 )
+@click.option("--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run.")
 @click.option("--slangc", type=Program(), help="Use this slangc instead of the built-in compiler.")
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
 @click.option("--depfile", type=_FILE, help="Write a Makefile depfile of all inputs here too.")
@@ -222,6 +224,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         optimization=arguments["optimization"],
+        deterministic=arguments["deterministic"],
         slangc=arguments["slangc"],
         workers=arguments["jobs"],
         time_limit=arguments["time_limit"] or DEFAULT_TIME_LIMIT,

@@ -19,14 +19,11 @@ def apply_project(arguments: CompileArguments) -> None:
     Raises:
         CompileError: The settings are wrong.
     """
-    here = Path.cwd()
-    if not any(_mentions_settings(folder / "pyproject.toml") for folder in (here, *here.parents)):
-        return
-    from slangad.compiler.project import find_project, inputs_of
-
-    project = find_project(here)
+    project = _project_here()
     if project is None:
         return
+    from slangad.compiler.project import inputs_of
+
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
         arguments["specialize"] = (*arguments["specialize"], *project.specialize)
@@ -38,8 +35,29 @@ def apply_project(arguments: CompileArguments) -> None:
         arguments["output"] = project.output
     if project.optimization is not None and is_unsaid("optimization"):
         arguments["optimization"] = project.optimization
+    if project.deterministic is not None and is_unsaid("deterministic"):
+        arguments["deterministic"] = project.deterministic
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
     arguments["defines"] = with_macros_of(project, arguments["defines"])
+
+
+def _project_here() -> Project | None:
+    here = Path.cwd()
+    if not any(_mentions_settings(folder / "pyproject.toml") for folder in (here, *here.parents)):
+        return None
+    from slangad.compiler.project import find_project
+
+    return find_project(here)
+
+
+def is_deterministic(*, said: bool) -> bool:
+    """Whether gradients are to have the same bits on every run, by the command line or else by the project.
+
+    Raises:
+        CompileError: The settings are wrong.
+    """
+    project = _project_here() if is_unsaid("deterministic") else None
+    return said if project is None or project.deterministic is None else project.deterministic
 
 
 def with_macros_of(project: Project, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

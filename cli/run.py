@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.project import is_deterministic
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -43,6 +44,7 @@ class RunArguments(TypedDict):
     values: tuple[tuple[str, object], ...]
     domain: Domain | None
     random: int | None
+    deterministic: bool
     allow_nan: bool
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
@@ -105,6 +107,7 @@ class DomainShape(click.ParamType["Domain"]):
 )
 @click.option("--domain", type=DomainShape(), help="The shape of the domain, where no Each input tells it.")
 @click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
+@click.option("--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run.")
 @click.option("--allow-nan", is_flag=True, help="Run even if an input holds NaN.")
 @click.option(
     "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
@@ -199,6 +202,7 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        deterministic=is_deterministic(said=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["kernel"]])[0], options)
     return program, chosen(program)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.project import is_deterministic
 from slangad.cli.run import DomainShape, NamedValue
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class TrainArguments(TypedDict):
     lr: float | None
     until_loss: float | None
     seed: int
+    deterministic: bool
     checkpoint: Path | None
     checkpoint_every: int | None
     resume: bool
@@ -71,6 +73,7 @@ class TrainArguments(TypedDict):
 @click.option("--lr", type=click.FloatRange(0, min_open=True), help="Instead of the pipeline's own learning rate.")
 @click.option("--until-loss", type=float, metavar="X", help="Stop as soon as the loss is below this.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="For batches and initial values.")
+@click.option("--deterministic/--no-deterministic", default=False, help="The same bits on every run.")
 @click.option("--checkpoint", type=_FILE, help="Keep what training is in this file.")
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
@@ -163,8 +166,12 @@ def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Cha
     from slangad.compiler.runtime.trainable import check_trainable, with_optimizer
 
     options = Options(
-        targets=(), include_dirs=arguments["include_dirs"], defines=arguments["defines"], cache=cache
-    )  # fmt: skip
+        targets=(),
+        include_dirs=arguments["include_dirs"],
+        defines=arguments["defines"],
+        cache=cache,
+        deterministic=is_deterministic(said=arguments["deterministic"]),
+    )
     program = read_program(parse_inputs([arguments["name"]])[0], options)
     chain = as_chain(program, chosen(program), arguments["domain"] or ())
     check_trainable(chain)

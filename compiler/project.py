@@ -69,6 +69,7 @@ SETTINGS: Final = Record(
         Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
         Key("specialize", ListOf(Text("FUNCTION<ARGS>")), "Generic functions of Slang files, with arguments."),
         Key("optimization", Integer(0, 3), "The optimisation level."),
+        Key("deterministic", Flag(), "Whether gradients have the same bits on every run."),
         Key("check", CHECK, "What `slangad check` does."),
     ),
 )
@@ -99,6 +100,7 @@ class Project:
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()
     optimization: int | None = None
+    deterministic: bool | None = None
     check: CheckSettings = CheckSettings()
     inputs_span: Span = NOWHERE
 
@@ -227,6 +229,7 @@ def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
         tuple((name, str(value)) for name, value in settings.get("defines", {}).items()),
         tuple(settings.get("specialize", ())),
         settings.get("optimization"),
+        settings.get("deterministic"),
         CheckSettings(check.get("device"), check.get("samples"), check.get("seed"), check.get("strict"), ranges),
         inputs,
     )
