@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -14,6 +13,7 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro
 from slangad.cli.project import is_unsaid, with_macros_of
+from slangad.cli.reporting import FORMATS, ReportFile, publish_all
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.report.model import Report
 
-FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
 _SAMPLES: Final = 128
@@ -44,10 +43,12 @@ class CheckArguments(TypedDict):
     defines: tuple[tuple[str, str], ...]
     specialize: tuple[str, ...]
     time_limit: float
+    run_limit: float
     cache_dir: Path | None
     no_cache: bool
     output_format: str
     output: Path | None
+    reports: tuple[tuple[str, Path], ...]
 
 
 class SampleRange(click.ParamType[tuple[str, float, float]]):
@@ -97,24 +98,38 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
     show_default=True,
     help="Seconds the Slang compiler may take for a file.",
 )
+@click.option(
+    "--run-limit",
+    default=60.0,
+    type=click.FloatRange(min=0, min_open=True),
+    show_default=True,
+    help="Seconds the samples of one function may take.",
+)
 @click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
 @click.option(
     "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=ReportFile(),
+    help="Write this report of the run, too.",
+)
 @click.pass_obj
 def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None:
     """Check gradients against differences of the same program in float64.
 
-    FILE is a description in Python or YAML, or a Slang file; FILE:NAME checks one function or kernel of it.
-    Exits with 3 if a gradient is wrong.
+    FILE is a description in Python or YAML, a Slang file, or a folder of such; FILE:NAME checks one function, kernel
+    or pipeline of it. Exits with 3 if a gradient is wrong.
 
     \b
-      slangad check brdf.py                        every function and kernel of it
+      slangad check brdf.py                        everything in it
       slangad check shaders/*.slang --strict       what can't be checked fails too
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
-      slangad check --format html -o report.html   all inputs of [tool.slangad] in pyproject.toml
+      slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
     from slangad.compiler.check.session import UnknownNameError, check
     from slangad.compiler.diagnostics import CheckFailed
@@ -124,10 +139,12 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     apply_project(arguments)
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
-    if arguments["mutate"] and arguments["output_format"] not in ("text", "json"):
+    if arguments["mutate"] and (arguments["reports"] or arguments["output_format"] not in ("text", "json")):
         raise click.UsageError("--mutate tells what it found as text or as JSON.")
     inputs = parse_inputs(arguments["inputs"])
     for item in inputs:
+        if item.path.is_dir():
+            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes something differentiable.")
         if not item.path.is_file():
             raise click.UsageError(f"There is no file {str(item.path)!r}.")
     with session.progress("checking") as progress:
@@ -138,7 +155,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     if arguments["mutate"]:
         _tell_mutants(session, report, arguments)
         return
-    _publish(session, report, arguments)
+    publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"])
     if not report.ok:
         raise CheckFailed(_summary(report))
     if arguments["output"] is not None or arguments["output_format"] != "text":
@@ -169,51 +186,6 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
         raise CheckFailed(f"slangad check: {len(alive)} mutants survived")
 
 
-def _publish(session: Session, report: Report, arguments: CheckArguments) -> None:
-    """Write the report where it was asked for; on a terminal that takes colour, in colour.
-
-    Raises:
-        ToolchainError: It can't be written.
-    """
-    from slangad.compiler.report.formats import publish
-    from slangad.compiler.toolchain.failures import failed
-
-    output = arguments["output"]
-    if output is None and arguments["output_format"] == "text" and session.colored and sys.stdout.isatty():
-        _show(report)
-        return
-    try:
-        if output is None or str(output) == "-":
-            publish(report, arguments["output_format"], session.product)
-        else:
-            publish(report, arguments["output_format"], lambda text: _write(output, text))
-    except OSError as error:
-        where = output if output is not None else "the report"
-        raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
-
-
-def _show(report: Report) -> None:
-    """Print the report on the terminal in colour."""
-    from rich.console import Console
-
-    from slangad.compiler.report.terminal import texts_of_check
-
-    console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
-    for text in texts_of_check(report):
-        console.print(text, soft_wrap=True)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def _summary(report: Report) -> str:
     from slangad.compiler.report.check_text import tally
 
@@ -226,8 +198,10 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
     from slangad.compiler.toolchain.cache import Cache, default_cache
 
     cache_dir = arguments["cache_dir"]
+    device, adapter = _device(arguments["device"])
     return CheckOptions(
-        device=_device(arguments["device"]),
+        device=device,
+        adapter=adapter,
         samples=arguments["samples"],
         seed=arguments["seed"],
         ranges=arguments["ranges"],
@@ -238,24 +212,25 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         time_limit=arguments["time_limit"],
+        run_limit=arguments["run_limit"],
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
         words=_words(arguments),
     )
 
 
-def _device(name: str) -> str:
-    """The device to use, which is known to work.
+def _device(name: str) -> tuple[str, str]:
+    """The device to use, which is known to work, and what it calls itself.
 
     Raises:
         ToolchainError: It doesn't.
     """
     if name == "cpu":
-        return name
+        return name, ""
     from slangad.compiler.runtime.devices import open_device
 
     with open_device(name) as device:
-        return device.name
+        return device.name, device.adapter
 
 
 def _words(arguments: CheckArguments) -> str:

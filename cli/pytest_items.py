@@ -5,7 +5,6 @@ A file is read when it is collected and compiled when its first test runs, so ``
 
 from __future__ import annotations
 
-import re
 import shlex
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Final, cast
@@ -14,6 +13,7 @@ import click
 import pytest
 
 from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.inputs import SIGNS, has_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.report.model import Result
 
-SIGNS: Final = {
-    ".py": re.compile(rb"^\s*(?:import|from)\s+slangad\b", re.MULTILINE),
-    ".yaml": re.compile(rb"^slangad\s*:", re.MULTILINE),
-    ".yml": re.compile(rb"^slangad\s*:", re.MULTILINE),
-    ".slang": re.compile(rb"Differentiable"),
-}
-"""What a file holds if there may be gradients in it."""
 WHOLE_FILE: Final = "(file)"
 """The test of a file that can't be read as a program."""
 
@@ -44,16 +37,12 @@ class WrongGradient(Exception):  # noqa: N818  (reads as what happened)
 
 def wanted(path: Path, parent: pytest.Collector) -> bool:
     """Whether to look for gradients in a file: no tests, unless they are named, and nothing without a sign of them."""
-    sign = SIGNS.get(path.suffix)
-    if sign is None or path.name == "conftest.py":
+    if path.suffix not in SIGNS or path.name == "conftest.py":
         return False
     patterns: list[str] = parent.config.getini("python_files")
     if any(fnmatch(path.name, pattern) for pattern in patterns) and not parent.session.isinitpath(path):
         return False
-    try:
-        return sign.search(path.read_bytes()) is not None
-    except OSError:
-        return False
+    return has_sign(path)
 
 
 def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions:

@@ -1,4 +1,7 @@
-"""What to compile: the words of the command line go in, files and kernel names come out; before any front end runs."""
+"""What to compile: the words of the command line go in, files and kernel names come out; before any front end runs.
+
+A folder stands for the files in it that are told from their text to describe something.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,21 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _NAMED = re.compile(r"(?P<path>.+):(?P<kernel>[^\W\d]\w*)")
 _DRIVE = re.compile(r"[A-Za-z]:\w*")
+SIGNS: Final = {
+    ".py": re.compile(rb"^\s*(?:import|from)\s+slangad\b", re.MULTILINE),
+    ".yaml": re.compile(rb"^slangad\s*:", re.MULTILINE),
+    ".yml": re.compile(rb"^slangad\s*:", re.MULTILINE),
+    ".slang": re.compile(rb"Differentiable"),
+}
+"""What a file holds if there may be gradients in it."""
+_TESTS: Final = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +37,40 @@ class Input:
 def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:
     """Read ``brdf.py`` or ``brdf.py:fit``; each file once, in order. A whole file makes a kernel of it superfluous.
 
-    A file that is named in two ways, such as ``brdf.py`` and ``other/../brdf.py``, goes by the first.
+    A file that is named in two ways, such as ``brdf.py`` and ``other/../brdf.py``, goes by the first. A folder without
+    such files stands for itself, to be complained about.
     """
     wanted: dict[Path, tuple[str, ...]] = {}
     named: dict[str, Path] = {}
-    for word, kernel in map(_parse, words):
+    for word, kernel in (pair for each in words for pair in _unfolded(*_parse(each))):
         path = named.setdefault(os.path.realpath(word), word)
         known = wanted.get(path)
         whole = kernel is None or known == ()
         wanted[path] = () if whole or kernel is None else tuple(dict.fromkeys((*(known or ()), kernel)))
     return tuple(Input(path, kernels) for path, kernels in wanted.items())
+
+
+def has_sign(path: Path) -> bool:
+    """Whether a file may describe something differentiable, as far as its ending and text tell."""
+    sign = SIGNS.get(path.suffix)
+    try:
+        return sign is not None and sign.search(path.read_bytes()) is not None
+    except OSError:
+        return False
+
+
+def _unfolded(path: Path, kernel: str | None) -> Iterator[tuple[Path, str | None]]:
+    """A file as it is; in place of a folder its files, sorted: no tests, and nothing that is hidden."""
+    if not os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for long names)
+        yield path, kernel
+        return
+    files = [file for file in sorted(path.rglob("*")) if _is_shown(file.relative_to(path)) and has_sign(file)]
+    yield from ((file, None) for file in files or [path])
+
+
+def _is_shown(path: Path) -> bool:
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    return not hidden and not _TESTS.fullmatch(path.name)
 
 
 def _parse(word: str) -> tuple[Path, str | None]:

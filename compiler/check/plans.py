@@ -97,7 +97,8 @@ def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
     mine = [r for r in wide.refusals if r.kernel == subject.kernel and not _NO_MODE.search(r.reason)]
     both = [r for r in mine if _refused_too(r, narrow)]
     if both:
-        failures = tuple(_failure(refusal, plan) for refusal in both)
+        itself = [r for r in both if r.mode in ("", Mode.FORWARD.value)]
+        failures = tuple(_failure(refusal, plan) for refusal in itself or both)
         return replace(blank(plan, Verdict.FAIL, failures[0].message), failures=failures)
     if mine:
         return blank(plan, Verdict.INCONCLUSIVE, f"there is no float64 twin of it: {mine[0].reason}")

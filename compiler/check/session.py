@@ -21,6 +21,7 @@ from slangad.compiler.check.mutate import add_mutants, is_mutant
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects
+from slangad.compiler.check.used import used
 from slangad.compiler.check.worker import Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
 from slangad.compiler.diagnostics import CompileError, ToolchainError
@@ -55,6 +56,8 @@ class CheckOptions:
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
+        run_limit: Seconds the samples of one function may take.
+        adapter: What the device calls itself, for reports.
         words: The command line that says all this, without inputs and ``--only``, for reports.
     """
 
@@ -73,6 +76,8 @@ class CheckOptions:
     words: str = "slangad check"
     said_ranges: tuple[str, ...] = ()
     mutate: bool = False
+    run_limit: float = 60.0
+    adapter: str = ""
 
 
 class UnknownNameError(ValueError):
@@ -106,6 +111,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         options.device,
         options.samples,
         tuple(results),
+        used(options.device, options.adapter),
         strict=options.strict,
         seconds=time.perf_counter() - start,
         command=words,
@@ -213,7 +219,7 @@ class _Session:
 
     def _start_workers(self, count: int) -> None:
         while len(self._workers) < min(self._options.workers, count):
-            self._workers.append(Worker())
+            self._workers.append(Worker(self._options.run_limit))
         for worker in self._workers:
             worker.start()
 
@@ -275,15 +281,17 @@ def _judged(worker: Worker, task: Task) -> Result:
     answer = worker.judge(task)
     if not isinstance(answer, Crashed):
         return answer
-    how = f"it crashes ({answer.how}) when it runs" if answer.how else "it does not end"
-    help_ = "an index out of bounds, or a loop that runs longer than its [MaxIters]"
-    return _failed(task, how, help_)
+    if answer.how:
+        help_ = "an index out of bounds, or a loop that runs longer than its [MaxIters]"
+        return _failed(task, f"it crashes ({answer.how}) when it runs", help_)
+    limit = f"it does not end within {worker.limit:g} s"
+    return _failed(task, limit, "a loop that never ends; or more work than --run-limit allows")
 
 
 def _failed(task: Task, how: str, cause: str) -> Result:
     from slangad.compiler.check.judge import blank
 
-    failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=f"likely {cause}", reproduce=task.plan.command)
+    failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=cause, reproduce=task.plan.command)
     return replace(blank(task.plan, Verdict.FAIL, f"{how}; likely {cause}"), failures=(failure,))
 
 

@@ -55,7 +55,7 @@ class Worker:
     """A child that judges; started at once, so that it is ready when the libraries are."""
 
     def __init__(self, limit: float = TIME_LIMIT) -> None:
-        self._limit = limit
+        self.limit = limit
         self._load: _Load | None = None
         self._loaded = False
         self._child: Child | None = None
@@ -91,7 +91,7 @@ class Worker:
 
     def _ask(self, request: object) -> object:
         assert self._child is not None  # noqa: S101  (judge starts it)
-        with closing(self._child.talk(request, self._limit)) as answers:
+        with closing(self._child.talk(request, self.limit)) as answers:
             answer = next(answers)
         if isinstance(answer, Exception):
             raise answer

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 300.0
 """Seconds the C++ compiler may take."""
+_WORD_LIMIT = 20.0
+"""Seconds it may take to say what it is."""
 
 _GNU_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-fno-math-errno")
 _FOR_SPEED = ("-fno-semantic-interposition", "-fno-trapping-math")
@@ -63,6 +65,16 @@ class CxxCompiler:
         program = Path(shutil.which(self.command[0]) or self.command[0]).resolve()
         status = program.stat()
         return f"{self.command}|{program}|{status.st_size}|{status.st_mtime_ns}"
+
+    def described(self) -> str:
+        """The command and the first line of what the compiler says of itself."""
+        command = [*self.command, *(() if self.msvc else ("--version",))]
+        try:
+            said = subprocess.run(command, capture_output=True, text=True, timeout=_WORD_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
+        except (OSError, subprocess.TimeoutExpired):
+            return f"{self.command[0]}, which could not be started"
+        first = (said.stdout or said.stderr).strip().partition("\n")[0]
+        return f"{' '.join(self.command)}: {first}"
 
 
 def find_cxx() -> CxxCompiler | None:

@@ -7,15 +7,14 @@ of its own.
 from __future__ import annotations
 
 import platform
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime.choice import PROBE_LIMIT, try_device
-from slangad.compiler.runtime.cxx import CxxCompiler, find_cxx
+from slangad.compiler.runtime.choice import try_device
+from slangad.compiler.runtime.cxx import find_cxx
 from slangad.compiler.runtime.devices import DEVICES
 from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.locate import toolchain_record
@@ -99,22 +98,11 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
-    cxx = Check("C++ compiler", compiler is not None, _describe(compiler) if compiler else "", _REMEDIES["cpu"])
+    cxx = Check("C++ compiler", compiler is not None, compiler.described() if compiler else "", _REMEDIES["cpu"])
     needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
     found = {name: tool.find() for name, tool in needed.items()}
     downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
     return (cxx, *downstream)
-
-
-def _describe(compiler: CxxCompiler) -> str:
-    """The compiler's command and the first line of what it says of itself."""
-    command = [*compiler.command, *(() if compiler.msvc else ("--version",))]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
-    except (OSError, subprocess.TimeoutExpired):
-        return f"{compiler.command[0]}, which could not be started"
-    first = (said.stdout or said.stderr).strip().partition("\n")[0]
-    return f"{' '.join(compiler.command)}: {first}"
 
 
 def _try_targets(slangc: Path | None) -> tuple[Check, ...]:

@@ -120,3 +120,52 @@ def test_check__settings_of_the_project__hold_unless_said(folder: Path) -> None:
     values = [sample["inputs"][0]["value"] for sample in document["results"][0]["samples"]]
     assert min(values) >= 4.0
     assert json.loads(run("--format", "json", "--seed", "2").stdout)["seed"] == 2
+
+
+def test_check__a_folder__stands_for_what_it_describes(folder: Path) -> None:
+    deep = folder / "src" / "deep"
+    deep.mkdir(parents=True)
+    (deep / "good.slang").write_text(SLANG.partition("[BackwardDerivative")[0], encoding="utf-8")
+    (deep / "g.yaml").write_text(
+        "slangad: 1\nname: g\nfunctions:\n  sq:\n    params: {x: float}\n    returns: float\n    body: return x * x\n",
+        encoding="utf-8",
+    )
+    (deep / "other.yaml").write_text("a: 1\n", encoding="utf-8")
+    (deep / "plain.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    (deep / "test_it.py").write_text("import slangad as sa\nraise SystemExit(1)\n", encoding="utf-8")
+    (folder / "src" / ".hidden").mkdir()
+    (folder / "src" / ".hidden" / "f.slang").write_text(SLANG, encoding="utf-8")
+    result = run("src", "--format", "json")
+    assert result.exit_code == 0, result.output
+    assert [one["function"] for one in json.loads(result.stdout)["results"]] == ["sq", "good"]
+
+
+def test_check__a_folder_without_descriptions__is_a_usage_error(folder: Path) -> None:
+    (folder / "nothing").mkdir()
+    result = run("nothing")
+    assert result.exit_code == 2
+    assert "'nothing' describes something differentiable" in result.stderr
+
+
+def test_check__several_reports__come_from_one_run(folder: Path) -> None:
+    result = run("f.slang:good", "--report", "junit=out/a.xml", "--report=json=a.json", "--report", "html=a.html")
+    assert result.exit_code == 0
+    assert "PASS" in result.stdout
+    assert "<testsuite" in (folder / "out" / "a.xml").read_text(encoding="utf-8")
+    assert "<html" in (folder / "a.html").read_text(encoding="utf-8")
+    assert json.loads((folder / "a.json").read_text(encoding="utf-8"))["ok"] is True
+
+
+@pytest.mark.parametrize("words", ["junit", "junit=", "xml=a.xml", "junit=."])
+def test_check__a_malformed_report__is_a_usage_error(folder: Path, words: str) -> None:
+    assert run("f.slang", "--report", words).exit_code == 2
+
+
+def test_check__every_report__tells_what_it_was_made_with(folder: Path) -> None:
+    result = run("f.slang:good", "--format", "json", "--report", "html=a.html", "--report", "junit=a.xml")
+    toolchain = {one["name"]: one["version"] for one in json.loads(result.stdout)["toolchain"]}
+    assert toolchain.keys() >= {"slang", "slangpy", "c++", "python"}
+    assert toolchain["slang"][:2] == "20"
+    for file in ("a.html", "a.xml"):
+        text = (folder / file).read_text(encoding="utf-8")
+        assert toolchain["slang"] in text

@@ -330,3 +330,11 @@ def other(x: Each[float]) -> Each[float]:
 def all(x: Tensor[float, 1]) -> Sum[float]:
     return outer(inner(x), x)
 """
+
+
+def test_compile__a_folder__stands_for_what_it_describes(project: Project) -> None:
+    project.kernel("fit")
+    project.write("plain.py", "raise SystemExit(1)\n")
+    project.write("test_fit.py", "import slangad as sa\nraise SystemExit(1)\n")
+    project.run("compile", ".", "--emit", "slang", "-o", "out")
+    assert "fit.slang" in [file.name for file in (project.folder / "out").glob("*.slang")]

@@ -1,0 +1,87 @@
+"""Reports of a check on their way out: one in the format that was asked for, and further ones to files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.cli.console import Session
+    from slangad.compiler.report.model import Report
+
+FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
+
+
+class ReportFile(click.ParamType[tuple[str, Path]]):
+    """``format=file``."""
+
+    name = "format=file"
+
+    def convert(
+        self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        name, _, file = value.partition("=")
+        if name not in FORMATS or not file or Path(file).is_dir():
+            self.fail(f"{value!r} is not a format ({', '.join(FORMATS)}) and a file, such as junit=a.xml.", param, ctx)
+        return name, Path(file)
+
+
+def publish_all(
+    session: Session, report: Report, name: str, output: Path | None, others: Sequence[tuple[str, Path]]
+) -> None:
+    """Give out every report that was asked for; on a terminal that takes colour, text is in colour.
+
+    Raises:
+        ToolchainError: One can't be written; those after it are not.
+    """
+    for kind, file in others:
+        _publish(session, report, kind, file)
+    if output is None and name == "text" and session.colored and sys.stdout.isatty():
+        _show(report)
+        return
+    _publish(session, report, name, output)
+
+
+def _publish(session: Session, report: Report, name: str, output: Path | None) -> None:
+    from slangad.compiler.report.formats import publish
+    from slangad.compiler.toolchain.failures import failed
+
+    try:
+        if output is None or str(output) == "-":
+            publish(report, name, session.product)
+        else:
+            publish(report, name, lambda text: _write(output, text))
+    except OSError as error:
+        where = output if output is not None else "the report"
+        raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
+
+
+def _show(report: Report) -> None:
+    """Print the report on the terminal in colour."""
+    from rich.console import Console
+
+    from slangad.compiler.report.terminal import texts_of_check
+
+    console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
+    for text in texts_of_check(report):
+        console.print(text, soft_wrap=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

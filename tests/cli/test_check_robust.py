@@ -1,0 +1,159 @@
+"""``slangad check`` on what crashes, hangs, can't be read or gives no numbers: it says so, and the rest goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "\n[Differentiable]\nfloat good(float x) { return x * x; }\n"
+LATER = "\n[Differentiable]\nfloat later(float x) { return x * x * x; }\n"
+CRASHES_SLANG = """
+[Differentiable]
+float bad(float x, int n)
+{
+    float s = x;
+    int k = 0;
+    [MaxIters(8)]
+    while (k < n && s < 10.0) { s = s * 1.5; k++; }
+    return s;
+}
+"""
+HANGS_SLANG = """
+[Differentiable]
+float bad(float x)
+{
+    float s = x;
+    [ForceUnroll]
+    for (int i = 0; i < 150; ++i)
+    {
+        [ForceUnroll]
+        for (int j = 0; j < 150; ++j) s = s * 0.5 + sin(s);
+    }
+    return s;
+}
+"""
+RECURS = "\n[Differentiable]\nfloat bad(float x) { if (x > 1.0) return bad(x * 0.5); return x; }\n"
+CRASHES = "\n// range: i 0 2000000000\n[Differentiable]\nfloat bad(float a[4], int i) { return a[i] * a[i]; }\n"
+HANGS = """
+// range: n 1 1
+[Differentiable]
+float bad(float x, uint n)
+{
+    float s = x;
+    uint k = 0;
+    [MaxIters(8)]
+    while (k != n) { s = s * 0.5; k = k + 2; }
+    return s;
+}
+"""
+NOISY = """
+float noise()
+{
+    __requirePrelude("#include <cstdlib>");
+    __intrinsic_asm "(float(rand()) / float(RAND_MAX))";
+}
+
+[BackwardDerivative(bad_bwd)]
+[Differentiable]
+float bad(float x) { return x * x; }
+void bad_bwd(inout DifferentialPair<float> x, float d_out)
+{
+    x = diffPair(x.p, (2.0 * x.p + 1e-10 * noise()) * d_out);
+}
+"""
+NAN = "\n[Differentiable]\nfloat bad(float x) { return sqrt(-1.0 - x * x); }\n"
+REJECTED = "\n[Differentiable]\nfloat bad(float x) { return y; }\n"
+
+Checked = tuple[int, dict[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checked(*words: str) -> Checked:
+    """The exit code, and the results by name."""
+    result = CliRunner().invoke(cli, ["check", *words, "--format", "json", "--time-limit", "4", "--run-limit", "4"])
+    results = json.loads(result.stdout)["results"]
+    return result.exit_code, {one["function"] or one["file"]: one for one in results}
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "leg", "words"),
+    [
+        pytest.param(CRASHES_SLANG, "FAIL", "compile", "the Slang compiler crashes on it", id="crashes Slang"),
+        pytest.param(HANGS_SLANG, "FAIL", "compile", "the Slang compiler takes too long on it", id="hangs Slang"),
+        pytest.param(RECURS, "FAIL", "compile", "", id="recurs"),
+        pytest.param(CRASHES, "FAIL", "compile", "it crashes (SIG", id="crashes"),
+        pytest.param(HANGS, "FAIL", "compile", "it does not end within 4 s", id="hangs"),
+        pytest.param(NOISY, "NONDETERMINISTIC", "repeat", "two runs with the same inputs", id="noisy"),
+        pytest.param(NAN, "INCONCLUSIVE", None, "not finite at any sample", id="NaN"),
+    ],
+)
+def test_check__a_bad_function_between_two_good_ones__costs_only_itself(
+    folder: Path, text: str, verdict: str, leg: str | None, words: str
+) -> None:
+    (folder / "f.slang").write_text(GOOD + text + LATER, encoding="utf-8")
+    code, results = checked("f.slang", "-j", "1")
+    assert [results[name]["verdict"] for name in ("good", "bad", "later")] == ["PASS", verdict, "PASS"]
+    assert words in results["bad"]["reason"]
+    assert code == (0 if verdict == "INCONCLUSIVE" else 3)
+    if leg is not None:
+        assert results["bad"]["failures"][0]["leg"] == leg
+        assert results["bad"]["failures"][0]["reproduce"].endswith("--only bad")
+        assert len(results["bad"]["failures"]) == 1
+
+
+def test_check__several_that_die__leave_the_others_their_verdicts(folder: Path) -> None:
+    parts = [CRASHES.replace("bad", f"bad{n}") + GOOD.replace("good", f"good{n}") for n in range(3)]
+    (folder / "f.slang").write_text("".join(parts) + HANGS.replace("bad", "endless"), encoding="utf-8")
+    code, results = checked("f.slang", "-j", "2")
+    assert code == 3
+    assert {name: one["verdict"] for name, one in results.items()} == {
+        **{f"bad{n}": "FAIL" for n in range(3)},
+        **{f"good{n}": "PASS" for n in range(3)},
+        "endless": "FAIL",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "words"),
+    [
+        pytest.param(REJECTED, "FAIL", "undefined identifier", id="rejected"),
+        pytest.param("[Differentiable] float f(float x {\n", "FAIL", "", id="no Slang"),
+        pytest.param("\0\xff", "FAIL", "", id="no text"),
+        pytest.param("float f(float x) { return x; }\n", "SKIPPED", "ifferentiable", id="nothing differentiable"),
+        pytest.param("", "SKIPPED", "", id="empty"),
+    ],
+)
+def test_check__a_file_that_is_no_program__leaves_the_others_their_verdicts(
+    folder: Path, text: str, verdict: str, words: str
+) -> None:
+    (folder / "bad.slang").write_text(text, encoding="latin-1")
+    (folder / "good.slang").write_text(GOOD, encoding="utf-8")
+    code, results = checked("bad.slang", "good.slang")
+    assert results["good"]["verdict"] == "PASS"
+    assert results["bad.slang"]["verdict"] == verdict
+    assert words in results["bad.slang"]["reason"]
+    assert code == (3 if verdict == "FAIL" else 0)
+    assert checked("bad.slang", "good.slang", "--strict")[0] == 3
+
+
+@pytest.mark.parametrize("text", ["import slangad as sa\nraise ValueError('no')\n", "import slangad as sa\ndef f(:\n"])
+def test_check__a_description_that_can_not_be_loaded__leaves_the_others_their_verdicts(folder: Path, text: str) -> None:
+    (folder / "bad.py").write_text(text, encoding="utf-8")
+    (folder / "good.slang").write_text(GOOD, encoding="utf-8")
+    code, results = checked("bad.py", "good.slang")
+    assert code == 3
+    assert results["bad.py"]["verdict"] == "FAIL"
+    assert results["good"]["verdict"] == "PASS"
