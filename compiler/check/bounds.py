@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.reach import is_launch
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,
@@ -57,13 +58,13 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
     watched = [kernel for kernel in kernels if kernel.function in touched]
     if not watched:
         return module, {}
-    twins = [_twin(functions[key], touched) for key in functions if key in touched]
-    asked = [_asking(functions[kernel.function], kernel) for kernel in watched]
+    twins = {key: _twin(functions[key], touched) for key in functions if key in touched}
+    asked = [_asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
     helpers = (
         Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
         for key, text in _HELPERS.items()
     )
-    added = (*helpers, *twins, *(function for function, _ in asked))
+    added = (*helpers, *twins.values(), *(function for function, _ in asked))
     made = replace(
         module,
         functions=(*module.functions, *added),
@@ -145,15 +146,33 @@ class _Watcher:
         return Let(turns.name, INT, Const(0, INT)), watched
 
 
-def _asking(function: Function, kernel: Kernel) -> tuple[Function, Kernel]:
-    params = tuple(replace(p, no_diff=False) for p in function.params)
-    values = tuple(Var(p.name, p.type) for p in params)
-    body = (
-        Let("check_reset", INT, Call(_RESET, (), INT)),
-        Let("check_value", function.result, Call(f"watched {function.key}", values, function.result)),
-        Return(Call(_EXCEEDED, (), INT)),
-    )
+def _asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
+    """A function that says whether a loop of another, or of what that calls, would have run longer."""
+    reset = Let("check_reset", INT, Call(_RESET, (), INT))
+    answer = Return(Call(_EXCEEDED, (), INT))
+    if is_launch(kernel):
+        params, places = function.params, kernel.params
+        body = (reset, *_answered(statements(twin), answer), answer)
+    else:
+        params = tuple(replace(p, no_diff=False) for p in function.params)
+        places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
+        values = tuple(Var(p.name, p.type) for p in params)
+        body = (reset, Let("check_value", function.result, Call(twin.key, values, function.result)), answer)
     made = Function(f"asked {function.key}", f"watch_{function.name}", params, INT, body, differentiable=False)
-    places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
     results = (KernelResult("exceeded", Memory.EACH, INT),)
-    return made, Kernel(f"oracle_watch_{kernel.name}", made.key, places, results, modes=("forward",))
+    name = f"oracle_watch_{kernel.name}"
+    asked = replace(kernel, name=name, function=made.key, params=places, results=results, modes=("forward",), doc=())
+    return made, asked
+
+
+def _answered(body: tuple[Stmt, ...], answer: Return) -> tuple[Stmt, ...]:
+    """A body that answers where it returned something."""
+    found: list[Stmt] = []
+    for stmt in body:
+        if not isinstance(stmt, Return):
+            found.append(map_blocks(stmt, lambda block: _answered(block, answer)))
+            continue
+        if stmt.value is not None:
+            found.append(Let("check_value", stmt.value.type, stmt.value))
+        found.append(answer)
+    return tuple(found)

@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check import bounds
+from slangad.compiler.check import bounds, reach
 from slangad.compiler.check.intent import PRELUDE, has_oracles
+from slangad.compiler.check.parts import only
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import emit_module
+from slangad.compiler.runtime.cpu_rows import with_rows
 from slangad.compiler.runtime.cxx import build_shared_library
 
 if TYPE_CHECKING:
@@ -114,7 +116,10 @@ class _Builder:
     def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
         reflection = result.reflection_text("cpp") or ""
         try:
-            data = build_shared_library(result.artefacts[0].data, optimization=_OPTIMIZATION, cache=self.setting.cache)
+            code = result.artefacts[0].data
+            if any(map(reach.is_launch, kernels)):
+                code = with_rows(code)
+            data = build_shared_library(code, optimization=_OPTIMIZATION, cache=self.setting.cache)
         except ToolchainError as error:
             if error.diagnostics[0].code not in ("SA246", "SA241"):
                 raise
@@ -155,7 +160,7 @@ class _Builder:
         return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
-        emitted = emit_module(replace(self.module, kernels=tuple(kernels)))
+        emitted = emit_module(only(self.module, kernels))
         return replace(emitted, text=prelude(self.module) + emitted.text)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
@@ -170,6 +175,7 @@ class _Builder:
 def prelude(module: Module) -> str:
     """What stands before the text of a module with twins."""
     head = PRELUDE if has_oracles(module) else ""
+    head += reach.PRELUDE if reach.watches_reach(module) else ""
     return head + (bounds.PRELUDE if bounds.watches_loops(module) else "")
 
 

@@ -32,12 +32,15 @@ class Column:
         scalar: ``float``, ``half``, ``double``, ``int``, ``uint`` or ``bool``.
         differentiable: Whether it carries a gradient.
         group: The path of the value it is a component of: ``v`` of ``v.x``.
+        anywhere: The path without the element that it belongs to, where that is one of many: ``light.x`` of
+            ``light[3].x``.
     """
 
     path: str
     scalar: str
     differentiable: bool
     group: str = ""
+    anywhere: str = ""
 
     @property
     def floating(self) -> bool:
@@ -74,12 +77,13 @@ def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
     for name, type_, passive in values:
         for leaf in buffer_leaves(type_):
             start = len(columns)
-            columns += _columns(name, leaf, passive=passive)
+            columns += columns_of(name, leaf, passive=passive)
             stretches[name, leaf.path] = (start, len(columns))
     return Table(tuple(columns), stretches)
 
 
-def _columns(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
+def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
+    """The columns of one value's part that has a buffer of its own."""
     flows = not passive and not leaf.no_diff and carries_gradient(leaf.type)
     scalar = scalar_of(leaf.type).name
     for outer in product(*(range(extent) for extent in leaf.outer)):

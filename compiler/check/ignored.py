@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.check.examine import Findings
-    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.check.samples import Samples
 
 _LOOKED: Final = 16
@@ -22,7 +22,7 @@ _WINDOW: Final = 9
 _SHOWN: Final = 4
 
 
-def ignored(runner: Runner, samples: Samples, findings: Findings) -> Iterator[Note]:
+def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterator[Note]:
     """A note for each input whose declared gradient is not the function's own: by how much, at the worst sample."""
     inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
     which = np.flatnonzero(findings.finite)[:_LOOKED]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.reach import is_launch
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -55,19 +56,20 @@ if TYPE_CHECKING:
 
 BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
-_TAPE: Final = 256
-PRELUDE: Final = f"""static float check_tape[{_TAPE}];
-static int check_place = 0;
-static bool check_replays = false;
+TAPE, STATE = "check_tape", "check_state"
+"""Buffers of the twins: what was frozen at the sample; how much of it, and whether it is read again."""
+TAPE_SIZE: Final = 1 << 14
+PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
+RWStructuredBuffer<int> {STATE};
 
 float check_freeze(float v)
 {{
-    int place = check_place++;
-    if (place >= {_TAPE})
-        return 0.0 / float(check_place - check_place);
-    if (!check_replays)
-        check_tape[place] = v;
-    return check_tape[place];
+    int place = {STATE}[0]++;
+    if (place >= {TAPE_SIZE})
+        return 0.0 / float({STATE}[1] - {STATE}[1]);
+    if ({STATE}[1] == 0)
+        {TAPE}[place] = v;
+    return {TAPE}[place];
 }}
 
 """
@@ -82,16 +84,20 @@ class Intents:
         oracles: The harness kernels that have one, with its kernel's name.
         clipped: Harness kernels whose reverse mode goes through a clip.
         watches: The harness kernels with loops to be watched, with the name of the kernel that does.
+        reaches: The kernels that are launched whole, with the name of the one that writes down their indices.
+        asked: Of these, the axes whose extents they ask for.
     """
 
     module: Module
     oracles: dict[str, str]
     clipped: frozenset[str]
     watches: dict[str, str] = field(default_factory=dict)
+    reaches: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
 
-    def twins(self, kernel: str) -> tuple[str, str]:
-        """The names of a harness kernel's oracle and of what watches its loops; empty where there is none."""
-        return self.oracles.get(kernel, ""), self.watches.get(kernel, "")
+    def twins(self, kernel: str) -> tuple[str, str, str]:
+        """The names of a kernel's oracle, of what watches its loops, of what writes down its indices; or empty."""
+        return self.oracles.get(kernel, ""), self.watches.get(kernel, ""), self.reaches.get(kernel, "")
 
 
 def add_oracles(module: Module) -> Intents:
@@ -105,8 +111,13 @@ def add_oracles(module: Module) -> Intents:
         return Intents(module, {}, clipped)
     maker = _Freezer(functions, touched)
     frozen = [maker.frozen(functions[key]) for key in functions if key in touched]
-    oracles = [_oracle(functions[kernel.function], kernel, maker) for kernel in kernels]
-    added = (*maker.helpers(), *frozen, *(function for function, _ in oracles))
+    oracles = [
+        (None, _frozen_launch(kernel, maker))
+        if is_launch(kernel)
+        else _oracle(functions[kernel.function], kernel, maker)
+        for kernel in kernels
+    ]
+    added = (*maker.helpers(), *frozen, *(function for function, _ in oracles if function is not None))
     return Intents(
         replace(
             module,
@@ -210,8 +221,8 @@ class _Freezer:
 
     def helpers(self) -> Iterator[Function]:
         """What twins call."""
-        for key, value in ((_RECORD, "false"), (_REPLAY, "true")):
-            text = f"check_place = 0;\ncheck_replays = {value};\nreturn 0;"
+        for key, value in ((_RECORD, "0"), (_REPLAY, "1")):
+            text = f"{STATE}[0] = 0;\n{STATE}[1] = {value};\nreturn 0;"
             yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
         for key, type_ in self._types.items():
             lines = [f"v{_way(leaf.path)} = {_thawed(leaf.type, f'v{_way(leaf.path)}')};" for leaf in _floating(type_)]
@@ -333,6 +344,12 @@ def _map_stores(body: tuple[Stmt, ...], freeze: object) -> Iterator[Stmt]:
             yield replace(stmt, value=freeze(stmt.value))
         else:
             yield map_blocks(stmt, lambda block: tuple(_map_stores(block, freeze)))
+
+
+def _frozen_launch(kernel: Kernel, maker: _Freezer) -> Kernel:
+    """The kernel with frozen parts: launched at the sample, then at the place it moves to."""
+    key = maker.key(kernel.function)
+    return replace(kernel, name=f"oracle_{kernel.name}", function=key, modes=("forward",))
 
 
 def _oracle(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:

@@ -21,8 +21,9 @@ from slangad.compiler.check.legs import (
     compare_primal,
     compare_repeat,
 )
-from slangad.compiler.check.samples import draw, with_rows
+from slangad.compiler.check.samples import chosen, draw, with_rows
 from slangad.compiler.check.scout import scout
+from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
     Counts,
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
+    from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.ir.nodes import ClipGradient, Range
     from slangad.compiler.report.model import Generated
 
@@ -74,6 +76,7 @@ class Plan:
         command: Makes the report of this subject again.
         linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
         clip: How the subject's own gradients are clipped.
+        shapes: Of parameters, as they were declared.
     """
 
     subject: Subject
@@ -88,6 +91,7 @@ class Plan:
     command: str = ""
     linear: bool = True
     clip: ClipGradient | None = None
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +102,16 @@ class Twins:
         oracle: Has frozen parts (see ``intent``).
         watch: Minds loops (see ``bounds``).
         device: The same in float32 on a device other than the CPU, or why that doesn't take it.
+        reach: Tells how far a launch reaches into its tensors (see ``reach``).
     """
 
-    oracle: Runner | None = None
-    watch: Runner | None = None
-    device: Runner | str | None = None
+    oracle: RowFunction | None = None
+    watch: RowFunction | None = None
+    device: RowFunction | str | None = None
+    reach: WholeRunner | None = None
 
 
-def judge(plan: Plan, wide: Runner, narrow: Runner | None, twins: Twins) -> Result:
+def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
     """Check one subject."""
     start = time.perf_counter()
     result = _Judge(plan, wide, narrow, twins).run()
@@ -123,8 +129,8 @@ def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
 @dataclass(slots=True)
 class _Judge:
     plan: Plan
-    wide: Runner
-    narrow: Runner | None
+    wide: RowFunction
+    narrow: RowFunction | None
     twins: Twins
 
     def run(self) -> Result:
@@ -151,14 +157,23 @@ class _Judge:
         count = max(min(_FEWEST, self.plan.samples), min(self.plan.samples, _MOST_WORK // size))
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
         samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
+        samples = chosen(samples, self._inside(samples.rows))
         many = draw(inputs.columns, self.plan.ranges, min(_SCOUTS, count * _SCOUTS_EACH), self.plan.seed + 1, name, ())
         scales = np.max(samples.scales, axis=0, initial=0.0)
-        found = scout(self.wide, self._evaluate, many.rows, scales, self.plan.seed, modes)
+        rows = many.rows[self._inside(many.rows)]
+        found = scout(self.wide, self._evaluate, rows, scales, self.plan.seed, modes)
         return with_rows(samples, found, "scout")
+
+    def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside a tensor."""
+        reach = self.twins.reach
+        if reach is None:
+            return np.ones(len(rows), bool)
+        return within(reach.reach(rows), reach.kernel, reach.extents)
 
     def _evaluate(self, rows: Floats, base: Floats) -> Floats:
         if self.twins.oracle is not None:
-            return self.twins.oracle.values(np.hstack([base, rows]))[:, self.wide.results.differentiable]
+            return self.twins.oracle.moved(rows, base)[:, self.wide.results.differentiable]
         return self.wide.values(rows)[:, self.wide.results.differentiable]
 
     def _noise(self, rows: Floats, values: Floats) -> Floats:
@@ -252,7 +267,7 @@ class _Judge:
 class _Again:
     """A leg's Jacobians at other rows."""
 
-    runner: Runner
+    runner: RowFunction
     leg: Leg
 
     def __call__(self, rows: Floats) -> Floats:

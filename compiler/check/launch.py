@@ -6,10 +6,11 @@ One row is one sample (and one direction or cotangent); a launch computes all ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from slangad.compiler.check.intent import STATE, TAPE, TAPE_SIZE
 from slangad.compiler.emit.model import Mode, ParameterRole
 
 if TYPE_CHECKING:
@@ -47,6 +48,34 @@ WIDE: Final = Precision(wide=True)
 NARROW: Final = Precision(wide=False)
 
 
+class RowFunction(Protocol):
+    """A function of rows of numbers with its derivatives, whatever it takes to compute them."""
+
+    @property
+    def entries(self) -> Mapping[Mode, object]:
+        """The modes that there are."""
+
+    @property
+    def inputs(self) -> Table:
+        """The columns of its inputs."""
+
+    @property
+    def results(self) -> Table:
+        """Those of its results."""
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the function alone."""
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runner:
     """The entry points of one kernel in one build.
@@ -66,6 +95,10 @@ class Runner:
     def values(self, rows: Floats) -> Floats:
         """The results, of the function alone."""
         return self._run(Mode.FORWARD, {ParameterRole.INPUT: rows}, ParameterRole.RESULT, self.results)
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        return self.values(np.hstack([base, rows]))
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """The gradient of every input for one cotangent a row; columns without gradient are zero."""
@@ -98,7 +131,8 @@ class Runner:
                 buffers[parameter.name] = self._pack(parameter, given[parameter.role])
             else:
                 buffers[parameter.name] = self._empty(parameter, count)
-        self.module.launch(entry.name, (count, 1, 1), buffers, uniforms, workers=1)
+        books = self._books() if mode is Mode.FORWARD else {}
+        self.module.launch(entry.name, (count, 1, 1), {**buffers, **books}, uniforms, workers=1)
         written = [p for p in entry.parameters if p.access == "write"]
         found = {}
         for role in {p.role for p in written} | _always(mode):
@@ -110,6 +144,13 @@ class Runner:
                     array[:, start:end] = buffers[parameter.name].reshape(count, -1)
             found[role] = array
         return found
+
+    def _books(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What twins freeze into (see ``intent``)."""
+        known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
+        if TAPE not in known:
+            return {}
+        return {TAPE: np.zeros(TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)
@@ -128,7 +169,7 @@ def _always(mode: Mode) -> set[ParameterRole]:
     return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()
 
 
-def jacobian_by_rows(runner: Runner, rows: Floats) -> Floats:
+def jacobian_by_rows(runner: RowFunction, rows: Floats) -> Floats:
     """Reverse mode: shape (samples, differentiable results, differentiable inputs)."""
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
     seeds = np.zeros((len(outputs), len(runner.results.columns)))
@@ -137,7 +178,7 @@ def jacobian_by_rows(runner: Runner, rows: Floats) -> Floats:
     return found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
 
 
-def jacobian_by_columns(runner: Runner, rows: Floats) -> Floats:
+def jacobian_by_columns(runner: RowFunction, rows: Floats) -> Floats:
     """Forward mode: the same shape."""
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
     directions = np.zeros((len(inputs), len(runner.inputs.columns)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.ir.nodes import ClipGradient
 
     Floats = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ class Compared:
 
 
 def compare_linear(
-    runner: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+    runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
 ) -> Compared:
     """Random cotangents against the Jacobian from unit ones: reverse mode is linear, and forgets no result."""
     rng = np.random.default_rng([seed, 1])
@@ -85,9 +85,9 @@ def compare_linear(
     )
 
 
-def compare_bounds(watch: Runner, rows: Floats) -> Compared:
+def compare_bounds(watch: RowFunction, rows: Floats) -> Compared:
     """Whether a loop would run longer than its bound allows."""
-    exceeded = watch.values(rows)
+    exceeded = watch.values(rows)[:, [k for k, c in enumerate(watch.results.columns) if c.path.startswith("exceeded")]]
     return _compared(
         Leg.BOUND,
         (exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5)),
@@ -99,7 +99,7 @@ def compare_bounds(watch: Runner, rows: Floats) -> Compared:
 
 
 def compare_clipped(
-    runner: Runner, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, clip: ClipGradient
+    runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, clip: ClipGradient
 ) -> Compared:
     """Reverse mode of a function with clipped gradients against its forward mode, clipped here."""
     columns = [runner.inputs.columns[k] for k in runner.inputs.differentiable]
@@ -120,7 +120,7 @@ def compare_clipped(
     return _compared(Leg.INTENT, (mine, wanted, slack), certain, wrong, "the gradient is not the clipped one")
 
 
-def compare_primal(runner: Runner, rows: Floats, findings: Findings, seed: int) -> Compared:
+def compare_primal(runner: RowFunction, rows: Floats, findings: Findings, seed: int) -> Compared:
     """The values that forward mode computes against the function alone."""
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
     rng = np.random.default_rng([seed, 2])
@@ -137,7 +137,7 @@ def compare_primal(runner: Runner, rows: Floats, findings: Findings, seed: int) 
     return _compared(Leg.PRIMAL, (mine, alone, slack), certain, found_wrong, message, by_result=True)
 
 
-def compare_repeat(runner: Runner, rows: Floats) -> Compared:
+def compare_repeat(runner: RowFunction, rows: Floats) -> Compared:
     """Two runs of the same launch, bit by bit."""
     outputs = runner.results.differentiable
     seeds = np.zeros((len(rows), len(runner.results.columns)))
@@ -155,7 +155,7 @@ def compare_repeat(runner: Runner, rows: Floats) -> Compared:
 
 
 def compare_float32(
-    runners: tuple[Runner, Runner], rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+    runners: tuple[RowFunction, RowFunction], rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
 ) -> Compared:
     """Derivatives in float32 against float64, as far as the conditioning lets them be right."""
     wide, narrow = runners

@@ -54,6 +54,14 @@ def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
     )
 
 
+def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
+    """Some of the samples."""
+    if which.all():
+        return samples
+    origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
+    return Samples(samples.rows[which], origins, samples.scales[which])
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Where one column is drawn; ``declared`` unless it is the default of its type."""
@@ -98,7 +106,8 @@ def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
     """The declared range of a column, or that of its type."""
     best: tuple[int, Interval] | None = None
     for declared in ranges:
-        if covers(declared.path, column.path) and (best is None or len(declared.path) >= best[0]):
+        within = covers(declared.path, column.path) or covers(declared.path, column.anywhere)
+        if within and (best is None or len(declared.path) >= best[0]):
             best = len(declared.path), Interval(declared.low, declared.high, declared=True)
     if best is not None:
         return best[1]

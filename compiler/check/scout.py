@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.check.oracle import Evaluate
 
     Floats = npt.NDArray[np.float64]
@@ -28,7 +28,9 @@ _SHARP: Final = 1e-4
 MOST_FOUND: Final = 24
 
 
-def scout(runner: Runner, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[str]) -> Floats:
+def scout(
+    runner: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[str]
+) -> Floats:
     """The rows at which some mode looks wrong, the worst first.
 
     Args:

@@ -16,9 +16,12 @@ from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
+from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.mutate import add_mutants, is_mutant
+from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
+from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects
 from slangad.compiler.check.used import used
@@ -144,7 +147,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         for subject in subjects
         for kernel in intents.module.kernels
         if kernel.name == subject.kernel
-        for column in input_table(kernel).columns
+        for column in (anywhere_table if is_launch(kernel) else input_table)(kernel).columns
     }
     for path in options.said_ranges:
         if not any(covers(path, column) for column in columns):
@@ -196,7 +199,7 @@ class _Session:
             return []
         self._start_workers(sum(bool(s.kernel) for s in wanted))
         names = {name for s in wanted for name in (s.kernel, *intents.twins(s.kernel))}
-        module = replace(intents.module, kernels=tuple(k for k in intents.module.kernels if k.name in names))
+        module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module)
         return self._judge_all(item, intents, wanted, wide, narrow)
@@ -211,7 +214,9 @@ class _Session:
             subjects = tuple(subject for subject in subjects if is_mutant(subject.name))
         intents = add_oracles(module)
         watched, watches = watch_loops(intents.module, module.kernels)
-        return replace(intents, module=run_passes(watched), watches=watches), subjects
+        reaches = add_reaches(watched, module.kernels)
+        made = run_passes(reaches.module)
+        return replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked), subjects
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
@@ -233,7 +238,7 @@ class _Session:
         if self._options.device == "cpu":
             return None
         kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
-        emitted = emit_module(replace(module, kernels=kernels))
+        emitted = emit_module(only(module, kernels))
         include = (str(item.path.absolute().parent), *self._options.include_dirs)
         text = build.prelude(module) + emitted.text
         source = Source(include, self._options.defines, self._options.cache)
@@ -256,12 +261,14 @@ class _Session:
             if early is not None:
                 return early
             kernel = kernels[subject.kernel]
-            oracle, watch = (kernels.get(name) for name in intents.twins(subject.kernel))
+            oracle, watch, reach = (kernels.get(name) for name in intents.twins(subject.kernel))
+            asked = intents.asked.get(subject.kernel, frozenset())
             number = _holding(wide, subject.kernel)
             assert number is not None  # noqa: S101  (else it is refused)
             worker = idle.get()
             try:
-                return _judged(worker, Task(plan, kernel, number, _holding(narrow, subject.kernel), oracle, watch))
+                holding = _holding(narrow, subject.kernel)
+                return _judged(worker, Task(plan, kernel, number, holding, oracle, watch, reach, asked))
             finally:
                 idle.put(worker)
 

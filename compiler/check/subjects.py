@@ -8,16 +8,14 @@ sums become one result per element, thread numbers become parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from slangad.compiler.check.parts import called_by
+from slangad.compiler.check.reach import is_launch
 from slangad.compiler.ir.nodes import (
     Automatic,
-    BackwardCall,
     Call,
-    ClipGradient,
-    Custom,
     External,
-    ForwardCall,
     Index,
     Kernel,
     KernelParam,
@@ -28,7 +26,6 @@ from slangad.compiler.ir.nodes import (
     Range,
     Return,
     Role,
-    Surrogate,
     ThreadCount,
     ThreadId,
     Var,
@@ -55,8 +52,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
     from slangad.compiler.report.model import Kind
     from slangad.compiler.spans import Span
-
-_PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +108,10 @@ def _reached(functions: dict[str, Function], start: set[str]) -> set[str]:
     found, fresh = set[str](), set(start)
     while fresh:
         found |= fresh
-        mentioned = {key for name in fresh for key in _mentions(functions[name])}
+        mentioned = {key for name in fresh for key in called_by(functions[name])}
         mentioned |= {key for key, function in functions.items() if function.of in fresh}
         fresh = {key for key in mentioned if key in functions} - found
     return found
-
-
-def _mentions(function: Function) -> Iterator[str]:
-    for expr in body_exprs(statements(function)):
-        if isinstance(expr, (Call, BackwardCall, ForwardCall)):
-            yield expr.function
-    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
-    if isinstance(policy, Custom):
-        yield from (key for key in (policy.backward, policy.forward) if key)
-    elif isinstance(policy, Surrogate):
-        yield policy.function
 
 
 def _without_probes(function: Function) -> Function:
@@ -241,13 +225,12 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
     for kernel in module.kernels:
         function = functions[kernel.function]
         subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, _ranges(function))
-        places = [*((p.name, p.memory) for p in kernel.params), *((r.name, r.memory) for r in kernel.results)]
-        foreign = [name for name, memory in places if memory not in _PER_THREAD]
-        if foreign:
-            yield replace(subject, skipped=f"'{foreign[0]}' lives in memory that is not checked yet"), None, None
-            continue
-        if not function.differentiable or not _flows(function):
+        flows = _flows_through(kernel, function) if is_launch(kernel) else _flows(function)
+        if not function.differentiable or not flows:
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None
+            continue
+        if is_launch(kernel):
+            yield replace(subject, kernel=kernel.name), _as_launch(kernel), None
             continue
         params = tuple(
             replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
@@ -257,6 +240,28 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
         plain = Kernel(name, kernel.function, params, results, span=kernel.span)
         numbered, plain = _numbered(function, plain)
         yield replace(subject, kernel=name), plain, numbered
+
+
+def _as_launch(kernel: Kernel) -> Kernel:
+    """The kernel itself, with buffers for values that all threads share: they differ from launch to launch."""
+    params = tuple(
+        replace(p, memory=Memory.PARAM, no_diff=True) if p.memory is Memory.UNIFORM else p for p in kernel.params
+    )
+    return replace(kernel, params=params, modes=())
+
+
+def _flows_through(kernel: Kernel, function: Function) -> bool:
+    """Whether anything that a kernel reads can move anything that it writes."""
+    into = any(
+        not p.no_diff and p.memory not in (Memory.UNIFORM, Memory.OUT_TENSOR) and _may_flow(p.type)
+        for p in kernel.params
+    )
+    out = any(p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and _may_flow(p.type) for p in kernel.params)
+    return into and (out or carries_gradient(function.result))
+
+
+def _may_flow(type_: Type) -> bool:
+    return carries_gradient(type_.element if isinstance(type_, (Tensor, Texture)) else type_)
 
 
 def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kernel]:
@@ -300,7 +305,7 @@ def _unfit(function: Function) -> str:
     for what, type_ in (*named, *(("its result", result) for result in results)):
         if isinstance(type_, (Tensor, Texture)):
             kind = "tensor" if isinstance(type_, Tensor) else "texture"
-            return f"{what} is a {kind}, and those are not checked yet"
+            return f"{what} is a {kind}: the kernels that call it are checked"
         if isinstance(type_, (DiffPair, Tuple, Void)):
             return f"{what} can't lie in a buffer"
         if isinstance(type_, Struct) and not type_.fields:

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.build import Library
     from slangad.compiler.check.device import DeviceJob, DevicePrograms
+    from slangad.compiler.check.extents import Extents
     from slangad.compiler.check.judge import Plan
     from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.whole import WholeRunner
+    from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.report.model import Result
     from slangad.compiler.runtime.cpu import CpuModule
@@ -37,6 +40,8 @@ class Task:
     narrow: int | None
     oracle: Kernel | None = None
     watch: Kernel | None = None
+    reach: Kernel | None = None
+    asked: frozenset[tuple[str, int]] = frozenset()
 
 
 class _Load(NamedTuple):
@@ -100,7 +105,6 @@ class Worker:
 
 def main() -> None:
     """Serve one parent: take libraries, then judge tasks until stdin ends."""
-    from slangad.compiler.check import judge as judging
     from slangad.compiler.toolchain.frames import private_stdout, requests, send
 
     libraries = _Libraries()
@@ -112,14 +116,7 @@ def main() -> None:
                     answer: object = "loaded"
                 else:
                     assert isinstance(request, Task)  # noqa: S101  (our own parent)
-                    narrow = None if request.narrow is None else libraries.runner(request, wide=False)
-                    own = libraries.runner(request, wide=True)
-                    twins = judging.Twins(
-                        libraries.twin(request, request.oracle),
-                        libraries.twin(request, request.watch),
-                        libraries.on_device(request),
-                    )
-                    answer = judging.judge(request.plan, own, narrow, twins)
+                    answer = libraries.judge(request)
             except Exception as error:
                 answer = error
             send(pipe, answer)
@@ -132,6 +129,53 @@ class _Libraries:
         self._load = load
         self._modules: dict[tuple[bool, int], CpuModule] = {}
         self._device: DevicePrograms | None = None
+
+    def judge(self, task: Task) -> Result:
+        """Judge one subject: thread by thread, or launch by launch."""
+        from slangad.compiler.check.judge import Twins, judge
+
+        if task.reach is not None:
+            return self._judge_whole(task, task.reach)
+        narrow = None if task.narrow is None else self.runner(task, wide=False)
+        twins = Twins(self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task))
+        return judge(task.plan, self.runner(task, wide=True), narrow, twins)
+
+    def _judge_whole(self, task: Task, reach: Kernel) -> Result:
+        from slangad.compiler.check.judge import Twins, blank, judge
+        from slangad.compiler.report.model import Verdict
+
+        found = self._extents(task, reach)
+        if isinstance(found, str):
+            return blank(task.plan, Verdict.INCONCLUSIVE, found)
+        narrow = None if task.narrow is None else self.whole(task, found, wide=False)
+        oracle, watch = (
+            None if kernel is None else self.whole(replace(task, kernel=kernel), found)
+            for kernel in (task.oracle, task.watch)
+        )
+        twins = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found))
+        return judge(task.plan, self.whole(task, found), narrow, twins)
+
+    def _extents(self, task: Task, reach: Kernel) -> Extents | str:
+        """How large the launches of a kernel are."""
+        from slangad.compiler.check.shapes import Search
+
+        twin = replace(task, kernel=reach)
+        plan = task.plan
+        search = Search(
+            task.kernel, lambda size: self.whole(twin, size), task.asked, dict(plan.shapes), plan.ranges, plan.seed
+        )
+        return search.find()
+
+    def whole(self, task: Task, extents: Extents, *, wide: bool = True) -> WholeRunner:
+        """A task's kernel launch by launch, in one precision."""
+        from slangad.compiler.check.extents import launch_inputs, launch_results
+        from slangad.compiler.check.launch import NARROW, WIDE
+        from slangad.compiler.check.whole import WholeRunner
+
+        module, points = self._entries(task, wide=wide)
+        entries = {mode: tuple(e for e in points if e.mode is mode) for mode in dict.fromkeys(e.mode for e in points)}
+        tables = launch_inputs(task.kernel, extents), launch_results(task.kernel, extents)
+        return WholeRunner(module, WIDE if wide else NARROW, entries, task.kernel, extents, *tables)
 
     def on_device(self, task: Task) -> Runner | str | None:
         """The task's kernel on the device, or why the device doesn't take it; None where the CPU is the device."""
@@ -155,13 +199,21 @@ class _Libraries:
         from slangad.compiler.check.columns import input_table, result_table
         from slangad.compiler.check.launch import NARROW, WIDE, Runner
 
+        module, points = self._entries(task, wide=wide)
+        tables = input_table(task.kernel), result_table(task.kernel)
+        return Runner(module, WIDE if wide else NARROW, {e.mode: e for e in points}, *tables)
+
+    def _entries(self, task: Task, *, wide: bool) -> tuple[CpuModule, list[EntryPoint]]:
+        """The library that holds a task's kernel, and its entry points in it."""
         assert self._load is not None  # noqa: S101  (the parent loads first)
         number = task.wide if wide else task.narrow
         assert number is not None  # noqa: S101  (told by the caller)
-        library = (self._load.wide if wide else self._load.narrow)[number]
-        entries = {e.mode: e for e in library.entries if e.kernel == task.kernel.name}
-        tables = input_table(task.kernel), result_table(task.kernel)
-        return Runner(self._module(number, library, wide=wide), WIDE if wide else NARROW, entries, *tables)
+        libraries = self._load.wide if wide else self._load.narrow
+        name = task.kernel.name
+        holding = (k for k, library in enumerate(libraries) if any(e.kernel == name for e in library.entries))
+        number = next(holding, number)
+        points = [e for e in libraries[number].entries if e.kernel == name]
+        return self._module(number, libraries[number], wide=wide), points
 
     def twin(self, task: Task, kernel: Kernel | None) -> Runner | None:
         """A twin of a task's kernel, if there is one."""

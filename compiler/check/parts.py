@@ -1,0 +1,65 @@
+"""A part of a module: some of its kernels go in, the module without the others comes out.
+
+Functions that use memory by name belong to the kernel whose memory it is: they go with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import BackwardCall, Call, ClipGradient, Custom, ForwardCall, Surrogate, Var
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
+
+
+def only(module: Module, kernels: Iterable[Kernel]) -> Module:
+    """The module with these kernels, their memory, and all functions but those of other kernels' memory."""
+    kept = tuple(kernels)
+    names = {kernel.name for kernel in kept}
+    foreign = {buffer.key for buffer in module.buffers if buffer.kernel not in names}
+    if not foreign:
+        return replace(module, kernels=kept)
+    gone = _using(module, foreign)
+    return replace(
+        module,
+        kernels=kept,
+        functions=tuple(function for function in module.functions if function.key not in gone),
+        buffers=tuple(buffer for buffer in module.buffers if buffer.kernel in names),
+    )
+
+
+def _using(module: Module, buffers: set[str]) -> set[str]:
+    """The functions that use these buffers, those that call them, and the derivatives of both."""
+    found: set[str] = set()
+    while True:
+        more = {
+            function.key
+            for function in module.functions
+            if function.key not in found and (function.of in found or found & set(called_by(function)))
+        }
+        if not found:
+            more = {function.key for function in module.functions if buffers & set(_named(function))}
+        if not more:
+            return found
+        found |= more
+
+
+def _named(function: Function) -> Iterator[str]:
+    return (expr.name for expr in body_exprs(statements(function)) if isinstance(expr, Var))
+
+
+def called_by(function: Function) -> Iterator[str]:
+    """The keys of what a function calls or is differentiated by."""
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, (Call, BackwardCall, ForwardCall)):
+            yield expr.function
+    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
+    if isinstance(policy, Custom):
+        yield from (key for key in (policy.backward, policy.forward) if key)
+    elif isinstance(policy, Surrogate):
+        yield policy.function

@@ -1,0 +1,182 @@
+"""Kernels whose threads share memory: a whole launch is the function that is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.report.model import Leg, LegState, Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+HEAD = """
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Texture2D, Uniform
+from slangad import float2, float3
+
+"""
+
+RIGHT = {
+    "gather": """
+@sa.kernel
+def f(i: Each[int], w: Tensor[float, 2], m: Param[float3], k: Uniform[float]) -> Each[float]:
+    return w[i, 1] * w[i, 2] * m.x + m.y * k
+""",
+    "scatter": """
+@sa.kernel
+def f(i: Each[int], w: Tensor[float2, 1]) -> Mean[float]:
+    return sa.dot(w[i], w[i]) * sa.sin(w[i].x)
+""",
+    "stencil": """
+@sa.kernel
+def f(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    y[i] = x[i] * x[i + 1] + x[i + 2]
+""",
+    "image": """
+@sa.kernel(dims=2)
+def f(x: Tensor[float, 2], y: OutTensor[float, 2]) -> None:
+    i, j = sa.thread_id(0), sa.thread_id(1)
+    y[i, j] = x[i, max(j - 1, 0)] * x[i, j] + x[min(i + 1, x.shape[0] - 1), j]
+""",
+    "in_place": """
+@sa.kernel
+def f(x: InOutTensor[float, 1], k: Param[float]) -> None:
+    i = sa.thread_id()
+    x[i] = x[i] * x[i] * k
+""",
+    "layer": """
+@sa.kernel
+def f(x: Each[float3], w: Tensor[float, 2]) -> Each[float]:
+    total = 0.0
+    for j in range(6):
+        h = 0.0
+        for k in range(3):
+            h += w[k, j] * x[k]
+        total += max(h, 0.0)
+    return total
+""",
+    "texture_clamp": """
+@sa.kernel
+def f(uv: Each[float2], t: Texture2D[float]) -> Each[float]:
+    return t.sample(uv) * t.load(1, 2)
+""",
+    "texture_repeat": """
+@sa.kernel
+def f(uv: Each[float2], t: Texture2D[float3, "repeat"]) -> Mean[float]:
+    return sa.dot(t.sample(uv), t.sample(uv * 2.0 + float2(0.3, 0.4)))
+""",
+    "texture_mirror": """
+@sa.kernel
+def f(uv: Each[float2], t: Texture2D[float2, "mirror"]) -> Each[float2]:
+    return t.sample(uv)
+""",
+    "declared": """
+@sa.kernel
+def f(w: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    y[i] = w[i] * sa.no_diff(w[i + 1])
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_check__right_kernels__pass(checked: Checked, name: str) -> None:
+    result = checked(HEAD + RIGHT[name], samples=48)["f"]
+    assert result.verdict.good, result.reason
+    assert result.kind == "kernel"
+    compared = {leg.leg for leg in result.legs if leg.state is LegState.AGREES}
+    assert {Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.FLOAT32} <= compared
+
+
+def test_check__shapes__are_found(checked: Checked) -> None:
+    (sample, *_) = checked(HEAD + RIGHT["gather"], samples=16)["f"].samples
+    assert sample.jacobian is not None
+    columns = [c for c in sample.jacobian.columns if c.startswith("w")]
+    assert columns[0] == "w[0, 0]"
+    assert columns[-1] == "w[3, 2]"
+    assert sample.jacobian.rows == tuple(f"result[{k}]" for k in range(5))
+
+
+WRONG = {
+    "a factor": (
+        """
+@sa.differentiable
+def g(x: float) -> float:
+    return x * x
+
+@g.backward
+def g_bwd(x, d_out):
+    return 2.002 * x * d_out
+
+@sa.kernel
+def f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return g(w[i])
+""",
+        "a factor of 1.001",
+    ),
+    "one index only": (
+        """
+@sa.differentiable
+def g(x: float, i: int) -> float:
+    return x * x
+
+@g.backward
+def g_bwd(x, i, d_out):
+    if i == 2:
+        return 2.2 * x * d_out
+    return 2.0 * x * d_out
+
+@sa.kernel
+def f(i: Each[int], w: Tensor[float, 1]) -> Sum[float]:
+    return g(w[i], i)
+""",
+        "w[2]",
+    ),
+    "a neighbour is forgotten": (
+        """
+@sa.differentiable
+def g(x: float, y: float) -> float:
+    return x * y
+
+@g.backward
+def g_bwd(x, y, d_out):
+    return y * d_out, 0.0
+
+@sa.kernel
+def f(w: Tensor[float, 1], k: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    y[i] = g(w[i], k[i + 1])
+""",
+        "no gradient reaches this input",
+    ),
+    "a loop is cut short": (
+        """
+@sa.kernel
+def f(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
+    s = x
+    for j in sa.range(w.shape[0], max_iters=2):
+        s = s * w[j]
+    return s
+""",
+        "loop runs longer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_check__wrong_kernels__fail_with_their_cause(checked: Checked, name: str) -> None:
+    text, cause = WRONG[name]
+    result = checked(HEAD + text, samples=48)["f"]
+    assert result.verdict is Verdict.FAIL, result.reason
+    assert cause in result.reason
+
+
+def test_check__an_index_below_zero__is_told_with_a_remedy(checked: Checked) -> None:
+    text = "@sa.kernel\ndef f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:\n    return w[i - 4]\n"
+    result = checked(HEAD + text)["f"]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "index -4 is outside w" in result.reason
+    assert "--shape f.w=" in result.reason
