@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole
-from slangad.compiler.emit.shared import SharedParam, SumPart
-from slangad.compiler.emit.sums import Slots
-from slangad.compiler.ir.types import UINT, Scalar
+from slangad.compiler.ir.types import UINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slangad.compiler.emit.places import KernelScope, ResultPart
+    from slangad.compiler.emit.shared import SumPart
+    from slangad.compiler.emit.sums import Slots, SumGroup
     from slangad.compiler.emit.writer import Writer
     from slangad.compiler.ir.nodes import Function, Kernel, Module
 
@@ -129,23 +129,12 @@ def parts_parameter(entry: Entry) -> EntryParameter:
     return EntryParameter(name, ParameterRole.PARTS, "", (), UINT, (), "uint", "value", axes=0)
 
 
-def partials_parameter(entry: Entry, *, writes: bool) -> EntryParameter:
-    """Scratch memory for the partial sums."""
-    scalar = sum_scalar(entry)
+def partials_parameter(entry: Entry, group: SumGroup, *, writes: bool) -> EntryParameter:
+    """Scratch memory for partial sums of one type."""
     return EntryParameter(
-        entry.scope.local("partials"), ParameterRole.PARTIALS, "", (), scalar, (),
-        f"{'RW' if writes else ''}StructuredBuffer<{scalar.name}>", "write" if writes else "read",
+        entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
+        f"{'RW' if writes else ''}StructuredBuffer<{group.scalar.name}>", "write" if writes else "read",
     )  # fmt: skip
-
-
-def sum_scalar(entry: Entry) -> Scalar:
-    """Double where anything that a kernel adds up in any mode is double: a module has one library for its sums."""
-    types = [r.result.type for r in entry.results if isinstance(r, SumPart)]
-    types += [p.param.type for p in entry.places if isinstance(p, SharedParam) and p.differentiable]
-    found = Slots()
-    for type_ in types:
-        found.add("", ParameterRole.RESULT, type_)
-    return found.scalar
 
 
 def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:

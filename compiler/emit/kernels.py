@@ -151,7 +151,8 @@ def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
     given = [p for place in entry.places for p in place.parameters(entry.mode)]
     given += [p for result in entry.results for p in result.parameters(entry.mode)]
     if entry.strided:
-        given += [parts_parameter(entry), partials_parameter(entry, writes=True)]
+        given.append(parts_parameter(entry))
+        given += [partials_parameter(entry, group, writes=True) for group in entry.slots.groups]
     memory = tuple(p for part in entry.memory for p in part.parameters(entry.mode))
     parameters = (domain_parameter(entry), *given)
     title = (_SUM_TITLES if entry.strided else _TITLES)[entry.mode]
@@ -196,17 +197,21 @@ def _print_share(entry: Entry, writer: Writer) -> None:
         writer.line(f"uint {local('count')} = {element_count(entry)};")
     _print_state(entry, writer)
     _prepare(entry, writer)
-    share, i, sums = local("share"), entry.scope.index, local("sums")
-    writer.line(f"sa.Sum {sums}[{entry.slots.count}] = {{}};")
-    group = entry.group[0]
-    writer.line(f"sa.Share {share} = sa.share<{group}>({local('thread')}.x, {local('count')}, {local('parts')});")
+    share, i, size = local("share"), entry.scope.index, entry.group[0]
+    for group in entry.slots.groups:
+        writer.line(f"{group.library}.Sum {local(group.named('sums'))}[{group.count}] = {{}};")
+    library = entry.slots.groups[0].library
+    given = (f"{local('thread')}.x", local("count"), local("parts"))
+    writer.line(f"{library}.Share {share} = {library}.share<{size}>({', '.join(given)});")
     writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
     with writer.block():
         if entry.kernel.dims > 1 and thread_values(entry.function):
             _print_id(entry, writer)
         print_call(entry, writer)
-    arguments = (local("partials"), sums, f"{local('thread')}.x", local("lane"), local("parts"))
-    writer.line(f"sa.store_sums<{group}>({', '.join(arguments)});")
+    for group in entry.slots.groups:
+        buffers = (local(group.named("partials")), local(group.named("sums")))
+        place = (f"{local('thread')}.x", local("lane"), local("parts"))
+        writer.line(f"{group.library}.store_sums<{size}>({', '.join((*buffers, *place))});")
 
 
 def _print_id(entry: Entry, writer: Writer) -> None:

@@ -13,6 +13,8 @@ from slangad.compiler.emit.intrinsics import is_own
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.ir.nodes import Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
+from slangad.compiler.ir.types import FLOAT as FLOAT_TYPE
+from slangad.compiler.ir.types import UINT as UINT_TYPE
 from slangad.compiler.ir.types import element_of, show
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slangad.compiler.emit.model import EntryPoint
+    from slangad.compiler.ir.types import Scalar
 
 FLOAT: Final = "slangad.slang"
 HALF: Final = "slangad_half.slang"
@@ -28,6 +31,7 @@ INTEGERS: Final = "slangad_integers.slang"
 ELEMENTS: Final = "slangad_elements.slang"
 SUMS: Final = "slangad_sums.slang"
 SUMS_DOUBLE: Final = "slangad_sums_double.slang"
+SUMS_INTEGERS: Final = "slangad_sums_integers.slang"
 TENSORS: Final = "slangad_tensors.slang"
 EXACT: Final = "slangad_exact.slang"
 TEXTURES: Final = "slangad_textures.slang"
@@ -39,6 +43,12 @@ _BY_TYPE: Final = {
     "int": (INTEGERS,),
     "uint": (INTEGERS,),
 }
+_SUMS: Final = {
+    FLOAT_TYPE: (SUMS, "sa"),
+    DOUBLE_TYPE: (SUMS_DOUBLE, "sa.doubles"),
+    UINT_TYPE: (SUMS_INTEGERS, "sa.integers"),
+}
+"""The library that adds up a type of number, and the namespace it does so in."""
 
 
 def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
@@ -57,13 +67,18 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
                 yield EXACT
             match parameter.role:
                 case ParameterRole.PARTIALS:
-                    yield SUMS_DOUBLE if parameter.scalar == DOUBLE_TYPE else SUMS
+                    yield _SUMS[parameter.scalar][0]
                 case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
                     yield TENSORS
                 case ParameterRole.SAMPLER:
                     yield TEXTURES
                 case _:
                     continue
+
+
+def sums_namespace(scalar: Scalar) -> str:
+    """Where the functions are that add up floats, doubles or uints."""
+    return _SUMS[scalar][1]
 
 
 def _needed_by(expr: object) -> tuple[str, ...]:
@@ -92,11 +107,13 @@ def _named_in_text(function: Function) -> Iterator[str]:
 
 
 def library_text(name: str) -> str:
-    """The text of one of slangad's Slang libraries; that for double is the one for float, reworded."""
+    """The text of one of slangad's Slang libraries; those for other numbers are that for floats, reworded."""
     if name == DOUBLE:
         text = re.sub(r"\bfloat(?=[234]?\b)", "double", library_text(FLOAT))
         return text.replace("module slangad;", "module slangad_double;")
-    if name == SUMS_DOUBLE:
-        text = re.sub(r"\bfloat\b", "double", library_text(SUMS))
-        return text.replace("module slangad_sums;", "module slangad_sums_double;")
+    for scalar, (library, namespace) in _SUMS.items():
+        if name == library != SUMS:
+            text = re.sub(r"\b(float|double)\b", scalar.name, library_text(SUMS))
+            text = text.replace("module slangad_sums;", f"module {library.removesuffix('.slang')};")
+            return text.replace("public namespace sa\n", f"public namespace {namespace}\n")
     return (files("slangad") / "templates" / name).read_text(encoding="utf-8")

@@ -75,8 +75,8 @@ class SharedParam:
     def finish(self, writer: Writer, mode: Mode) -> None:
         """Adds this element's gradient to the thread's sums."""
         if mode is Mode.BACKWARD and self.differentiable:
-            own = self.slots.of(self.param.name, ParameterRole.GRADIENT)
-            print_additions(self.scope, writer, own, self.param.type, f"{self._pair}.d")
+            own = (self.param.name, ParameterRole.GRADIENT)
+            print_additions(self.scope, writer, self.slots, own, self.param.type, f"{self._pair}.d")
 
     @property
     def _value(self) -> str:
@@ -161,7 +161,7 @@ class SumPart:
             self._add(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
 
     def _add(self, writer: Writer, value: str, role: ParameterRole) -> None:
-        print_additions(self.scope, writer, self.slots.of(self.result.name, role), self.result.type, value)
+        print_additions(self.scope, writer, self.slots, (self.result.name, role), self.result.type, value)
 
     @property
     def _is_mean(self) -> bool:

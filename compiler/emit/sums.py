@@ -6,20 +6,25 @@ A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.buffers import Leaf, buffer_leaves, components_of
+from slangad.compiler.emit.library import sums_namespace
 from slangad.compiler.emit.memory import total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
 from slangad.compiler.emit.places import field_path
-from slangad.compiler.ir.types import DOUBLE, FLOAT, Array, Matrix, Scalar, Type, Vector, show
+from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Matrix, Scalar, Type, Vector, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.places import KernelScope
     from slangad.compiler.emit.writer import Writer
+
+_INTEGERS: Final = (INT, UINT)
+_WIDENED: Final = {"half": "float({})", "int": "uint({})"}
+"""How a scalar becomes what it is added to, where that is not of its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,45 @@ class Slot:
     @property
     def scalar(self) -> Scalar:
         """What its totals are."""
-        return total_scalar(self.leaf.type)
+        scalar = self.leaf.scalar
+        return scalar if scalar in _INTEGERS else total_scalar(self.leaf.type)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a sum of integers."""
+        return self.leaf.scalar in _INTEGERS
+
+
+@dataclass(frozen=True, slots=True)
+class SumGroup:
+    """The sums of an entry point that are added up in one type of number; ``word`` begins the names of what they need.
+
+    Integers are added up as uints, which wrap around on every target, and are the same sums.
+    """
+
+    slots: tuple[Slot, ...]
+    word: str
+
+    @property
+    def count(self) -> int:
+        """How many scalars are added up."""
+        return sum(slot.count for slot in self.slots)
+
+    @property
+    def scalar(self) -> Scalar:
+        """What a thread adds up in: double where any sum is double."""
+        if self.slots[0].whole:
+            return UINT
+        return DOUBLE if any(slot.scalar == DOUBLE for slot in self.slots) else FLOAT
+
+    @property
+    def library(self) -> str:
+        """The namespace of the functions that add up."""
+        return sums_namespace(self.scalar)
+
+    def named(self, what: str) -> str:
+        """The name of something these sums have: ``sums``, ``integer_sums``."""
+        return f"{self.word}_{what}" if self.word else what
 
 
 class Slots:
@@ -62,24 +105,36 @@ class Slots:
         return sum(slot.count for slot in self.all)
 
     @property
-    def scalar(self) -> Scalar:
-        """What a thread adds up in: double where any sum is double."""
-        return DOUBLE if any(slot.scalar == DOUBLE for slot in self.all) else FLOAT
+    def groups(self) -> tuple[SumGroup, ...]:
+        """The sums by what they are added up in."""
+        floating = tuple(slot for slot in self.all if not slot.whole)
+        whole = tuple(slot for slot in self.all if slot.whole)
+        groups = (SumGroup(floating, ""), SumGroup(whole, "integer" if floating else ""))
+        return tuple(group for group in groups if group.slots)
 
     def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
         """Makes room for a value; of gradients and tangents only for what carries them."""
         for leaf in buffer_leaves(type_):
             if role is ParameterRole.RESULT or not leaf.no_diff:
-                self.all.append(Slot(parameter, role, leaf, self.count, mean, added))
+                slot = Slot(parameter, role, leaf, 0, mean, added)
+                before = sum(other.count for other in self.all if other.whole == slot.whole)
+                self.all.append(replace(slot, first=before))
 
     def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
         """Those of one value."""
         return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
 
+    def group_of(self, slot: Slot) -> SumGroup:
+        """The group that a slot is in."""
+        return next(group for group in self.groups if slot in group.slots)
 
-def print_additions(scope: KernelScope, writer: Writer, slots: tuple[Slot, ...], type_: Type, value: str) -> None:
-    """Adds a value of a type to the thread's sums."""
-    for slot in slots:
+
+def print_additions(
+    scope: KernelScope, writer: Writer, all_: Slots, value_of: tuple[str, ParameterRole], type_: Type, value: str
+) -> None:
+    """Adds a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
+    for slot in all_.of(*value_of):
+        sums = scope.local(all_.group_of(slot).named("sums"))
         counters = scope.counters(slot.leaf)
         place = str(slot.first)
         if counters:
@@ -94,25 +149,23 @@ def print_additions(scope: KernelScope, writer: Writer, slots: tuple[Slot, ...],
         with writer.indented(len(counters)):
             if counters:
                 with writer.block():
-                    _print_addition(scope, writer, place, slot.leaf.type, part)
+                    _print_addition(scope, writer, sums, place, slot.leaf.type, part)
             else:
-                _print_addition(scope, writer, place, slot.leaf.type, part)
+                _print_addition(scope, writer, sums, place, slot.leaf.type, part)
 
 
-def _print_addition(scope: KernelScope, writer: Writer, place: str, type_: Type, value: str) -> None:
-    sums = scope.local("sums")
+def _print_addition(scope: KernelScope, writer: Writer, sums: str, place: str, type_: Type, value: str) -> None:
     match type_:
         case Scalar(name):
-            wide = f"float({value})" if name == "half" else value
-            writer.line(f"{sums}[{_folded(place)}] += {wide};")
+            writer.line(f"{sums}[{_folded(place)}] += {_WIDENED.get(name, '{}').format(value)};")
         case Vector(element, size):
             for k in range(size):
-                _print_addition(scope, writer, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
+                _print_addition(scope, writer, sums, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
         case Matrix(element, rows, columns):
             for row in range(rows):
                 for column in range(columns):
                     offset = f"{place} + {row * columns + column}"
-                    _print_addition(scope, writer, offset, element, f"{value}[{row}][{column}]")
+                    _print_addition(scope, writer, sums, offset, element, f"{value}[{row}][{column}]")
         case Array(element, size):
             counter = scope.local(f"n{value.count('[')}")
             step = components_of(element)
@@ -120,7 +173,7 @@ def _print_addition(scope: KernelScope, writer: Writer, place: str, type_: Type,
             writer.line("[ForceUnroll]")
             writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
-                _print_addition(scope, writer, inner, element, f"{value}[{counter}]")
+                _print_addition(scope, writer, sums, inner, element, f"{value}[{counter}]")
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")
 
@@ -133,9 +186,9 @@ def _folded(place: str) -> str:
     return " + ".join([*([str(constant)] if constant or not rest else []), *rest])
 
 
-def total_parameters(scope: KernelScope, slots: Slots) -> Iterator[EntryParameter]:
+def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParameter]:
     """The buffers that get the totals."""
-    for slot in slots.all:
+    for slot in group.slots:
         yield EntryParameter(
             name=scope.buffer(slot.parameter, slot.leaf, slot.role),
             role=slot.role,
@@ -149,17 +202,17 @@ def total_parameters(scope: KernelScope, slots: Slots) -> Iterator[EntryParamete
         )
 
 
-def print_totals(scope: KernelScope, writer: Writer, slots: Slots, which: str, total: str, count: str) -> None:
+def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str, total: str, count: str) -> None:
     """Puts the total of a slot where it belongs."""
-    for position, slot in enumerate(slots.all):
-        last = position == len(slots.all) - 1
-        if len(slots.all) > 1:
+    for position, slot in enumerate(group.slots):
+        last = position == len(group.slots) - 1
+        if len(group.slots) > 1:
             branch = "if" if position == 0 else "else" if last else "else if"
             writer.line(branch if last else f"{branch} ({which} < {slot.first + slot.count})")
         index = "0" if slot.count == 1 else f"{which} - {slot.first}" if slot.first else which
         value = f"{total} / max({count}, 1)" if slot.mean else total
-        if slots.scalar != slot.scalar:
+        if group.scalar != slot.scalar:
             value = f"{slot.scalar.name}({value})"
         buffer = scope.buffer(slot.parameter, slot.leaf, slot.role)
-        with writer.indented(1 if len(slots.all) > 1 else 0):
+        with writer.indented(1 if len(group.slots) > 1 else 0):
             writer.line(f"{buffer}[{index}] {'+=' if slot.added else '='} {value};")

@@ -13,7 +13,6 @@ from slangad.compiler.emit.entry import (
     print_flat,
     print_head,
     scattered,
-    sum_scalar,
 )
 from slangad.compiler.emit.functions import print_doc
 from slangad.compiler.emit.model import EntryParameter, EntryPoint, Work
@@ -24,21 +23,22 @@ from slangad.compiler.emit.sums import print_totals, total_parameters
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from slangad.compiler.emit.sums import SumGroup
     from slangad.compiler.emit.writer import Writer
 
 
 def print_sums(entry: Entry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
     """The entry points that come after the main one: totals of sums, and gradients from their copies."""
-    if entry.strided:
+    for group in entry.slots.groups:
         writer.gap()
-        yield _print_total_entry(entry, writer, fresh(f"{entry.name}_totals"))
+        yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
     for part in scattered(entry.memory, entry.mode):
         writer.gap()
         parameters = part.copies_parameters()
         yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{parameters[0].parameter}"))
 
 
-def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
+def _print_total_entry(entry: Entry, sums: SumGroup, writer: Writer, name: str) -> EntryPoint:
     scope = KernelScope(entry.scope.names, Scope(entry.scope.names.taken, ()), entry.scope.accessors, entry.kernel.dims)
     inner = Entry(
         entry.kernel,
@@ -51,26 +51,26 @@ def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
         entry.results,
         entry.memory,
     )
-    counted = (domain_parameter(inner),) if any(slot.mean for slot in entry.slots.all) else ()
+    counted = (domain_parameter(inner),) if any(slot.mean for slot in sums.slots) else ()
     parameters = (
         *counted,
         parts_parameter(inner),
-        partials_parameter(entry, writes=False),
-        *total_parameters(scope, entry.slots),
+        partials_parameter(inner, sums, writes=False),
+        *total_parameters(scope, sums),
     )
     group, lane, total = scope.local("group"), scope.local("lane"), scope.local("total")
     print_doc(writer, (f"{entry.kernel.name}: the totals of {entry.name}, a group for each.",))
     values = [f"uint3 {group} : SV_GroupID", f"uint {lane} : SV_GroupIndex"]
     print_head(writer, name, entry.group, values, parameters)
-    scalar, size = sum_scalar(entry).name, entry.group[0]
     with writer.block():
-        arguments = (scope.local("partials"), f"{group}.x", lane, scope.local("parts"))
-        writer.line(f"{scalar} {total} = sa.total<{size}>({', '.join(arguments)});")
-        writer.line(f"if ({lane} > 0 || {group}.x >= {entry.slots.count})")
+        arguments = (scope.local(sums.named("partials")), f"{group}.x", lane, scope.local("parts"))
+        function = f"{sums.library}.total<{entry.group[0]}>"
+        writer.line(f"{sums.scalar.name} {total} = {function}({', '.join(arguments)});")
+        writer.line(f"if ({lane} > 0 || {group}.x >= {sums.count})")
         with writer.indented():
             writer.line("return;")
         count = element_count(inner)
-        print_totals(scope, writer, entry.slots, f"{group}.x", total, f"({count})" if " " in count else count)
+        print_totals(scope, writer, sums, f"{group}.x", total, f"({count})" if " " in count else count)
     return EntryPoint(
         name,
         entry.kernel.name,
@@ -79,8 +79,8 @@ def _print_total_entry(entry: Entry, writer: Writer, name: str) -> EntryPoint:
         entry.kernel.dims,
         parameters,
         Work.TOTALS,
-        entry.slots.count,
-        "totals",
+        sums.count,
+        sums.named("totals"),
     )
 
 

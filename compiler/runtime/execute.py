@@ -166,7 +166,9 @@ class Run:
                 return x, y, z
 
     def _parts(self, entry: EntryPoint) -> int:
-        return self.device.parts(self.elements, math.prod(entry.group_size), entry.totals)
+        """Those of the entry point that adds up, for those that make the totals too."""
+        main = next(e for e in self.plan.entries[entry.mode] if e.work is Work.STRIDED)
+        return self.device.parts(self.elements, math.prod(main.group_size), main.totals)
 
     def _copies(self, tensor: str) -> int:
         scalars = self._scalars(tensor)
@@ -250,7 +252,7 @@ class Run:
     def _slot(self, parameter: EntryParameter, entry: EntryPoint) -> Slot:
         role, name, path = parameter.role, parameter.parameter, parameter.path
         if role is Role.PARTIALS:
-            return role, entry.mode.value, ()
+            return role, entry.mode.value, (parameter.scalar.name,)
         if parameter.access == "unused":
             return role, f"{name} unused", path
         if role is Role.TOTALS and self._is_direct(name):
@@ -298,7 +300,7 @@ class Run:
         """Scalars of a buffer."""
         match slot[0]:
             case Role.PARTIALS:
-                return entry.totals * self._parts(entry)
+                return parameter.components * self._parts(entry)
             case Role.TOTALS:
                 words = EXACT_WORDS if parameter.is_exact and not self.device.host else 1
                 return words * self._copies(parameter.parameter) * self._scalars(parameter.parameter)

@@ -1,0 +1,96 @@
+"""Sums by type of number: one file may have all of them, and integers are exact, on every device."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.emit import emit_module
+from slangad.compiler.frontends import load
+from slangad.compiler.passes import run_passes
+from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.targets import ALWAYS
+
+if TYPE_CHECKING:
+    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.toolchain.session import Toolchain
+
+pytestmark = pytest.mark.toolchain
+
+FILE = Path(__file__).with_name("sums.py")
+COUNT = 100_003
+
+
+@cache
+def _loaded(device: str) -> LoadedFile | str:
+    kernels = sa.load(FILE, device)
+    try:
+        kernels.singles.forward(np.zeros(1, np.float32), 1.0)
+    except ToolchainError as error:
+        return str(error)
+    return kernels
+
+
+@pytest.fixture(params=("cpu", "vulkan", "cuda"))
+def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
+    """The kernels of ``sums.py`` on a device."""
+    found = _loaded(request.param)
+    if isinstance(found, str):
+        if request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"no Vulkan device: {found}")
+        pytest.skip(f"no {request.param} device: {found}")
+    return found
+
+
+def test_sums__of_float_and_of_double_in_one_file__are_each_as_exact_as_their_type(kernels: LoadedFile) -> None:
+    x = np.random.default_rng(0).uniform(0.5, 1.5, COUNT)
+    single = kernels.singles.backward(x.astype(np.float32), 2.0)
+    assert float(single.result) == pytest.approx(2.0 * x.sum(), rel=1e-6)
+    assert float(single.grad["a"]) == pytest.approx(x.sum(), rel=1e-6)
+    double = kernels.doubles.backward(x, 2.0)
+    assert float(double.result) == pytest.approx(2.0 * x.sum(), rel=1e-14)
+    assert float(double.grad["a"]) == pytest.approx(x.sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("count", [0, 1, 257, COUNT])
+def test_sums__of_integers__wrap_around_and_lose_nothing(kernels: LoadedFile, count: int) -> None:
+    rng = np.random.default_rng(count)
+    n = rng.integers(-(2**31), 2**31, count).astype(np.int32)
+    m = rng.integers(0, 2**32, count).astype(np.uint32)
+    first, second, third = kernels.whole.forward(n, m).result
+    assert first == n.sum(dtype=np.int32)
+    assert second == m.sum(dtype=np.uint32)
+    assert third.tolist() == [n.sum(dtype=np.int32), (n + n).sum(dtype=np.int32)]
+
+
+def test_sums__of_integers_and_of_floats_in_one_kernel__are_kept_apart(kernels: LoadedFile) -> None:
+    rng = np.random.default_rng(7)
+    n = rng.integers(-(2**31), 2**31, COUNT).astype(np.int32)
+    x = rng.uniform(0.5, 1.5, COUNT).astype(np.float32)
+    exact = x.astype(np.float64)
+    out = kernels.mixed.backward(n, x, 3.0)
+    assert out.result[0] == n.sum(dtype=np.int32)
+    assert float(out.result[1]) == pytest.approx(3.0 * exact.sum(), rel=1e-6)
+    assert float(out.result[2]) == pytest.approx(9.0 * exact.mean(), rel=1e-6)
+    assert float(out.grad["a"]) == pytest.approx(exact.sum() + 6.0 * exact.mean(), rel=1e-6)
+    np.testing.assert_allclose(out.grad["x"], np.full(COUNT, 3.0 + 9.0 / COUNT), rtol=1e-6)
+
+
+def test_sums__every_target_that_has_their_types__compiles_without_a_word(toolchain: Toolchain) -> None:
+    emitted = emit_module(run_passes(load(FILE)))
+    modules = tuple(emitted.libraries.items())
+    wide = ("spirv", "cuda", "cpp", "glsl", "hlsl")
+    for targets in (wide, tuple(target for target in ALWAYS if target not in wide)):
+        entries = tuple(e.name for e in emitted.entry_points if e.kernel != "doubles" or targets == wide)
+        job = CompileJob(emitted.file_name, emitted.text, entries, targets, modules=modules)
+        (result,) = toolchain.compile([job])
+        assert [m.text for m in result.messages] == []
+        assert [d.message for d in result.diagnostics] == []
+        assert len(result.artefacts) == len(job.units())
