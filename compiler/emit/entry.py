@@ -26,6 +26,10 @@ class MemoryPrinter(Protocol):
     def written(self) -> bool:
         """Whether gradient comes out of what is stored in it."""
 
+    @property
+    def kept(self) -> bool:
+        """Whether groups keep the sums of its gradient in memory of their own."""
+
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Whether the kernel needs it."""
 
@@ -81,7 +85,12 @@ class Entry:
     @property
     def strided(self) -> bool:
         """Whether anything is added up over all elements."""
-        return bool(self.slots.all)
+        return bool(self.slots.all) or self.keeper is not None
+
+    @property
+    def keeper(self) -> MemoryPrinter | None:
+        """What groups keep sums of, if there is anything."""
+        return next((part for part in scattered(self.memory, self.mode) if part.kept), None)
 
     @property
     def group(self) -> tuple[int, int, int]:

@@ -25,7 +25,7 @@ from slangad.compiler.emit.entry import (
 )
 from slangad.compiler.emit.functions import differentiable, print_doc, thread_values
 from slangad.compiler.emit.memory import has_gradient
-from slangad.compiler.emit.model import EntryPoint, Mode, Work
+from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
 from slangad.compiler.emit.shared import SharedParam, SumPart
@@ -155,7 +155,7 @@ def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
         given += [partials_parameter(entry, group, writes=True) for group in entry.slots.groups]
     memory = tuple(p for part in entry.memory for p in part.parameters(entry.mode))
     parameters = (domain_parameter(entry), *given)
-    title = (_SUM_TITLES if entry.strided else _TITLES)[entry.mode]
+    title = (_SUM_TITLES if entry.slots.all else _TITLES)[entry.mode]
     print_doc(writer, (f"{entry.kernel.name}: {title}.",))
     values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]
     if entry.strided:
@@ -191,7 +191,7 @@ def _prepare(entry: Entry, writer: Writer) -> None:
 
 
 def _print_share(entry: Entry, writer: Writer) -> None:
-    """Goes through the thread's share of the elements and stores the sums."""
+    """Goes through the thread's share of the elements, and passes on what was added up."""
     local = entry.scope.local
     if entry.kernel.dims > 1:
         writer.line(f"uint {local('count')} = {element_count(entry)};")
@@ -200,7 +200,9 @@ def _print_share(entry: Entry, writer: Writer) -> None:
     share, i, size = local("share"), entry.scope.index, entry.group[0]
     for group in entry.slots.groups:
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}[{group.count}] = {{}};")
-    library = entry.slots.groups[0].library
+    if entry.keeper:
+        writer.line(f"sa.keep_sums<{size}>({local('lane')});")
+    library = entry.slots.groups[0].library if entry.slots.all else "sa"
     given = (f"{local('thread')}.x", local("count"), local("parts"))
     writer.line(f"{library}.Share {share} = {library}.share<{size}>({', '.join(given)});")
     writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
@@ -208,6 +210,9 @@ def _print_share(entry: Entry, writer: Writer) -> None:
         if entry.kernel.dims > 1 and thread_values(entry.function):
             _print_id(entry, writer)
         print_call(entry, writer)
+    if entry.keeper:
+        totals = next(p for p in entry.keeper.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
+        writer.line(f"sa.give_sums<{size}>({totals.name}, {local('lane')});")
     for group in entry.slots.groups:
         buffers = (local(group.named("partials")), local(group.named("sums")))
         place = (f"{local('thread')}.x", local("lane"), local("parts"))

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.intrinsics import is_own
-from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.emit.model import ParameterRole, Work
 from slangad.compiler.ir.nodes import Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
 from slangad.compiler.ir.types import FLOAT as FLOAT_TYPE
@@ -62,6 +62,8 @@ def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
 def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
     """The libraries that entry points need for the memory threads share."""
     for entry in entries:
+        if entry.work is Work.STRIDED and not entry.totals:
+            yield SUMS
         for parameter in entry.parameters:
             if parameter.is_exact:
                 yield EXACT

@@ -66,6 +66,23 @@ def is_exact(buffer: Buffer) -> bool:
     return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
 
 
+def kept_buffers(module: Module) -> frozenset[str]:
+    """The keys of those whose sums a group of threads keeps in its own memory: one of each kernel, if any is scattered.
+
+    Elements that many threads hit at different times come first: where all hit one at a time, waves add up.
+    """
+    found: dict[str, str] = {}
+    for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
+        if is_scattered(buffer) and not is_exact(buffer) and has_gradient(buffer):
+            found.setdefault(buffer.kernel, buffer.key)
+    return frozenset(found.values())
+
+
+def scatter_function(buffer: Buffer, *, kept: bool) -> str:
+    """What adds to the buffer's totals."""
+    return "sa.scatter_exactly" if is_exact(buffer) else "sa.scatter_kept" if kept else "sa.scatter"
+
+
 def has_gradient(buffer: Buffer) -> bool:
     """Whether gradient flows into it, or out of what is stored in it."""
     return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
@@ -127,13 +144,17 @@ def rank_of(buffer: Buffer) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TensorPrinter:
-    """One tensor; prints its declarations and functions, and tells what entry points need for it."""
+    """One tensor; prints its declarations and functions, and tells what entry points need for it.
+
+    ``kept`` says that groups keep its sums in memory of their own.
+    """
 
     buffer: Buffer
     tensor: Tensor
     names: MemoryNames
     spell: TypeSpeller
     accessors: Accessors
+    kept: bool = False
 
     # --- what entry points need ---
 
@@ -297,7 +318,8 @@ class TensorPrinter:
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
         copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
-        print_scatter(writer, self.buffer, self.names.gradient, "at", element, "d_out")
+        scatter = scatter_function(self.buffer, kept=self.kept)
+        print_scatter(writer, scatter, self.names.gradient, "at", element, "d_out")
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         element, name = self.tensor.element, self.names.write
@@ -334,9 +356,8 @@ class TensorPrinter:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
 
 
-def print_scatter(writer: Writer, buffer: Buffer, totals: str, at: str, type_: Type, value: str) -> None:
-    """Adds a value of a type to a buffer's totals, from the scalar at an index on."""
-    scatter = "sa.scatter_exactly" if is_exact(buffer) else "sa.scatter"
+def print_scatter(writer: Writer, scatter: str, totals: str, at: str, type_: Type, value: str) -> None:
+    """Adds a value of a type to totals by a library function, from the scalar at an index on."""
     match type_:
         case Scalar(name):
             writer.line(f"{scatter}({totals}, {at}, {value if name == 'float' else f'float({value})'});")
@@ -346,13 +367,13 @@ def print_scatter(writer: Writer, buffer: Buffer, totals: str, at: str, type_: T
         case Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at
-                print_scatter(writer, buffer, totals, start, Vector(element, columns), f"{value}[{row}]")
+                print_scatter(writer, scatter, totals, start, Vector(element, columns), f"{value}[{row}]")
         case Array(element, size):
             counter = f"n{value.count('[')}"
             writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
                 step = components_of(element)
                 start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
-                print_scatter(writer, buffer, totals, start, element, f"{value}[{counter}]")
+                print_scatter(writer, scatter, totals, start, element, f"{value}[{counter}]")
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")

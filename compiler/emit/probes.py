@@ -55,6 +55,11 @@ class ProbePrinter:
     accessors: Accessors
 
     @property
+    def kept(self) -> bool:
+        """Never."""
+        return False
+
+    @property
     def written(self) -> bool:
         """Never."""
         return False

@@ -13,7 +13,7 @@ from slangad.compiler.emit.functions import print_doc
 from slangad.compiler.emit.kernels import modes_of, print_kernel
 from slangad.compiler.emit.library import libraries_of, memory_libraries
 from slangad.compiler.emit.literals import literal
-from slangad.compiler.emit.memory import TensorPrinter, name_memory
+from slangad.compiler.emit.memory import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
@@ -221,13 +221,14 @@ def _memory_printers(
     module: Module, names: ModuleNames, accessors: Accessors
 ) -> Iterator[TensorPrinter | TexturePrinter]:
     exprs = [e for f in module.functions for e in body_exprs(statements(f))]
+    keys = kept_buffers(module)
     for buffer in module.buffers:
-        own = names.memory[buffer.key]
+        own, kept = names.memory[buffer.key], buffer.key in keys
         if isinstance(buffer.type, Tensor):
-            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors)
+            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept)
         else:
             uses = {type(e) for e in exprs if isinstance(e, (Read, Sample)) and _is_of(e, buffer)}
-            yield TexturePrinter(buffer, buffer.type, own, Sample in uses, Read in uses)
+            yield TexturePrinter(buffer, buffer.type, own, Sample in uses, Read in uses, kept)
 
 
 def _is_of(access: Read | Sample, buffer: Buffer) -> bool:

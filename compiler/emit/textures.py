@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.memory import copies_parameters, print_attributes, print_scatter, totals_parameters
+from slangad.compiler.emit.memory import (
+    copies_parameters,
+    print_attributes,
+    print_scatter,
+    scatter_function,
+    totals_parameters,
+)
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.types import FLOAT, UINT, Scalar, Texture, Vector, show
 
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 class TexturePrinter:
     """One texture; prints its declarations and functions, and tells what entry points need for it.
 
-    ``sampled`` and ``loaded`` say which functions are called.
+    ``sampled`` and ``loaded`` say which functions are called, ``kept`` that groups keep its sums in their own memory.
     """
 
     buffer: Buffer
@@ -32,6 +38,7 @@ class TexturePrinter:
     names: MemoryNames
     sampled: bool = True
     loaded: bool = True
+    kept: bool = False
 
     @property
     def written(self) -> bool:
@@ -64,6 +71,10 @@ class TexturePrinter:
         return EntryParameter(
             name, role, self.buffer.param, (), scalar, shape, type_, access, axes=0 if value else 2, shared=True
         )
+
+    @property
+    def _scatter(self) -> str:
+        return scatter_function(self.buffer, kept=self.kept)
 
     @property
     def _channels(self) -> int:
@@ -139,7 +150,7 @@ class TexturePrinter:
         with writer.block():
             if Mode.BACKWARD in modes:
                 writer.line(f"uint at = {self._place('uint(i)', 'uint(j)')};")
-                print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "d_out")
+                print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "d_out")
 
     def _place(self, row: str, column: str) -> str:
         """The number of a texel's first scalar among the totals."""
@@ -206,7 +217,7 @@ class TexturePrinter:
         if not self.buffer.no_diff:
             writer.line(f"uint2 texel = sa.nearest({uv}, {self.names.extents}, {self._address});")
             writer.line(f"uint at = {self._place('texel.x', 'texel.y')};")
-            print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "d_out")
+            print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "d_out")
 
     def _print_bilinear(self, writer: Writer, uv: str) -> None:
         if self.buffer.no_diff and not self.buffer.followed:
@@ -216,7 +227,7 @@ class TexturePrinter:
             if not self.buffer.no_diff:
                 writer.line(f"uint at = {self._place('corners.at[k].x', 'corners.at[k].y')};")
                 writer.line(f"{self._value} share = {self._value}(corners.weight[k]) * d_out;")
-                print_scatter(writer, self.buffer, self.names.gradient, "at", self.texture.element, "share")
+                print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "share")
             if self.buffer.followed:
                 texel = self._texel(self.names.values, "corners.at[k]")
                 moved = f"dot({texel}, d_out)" if self._channels > 1 else f"{texel} * d_out"

@@ -42,16 +42,17 @@ class Target:
 
 
 _WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
-_GPU: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
-_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
+_METAL: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
+_VULKAN: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
+_CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES")
 _CPU: Final = ("SLANGAD_HOST",)
 
 _ROWS = (
-    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT, macros=_GPU),
-    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT, macros=_GPU),
-    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_GPU),
+    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT, macros=_VULKAN),
+    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT, macros=_VULKAN),
+    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_VULKAN),
     Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
-    Target("metal", ".metal", is_text=True, title="Metal source", macros=_GPU, lacks=("double",)),
+    Target("metal", ".metal", is_text=True, title="Metal source", macros=_METAL, lacks=("double",)),
     Target(
         "wgsl",
         ".wgsl",
