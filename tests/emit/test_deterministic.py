@@ -1,0 +1,69 @@
+"""Exact sums compile for every target that needs no tool, without a word, and validators accept them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.emit import emit_module
+from slangad.compiler.frontends import load
+from slangad.compiler.ir.nodes import Accumulation
+from slangad.compiler.passes import run_passes
+from slangad.compiler.passes.exact_sums import sum_exactly
+from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.targets import ALWAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.toolchain.request import Artefact
+    from slangad.compiler.toolchain.session import Toolchain
+
+pytestmark = pytest.mark.toolchain
+
+SCATTERING = Path(__file__).parents[1] / "devices" / "scattering.py"
+VALIDATED = ("spirv", "glsl", "wgsl", "cuda", "cpp")
+"""Not hlsl: the reference validator's HLSL reader crashes on what Slang makes of a derivative."""
+
+
+@pytest.fixture(scope="module")
+def exact() -> Module:
+    """Every kind of scattered gradient, summed exactly."""
+    return sum_exactly(run_passes(load(SCATTERING)))
+
+
+def job(module: Module, target: str, *kernels: str) -> CompileJob:
+    emitted = emit_module(module)
+    entries = tuple(e.name for e in emitted.entry_points if not kernels or e.kernel in kernels)
+    modules = tuple(emitted.libraries.items())
+    return CompileJob(emitted.file_name, emitted.text, entries, (target,), modules=modules)
+
+
+def test_pass__what_threads_add_to_in_any_order__becomes_exact(exact: Module) -> None:
+    ways = {buffer.key: buffer.accumulation for buffer in exact.buffers}
+    assert ways["gather.w"] is ways["shared.m"] is ways["sample.t"] is Accumulation.EXACT
+    assert ways["own.w"] is Accumulation.OWN
+    assert ways["in_place.v"] is not Accumulation.EXACT
+
+
+@pytest.mark.parametrize("target", [t for t in ALWAYS if t != "spirv-asm"])
+def test_exact_sums__every_target__compile_without_a_word(toolchain: Toolchain, exact: Module, target: str) -> None:
+    wanted = job(exact, target)
+    (result,) = toolchain.compile([wanted])
+    assert [m.text for m in result.messages] == []
+    assert [d.message for d in result.diagnostics] == []
+    assert len(result.artefacts) == len(wanted.units())
+
+
+@pytest.mark.parametrize("kernel", ["gather", "elements", "in_place", "sample"])
+@pytest.mark.parametrize("target", VALIDATED)
+def test_exact_sums__target_with_a_validator__are_valid(
+    toolchain: Toolchain, validate: Callable[[Artefact], None], exact: Module, kernel: str, target: str
+) -> None:
+    (result,) = toolchain.compile([job(exact, target, kernel)])
+    assert result.artefacts
+    for artefact in result.artefacts:
+        validate(artefact)
