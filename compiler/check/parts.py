@@ -24,7 +24,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
     foreign = {buffer.key for buffer in module.buffers if buffer.kernel not in names}
     if not foreign:
         return replace(module, kernels=kept)
-    gone = _using(module, foreign)
+    gone = using(module, foreign)
     return replace(
         module,
         kernels=kept,
@@ -33,8 +33,8 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
     )
 
 
-def _using(module: Module, buffers: set[str]) -> set[str]:
-    """The functions that use these buffers, those that call them, and the derivatives of both."""
+def using(module: Module, buffers: set[str]) -> set[str]:
+    """The keys of the functions that use these buffers, those that call them, and the derivatives of both."""
     found: set[str] = set()
     while True:
         more = {

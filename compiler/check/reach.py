@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.parts import using
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -22,6 +23,7 @@ from slangad.compiler.ir.nodes import (
     Memory,
     Param,
     Read,
+    Role,
     SlangBody,
     Var,
 )
@@ -87,6 +89,7 @@ def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
             if axis == 0
         }
         helper = Function(_HELPER, REACH + "es", _PARAMS, INT, SlangBody(_BODY), differentiable=False)
+        named = _only_values(named)
         named = replace(named, functions=(helper, *(_written_down(f, slots) for f in named.functions)))
     return Reaches(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
 
@@ -100,6 +103,20 @@ return clamp(index, 0, extent - 1);"""
 def watches_reach(module: Module) -> bool:
     """Whether the text of a module needs the prelude."""
     return any(function.key == _HELPER for function in module.functions)
+
+
+def _only_values(module: Module) -> Module:
+    """The module without derivatives of what twins call: their memory has none."""
+    memory = {buffer.key for buffer in module.buffers if buffer.kernel.startswith("oracle_")}
+    plain = using(module, memory)
+    return replace(
+        module,
+        functions=tuple(
+            replace(f, differentiable=False, derivative=Automatic(), prefer="") if f.key in plain else f
+            for f in module.functions
+            if f.role is Role.PLAIN or f.key not in plain
+        ),
+    )
 
 
 def _twin(function: Function, kernel: Kernel) -> tuple[Function, Kernel]:

@@ -144,6 +144,9 @@ class _Libraries:
         from slangad.compiler.check.judge import Twins, blank, judge
         from slangad.compiler.report.model import Verdict
 
+        twins = [kernel for kernel in (task.oracle, task.watch, reach) if kernel is not None]
+        if not all(self._entries(replace(task, kernel=kernel), wide=True)[1] for kernel in twins):
+            return blank(task.plan, Verdict.INCONCLUSIVE, "Slang doesn't take the twins of it that a check needs")
         found = self._extents(task, reach)
         if isinstance(found, str):
             return blank(task.plan, Verdict.INCONCLUSIVE, found)
@@ -152,8 +155,8 @@ class _Libraries:
             None if kernel is None else self.whole(replace(task, kernel=kernel), found)
             for kernel in (task.oracle, task.watch)
         )
-        twins = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found))
-        return judge(task.plan, self.whole(task, found), narrow, twins)
+        others = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found))
+        return judge(task.plan, self.whole(task, found), narrow, others)
 
     def _extents(self, task: Task, reach: Kernel) -> Extents | str:
         """How large the launches of a kernel are."""
