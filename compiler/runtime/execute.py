@@ -18,6 +18,7 @@ from slangad.compiler.runtime.signature import DTYPES
 from slangad.compiler.runtime.tensors import borrowed_buffer, empty_buffer, is_tensor, synchronize, typed
 from slangad.compiler.runtime.uniforms import uniform_value
 from slangad.compiler.runtime.wanted import PREFIXES, shape_of
+from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +43,10 @@ _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, 
 
 _EXACT_COPIES: Final = 64
 """Copies of exact totals at most: they are only there to keep threads out of each other's way."""
+
+_BYTES: Final = 4
+_MOST_WORDS: Final = (1 << 32) // _BYTES
+"""Of a buffer, as far as every API goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +307,8 @@ class Run:
             case Role.PARTIALS:
                 return parameter.components * self._parts(entry)
             case Role.TOTALS:
-                words = EXACT_WORDS if parameter.is_exact and not self.device.host else 1
-                return words * self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+                sums = self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+                return _exact_words(sums, parameter) if parameter.is_exact and not self.device.host else sums
             case Role.PROBE:
                 return math.prod((*self.prepared.domain, *parameter.shape))
             case _ if parameter.access == "unused":
@@ -356,6 +361,19 @@ class Run:
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
         found: Array = typed(array, part.dtype).reshape(shape)
         return found
+
+
+def _exact_words(sums: int, parameter: EntryParameter) -> int:
+    """Words of exact sums.
+
+    Raises:
+        ToolchainError: They don't fit into one buffer.
+    """
+    words = EXACT_WORDS * sums
+    if words >= _MOST_WORDS:
+        message = f"the gradient of {parameter.parameter} is too large for exact sums: they take {_BYTES * EXACT_WORDS}"
+        raise failed("SA251", f"{message} bytes for each scalar, and a buffer has 4 GiB", "leave --deterministic out")
+    return words
 
 
 def _value_of(shape: tuple[int, ...]) -> int | list[int]:

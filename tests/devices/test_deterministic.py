@@ -13,6 +13,7 @@ import pytest
 
 import slangad as sa
 from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.runtime import execute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,6 +173,16 @@ def test_gradients__given_before__are_added_to(kernels: LoadedFile) -> None:
     plain = repeated(kernels, "gather", at, g, w, runs=1)
     more = repeated(kernels, "gather", at, g, w, grad={"w": np.arange(4.0)})
     assert np.array_equal(more.grad["w"], plain.grad["w"] + np.arange(4, dtype=np.float32))
+
+
+def test_totals__that_no_buffer_holds__are_refused(kernels: LoadedFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernels.gather.device == "cpu":
+        pytest.skip("the CPU has a double for each scalar")
+    monkeypatch.setattr(execute, "_MOST_WORDS", 11 * 100)
+    one, many = np.zeros(1, np.int32), np.ones(100, np.float32)
+    assert repeated(kernels, "gather", one, many[:1], many[1:]).grad["w"][0] == 1.0
+    with pytest.raises(ToolchainError, match="the gradient of w is too large for exact sums"):
+        kernels.gather.backward(one, many[:1], many)
 
 
 # --- the sums themselves ---
