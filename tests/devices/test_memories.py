@@ -119,6 +119,17 @@ def test_scattered__any_number_of_threads__is_the_sum_of_float64(kernels: Loaded
     near(out.grad["w"], total * np.stack([np.ones(size), 2.0 * w[:, 2], 2.0 * w[:, 1]], 1))
 
 
+@pytest.mark.parametrize("hot", [1, 3])
+def test_scattered__a_large_tensor_with_hot_elements__is_the_sum_of_float64(kernels: LoadedFile, hot: int) -> None:
+    count, size = 1 << 22, 400_000
+    rng = np.random.default_rng(hot)
+    at = np.where(rng.random(count) < 0.9, size // 2 + rng.integers(0, hot, count), rng.integers(0, size, count))
+    g = rng.uniform(0.5, 1.5, count).astype(np.float32)
+    out = kernels.collide.backward(at.astype(np.int32), g, np.ones((size, 3), np.float32))
+    total = np.bincount(at, g.astype(np.float64), size)[:, None]
+    near(out.grad["w"], total * np.array([1.0, 2.0, 2.0]))
+
+
 @pytest.mark.parametrize("count", COUNTS)
 def test_tensors__of_a_thread_and_of_its_neighbour__have_their_gradients(kernels: LoadedFile, count: int) -> None:
     w = np.random.default_rng(count).normal(size=count).astype(np.float32)
