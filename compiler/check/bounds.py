@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.reach import is_launch
+from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,
@@ -55,7 +55,7 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
     functions = {f.key: f for f in module.functions}
     bounded = {key for key, f in functions.items() if f.role is Role.PLAIN and any(map(_is_bounded, _loops(f)))}
     touched = _callers(functions, bounded)
-    watched = [kernel for kernel in kernels if kernel.function in touched]
+    watched = [k for k in kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     if not watched:
         return module, {}
     twins = {key: _twin(functions[key], touched) for key in functions if key in touched}

@@ -116,9 +116,7 @@ class _Builder:
     def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
         reflection = result.reflection_text("cpp") or ""
         try:
-            code = result.artefacts[0].data
-            if any(map(reach.is_launch, kernels)):
-                code = with_rows(code)
+            code = with_rows(result.artefacts[0].data)
             data = build_shared_library(code, optimization=_OPTIMIZATION, cache=self.setting.cache)
         except ToolchainError as error:
             if error.diagnostics[0].code not in ("SA246", "SA241"):

@@ -5,6 +5,7 @@ Columns stand in the order of the kernel's buffers, so a buffer is a stretch of 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -80,6 +81,12 @@ def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
             columns += columns_of(name, leaf, passive=passive)
             stretches[name, leaf.path] = (start, len(columns))
     return Table(tuple(columns), stretches)
+
+
+def owner_of(path: str) -> str:
+    """The parameter or result that a path leads into: ``m`` of ``m.albedo[1]``, ``result.0`` of ``result.0[3].x``."""
+    found = re.match(r"result\.\d+|[^.\[]+", path)
+    return found[0] if found else path
 
 
 def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:

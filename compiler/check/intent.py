@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.reach import is_launch
+from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -105,7 +105,7 @@ def add_oracles(module: Module) -> Intents:
     functions = {f.key: f for f in module.functions}
     touched = _reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
     clipping = _reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
-    kernels = [kernel for kernel in module.kernels if kernel.function in touched]
+    kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
     if not kernels:
         return Intents(module, {}, clipped)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.accumulate import compare_accumulation
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.examine import Examiner, Findings, State
 from slangad.compiler.check.ignored import ignored
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.legs import (
     Compared,
+    both,
     compare_bounds,
     compare_clipped,
     compare_float32,
     compare_linear,
     compare_primal,
     compare_repeat,
+    compare_tangents,
 )
 from slangad.compiler.check.samples import chosen, draw, with_rows
 from slangad.compiler.check.scout import scout
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
@@ -103,12 +108,14 @@ class Twins:
         watch: Minds loops (see ``bounds``).
         device: The same in float32 on a device other than the CPU, or why that doesn't take it.
         reach: Tells how far a launch reaches into its tensors (see ``reach``).
+        launches: Of the kernel itself, where it adds something up.
     """
 
     oracle: RowFunction | None = None
     watch: RowFunction | None = None
     device: RowFunction | str | None = None
     reach: WholeRunner | None = None
+    launches: Launches | None = None
 
 
 def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
@@ -198,6 +205,7 @@ class _Judge:
         others = list(self._others(samples, findings, found))
         failures = [f for leg in found for f in describer.failures(leg, self.plan.command)]
         failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
+        failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
         legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
         verdict, reason = self._verdict(failures, findings, describer)
         subject = self.plan.subject
@@ -218,13 +226,23 @@ class _Judge:
 
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         rows = samples.rows
+        linear = [
+            compare(self.wide, rows, found, findings, self.plan.seed)
+            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents))
+            if leg in found
+        ]
+        if linear:
+            yield reduce(both, linear)
         if Leg.REVERSE in found:
-            yield compare_linear(self.wide, rows, found, findings, self.plan.seed)
             yield compare_repeat(self.wide, rows)
         if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
             yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
         if Leg.FORWARD in found:
             yield compare_primal(self.wide, rows, findings, self.plan.seed)
+        if self.twins.launches is not None and Mode.BACKWARD in self.wide.entries:
+            yield compare_accumulation(
+                self.twins.launches, self.plan.ranges, self.plan.seed, linear=self.plan.linear and Leg.FORWARD in found
+            )
         if self.twins.watch is not None:
             yield compare_bounds(self.twins.watch, rows)
         narrow = self.narrow if self.twins.device is None else self.twins.device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
+from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +48,17 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians."""
+    """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians.
+
+    ``failure`` is what is wrong where it is not about a sample.
+    """
 
     result: LegResult
     verdict: Verdict = Verdict.FAIL
     message: str = ""
     wrong: Wrong | None = None
     float32: Floats | None = None
+    failure: Failure | None = None
 
 
 def compare_linear(
@@ -85,6 +89,39 @@ def compare_linear(
         "forward and reverse mode disagree: w'Jv is not v'J'w for random w",
         weights,
     )
+
+
+def compare_tangents(
+    runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+) -> Compared:
+    """Random directions against the Jacobian, of reverse mode where it has one: forward mode is linear in them."""
+    rng = np.random.default_rng([seed, 4])
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    weights = rng.normal(size=(len(rows), len(inputs))) * np.where(np.arange(len(rows)) % 2, 1.0, 37.0)[:, None]
+    directions = np.zeros((len(rows), len(runner.inputs.columns)))
+    directions[:, inputs] = weights
+    with np.errstate(all="ignore"):
+        mine = runner.tangents(rows, directions)[1][:, outputs]
+        reference = found.get(Leg.REVERSE, found[Leg.FORWARD])
+        wanted = (weights[:, None, :] * reference).sum(axis=2)
+        size = (np.abs(weights)[:, None, :] * np.fmax(np.abs(reference), np.abs(found[Leg.FORWARD]))).sum(axis=2)
+        slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
+        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
+        slack += 3 * (np.abs(weights)[:, None, :] * doubt).sum(axis=2)
+        slack += 20 * _moved(lambda r: runner.tangents(r, directions)[1][:, outputs], rows, mine, inputs, 2.0**-52, rng)
+    certain = np.asarray(_certain(findings).all(axis=2))
+    found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
+    message = "forward mode is not linear: Jv is not the Jacobian times v for random v"
+    return _compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, by_result=True)
+
+
+def both(one: Compared, other: Compared) -> Compared:
+    """Two comparisons of one leg as one: that which disagrees, else what they compared together."""
+    if LegState.DISAGREES in (one.result.state, other.result.state):
+        return one if one.result.state is LegState.DISAGREES else other
+    kept = one if one.result.state is LegState.AGREES else other
+    worst = max(one.result.worst, other.result.worst)
+    return replace(kept, result=replace(kept.result, compared=one.result.compared + other.result.compared, worst=worst))
 
 
 def compare_bounds(watch: RowFunction, rows: Floats) -> Compared:

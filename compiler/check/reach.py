@@ -39,6 +39,8 @@ REACH: Final = "check_reach"
 _HELPER: Final = "check:reach"
 PRELUDE: Final = f"RWStructuredBuffer<int> {REACH};\n\n"
 """Stands before the text of a module with twins."""
+LAUNCHED: Final = "launched "
+"""Begins the keys of functions of kernels that are launched besides being checked thread by thread."""
 _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
 
 

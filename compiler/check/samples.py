@@ -102,6 +102,16 @@ def draw(
     return Samples(together[kept], tuple(origins[k] for k in kept), np.exp2(np.floor(np.log2(scales))))
 
 
+def draw_random(columns: Sequence[Column], ranges: Iterable[Range], count: int, seed: int, name: str) -> Floats:
+    """Random rows, nothing on purpose."""
+    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    declared = tuple(ranges)
+    intervals = [interval_of(column, declared) for column in columns]
+    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    return _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
+
+
 def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
     """The declared range of a column, or that of its type."""
     best: tuple[int, Interval] | None = None

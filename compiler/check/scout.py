@@ -49,7 +49,7 @@ def scout(
     weights = cotangents[:, outputs]
     worst = np.zeros(len(rows))
     with np.errstate(all="ignore"):
-        slopes, bars = _differences(evaluate, rows, directions, weights)
+        slopes, bars = slopes_along(evaluate, rows, directions, weights)
         for mode in modes:
             if mode == "backward":
                 parts = runner.gradients(rows, cotangents)[:, inputs] * directions[:, inputs]
@@ -65,7 +65,7 @@ def scout(
     return np.asarray(rows[order[worst[order] > 1.0]])
 
 
-def _differences(evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def slopes_along(evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The slope along each direction of the weighted results, with half its bar, from the sharper of the windows."""
     stencil = central()
     slopes, bars = [], []

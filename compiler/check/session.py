@@ -18,7 +18,7 @@ from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
-from slangad.compiler.check.mutate import add_mutants, is_mutant
+from slangad.compiler.check.mutate import add_mutants, is_mutant, left_alone
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.reach import add_reaches, is_launch
@@ -198,7 +198,7 @@ class _Session:
         if not wanted:
             return []
         self._start_workers(sum(bool(s.kernel) for s in wanted))
-        names = {name for s in wanted for name in (s.kernel, *intents.twins(s.kernel))}
+        names = {name for s in wanted for name in (s.kernel, s.launch, *intents.twins(s.kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module)
@@ -211,7 +211,8 @@ class _Session:
             loaded = add_mutants(loaded)
         module, subjects = find_subjects(loaded)
         if self._options.mutate:
-            subjects = tuple(subject for subject in subjects if is_mutant(subject.name))
+            alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
+            subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
         intents = add_oracles(module)
         watched, watches = watch_loops(intents.module, module.kernels)
         reaches = add_reaches(watched, module.kernels)
@@ -268,7 +269,8 @@ class _Session:
             worker = idle.get()
             try:
                 holding = _holding(narrow, subject.kernel)
-                return _judged(worker, Task(plan, kernel, number, holding, oracle, watch, reach, asked))
+                launch = kernels.get(subject.launch)
+                return _judged(worker, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
             finally:
                 idle.put(worker)
 

@@ -8,14 +8,14 @@ as large as they have to be. Where a kernel asks for an extent it copes with any
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check.extents import Extents, launch_inputs
 from slangad.compiler.check.reach import axes_of, rank_of
-from slangad.compiler.check.samples import draw
+from slangad.compiler.check.samples import draw, draw_random
 from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.columns import Table
     from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
 
@@ -34,6 +35,7 @@ _DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
 _FREE: Final = (3, 4, 2, 3)
 """Extents that nothing asks for, by axis: small, and not all alike."""
 _LOOKED: Final = 64
+_FEW: Final = 4
 _MOST_TURNS: Final = 12
 _MOST_ELEMENTS: Final = 1 << 14
 _ENOUGH: Final = 0.25
@@ -48,6 +50,8 @@ class Search:
         asked: Axes whose extents the kernel asks for.
         given: Shapes that were declared; that of an ``Each`` parameter is the domain.
         ranges: Where samples are drawn.
+        domain: The domain, where it is not to be chosen.
+        looked: How many samples to look at.
     """
 
     kernel: Kernel
@@ -56,6 +60,8 @@ class Search:
     given: Mapping[str, Shape]
     ranges: Iterable[Range]
     seed: int
+    domain: Shape = ()
+    looked: int = _LOOKED
 
     def find(self) -> Extents | str:
         """The size of a launch, or why there is none that fits."""
@@ -72,12 +78,24 @@ class Search:
         name = next(iter(extents.shapes), "")
         return f"no shapes of its tensors fit its indices: {_remedy(self.kernel, name)}"
 
+    def at(self, domain: Shape, small: Extents) -> Extents | str:
+        """The size of a launch over another domain; no tensor is smaller than in one that fits a small one."""
+        found = replace(self, domain=domain, looked=_FEW).find()
+        if isinstance(found, str):
+            return found
+        ruled = {p.name for p in self.kernel.params if self._rules(p)}
+        shapes = {
+            name: shape if name in ruled else tuple(map(max, shape, small.shapes[name]))
+            for name, shape in found.shapes.items()
+        }
+        return Extents(domain, shapes)
+
     def _first(self) -> Extents:
         """The domain, and tensors like it or of a few elements."""
         each = [p.name for p in self.kernel.params if p.memory is Memory.EACH]
         ruling = each or [p.name for p in self.kernel.params if self._rules(p)]
         declared = [self.given[name] for name in ruling if len(self.given.get(name, ())) == self.kernel.dims]
-        domain = declared[0] if declared else _DOMAINS[self.kernel.dims]
+        domain = self.domain or (declared[0] if declared else _DOMAINS[self.kernel.dims])
         shapes: dict[str, Shape] = {}
         for param in self.kernel.params:
             rank = rank_of(param.type)
@@ -99,7 +117,7 @@ class Search:
         """The least and the largest index of each axis, and the share of samples that stay inside."""
         runner = self.twin(extents)
         inputs = launch_inputs(self.kernel, extents)
-        rows = draw(inputs.columns, self.ranges, _LOOKED, self.seed, self.kernel.name, ()).rows
+        rows = self._drawn(inputs)
         reached = runner.reach(rows)
         axes = axes_of(self.kernel)
         if not axes:
@@ -111,6 +129,12 @@ class Search:
             {axis: int(v) for axis, v in zip(axes, most, strict=True)},
             share,
         )
+
+    def _drawn(self, inputs: Table) -> Floats:
+        """Where to look: also where integers are equal, or as large as they can be."""
+        if self.looked < _LOOKED:
+            return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name)
+        return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, ()).rows
 
     def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
         """The shapes with room for every index, and no more where nothing asks how much there is."""

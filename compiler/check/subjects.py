@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.parts import called_by
-from slangad.compiler.check.reach import is_launch
+from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -45,7 +45,7 @@ from slangad.compiler.ir.types import (
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
@@ -65,6 +65,7 @@ class Subject:
         missing: Modes it can't have, each with the reason.
         doubts: Why some mode is likely to be wrong.
         policy: What was declared about its derivative, if it was described.
+        launch: The name of the kernel as it is launched, where it adds something up.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Subject:
     missing: tuple[tuple[str, str], ...] = ()
     doubts: tuple[str, ...] = ()
     policy: Derivative | None = None
+    launch: str = ""
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -87,7 +89,9 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
         return whole, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
-    kernels = tuple(kernel for _, kernel, _ in found if kernel is not None)
+    launched = tuple(_whole_launches(module, [subject for subject, _, _ in found], functions))
+    changed |= {function.key: function for _, function in launched}
+    kernels = (*(kernel for _, kernel, _ in found if kernel is not None), *(kernel for kernel, _ in launched))
     known = {function.key for function in module.functions}
     functions_then = (
         *(changed.get(function.key, function) for function in module.functions),
@@ -230,7 +234,7 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None
             continue
         if is_launch(kernel):
-            yield replace(subject, kernel=kernel.name), _as_launch(kernel), None
+            yield replace(subject, kernel=kernel.name, launch=kernel.name), _as_launch(kernel), None
             continue
         params = tuple(
             replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
@@ -239,7 +243,25 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
         name = f"check_{kernel.name}"
         plain = Kernel(name, kernel.function, params, results, span=kernel.span)
         numbered, plain = _numbered(function, plain)
-        yield replace(subject, kernel=name), plain, numbered
+        launch = kernel.name if _adds_up(kernel) else ""
+        yield replace(subject, kernel=name, launch=launch), plain, numbered
+
+
+def _adds_up(kernel: Kernel) -> bool:
+    """Whether threads add to the same place."""
+    shared = any(p.memory is Memory.PARAM and not p.no_diff and carries_gradient(p.type) for p in kernel.params)
+    return shared or any(r.memory in (Memory.SUM, Memory.MEAN) for r in kernel.results)
+
+
+def _whole_launches(
+    module: Module, subjects: Iterable[Subject], functions: dict[str, Function]
+) -> Iterator[tuple[Kernel, Function]]:
+    """The kernels that are checked thread by thread and add something up, as they are launched."""
+    launches = {subject.launch for subject in subjects if subject.launch != subject.kernel}
+    for kernel in module.kernels:
+        if kernel.name in launches:
+            key = f"{LAUNCHED}{kernel.function}"
+            yield replace(_as_launch(kernel), function=key), replace(functions[kernel.function], key=key)
 
 
 def _as_launch(kernel: Kernel) -> Kernel:

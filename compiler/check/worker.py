@@ -15,11 +15,13 @@ from slangad.compiler.toolchain.processes import Child, ProcessDiedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.build import Library
     from slangad.compiler.check.device import DeviceJob, DevicePrograms
     from slangad.compiler.check.extents import Extents
     from slangad.compiler.check.judge import Plan
     from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.shapes import Search
     from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
@@ -42,6 +44,7 @@ class Task:
     watch: Kernel | None = None
     reach: Kernel | None = None
     asked: frozenset[tuple[str, int]] = frozenset()
+    launch: Kernel | None = None
 
 
 class _Load(NamedTuple):
@@ -137,7 +140,8 @@ class _Libraries:
         if task.reach is not None:
             return self._judge_whole(task, task.reach)
         narrow = None if task.narrow is None else self.runner(task, wide=False)
-        twins = Twins(self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task))
+        oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
+        twins = Twins(oracle, watch, device, launches=self._launches(task))
         return judge(task.plan, self.runner(task, wide=True), narrow, twins)
 
     def _judge_whole(self, task: Task, reach: Kernel) -> Result:
@@ -155,19 +159,43 @@ class _Libraries:
             None if kernel is None else self.whole(replace(task, kernel=kernel), found)
             for kernel in (task.oracle, task.watch)
         )
-        others = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found))
+        others = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found), self._launches(task, found))
         return judge(task.plan, self.whole(task, found), narrow, others)
 
     def _extents(self, task: Task, reach: Kernel) -> Extents | str:
         """How large the launches of a kernel are."""
+        return self._search(task, reach).find()
+
+    def _search(self, task: Task, reach: Kernel) -> Search:
         from slangad.compiler.check.shapes import Search
 
         twin = replace(task, kernel=reach)
         plan = task.plan
-        search = Search(
+        return Search(
             task.kernel, lambda size: self.whole(twin, size), task.asked, dict(plan.shapes), plan.ranges, plan.seed
         )
-        return search.find()
+
+    def _launches(self, task: Task, small: Extents | None = None) -> Launches | None:
+        """The kernel as it is launched, at any size; ``small`` is one that fits."""
+        from slangad.compiler.check.accumulate import Launches
+        from slangad.compiler.check.extents import Extents
+
+        if task.launch is None or not self._entries(replace(task, kernel=task.launch), wide=True)[1]:
+            return None
+        own = replace(task, kernel=task.launch)
+
+        def extents(domain: tuple[int, ...]) -> Extents | str:
+            if small is None or task.reach is None:
+                return Extents(domain, {})
+            return self._search(task, task.reach).at(domain, small)
+
+        return Launches(
+            extents,
+            lambda size: self.whole(own, size),
+            None if task.narrow is None else lambda size: self.whole(own, size, wide=False),
+            self.runner(task, wide=True) if small is None else None,
+            task.launch.dims,
+        )
 
     def whole(self, task: Task, extents: Extents, *, wide: bool = True) -> WholeRunner:
         """A task's kernel launch by launch, in one precision."""

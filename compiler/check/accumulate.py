@@ -1,0 +1,287 @@
+"""Sums over threads: launches of several sizes go in, the comparison of their totals with what threads add comes out.
+
+Gradient buffers start non-zero, indices collide, and sums are made up of several parts. What is expected is the sum of
+what each thread gives by itself; where threads share tensors there is no such thing, and reverse mode along random
+directions is held against forward mode, whose sums have one part only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.columns import owner_of
+from slangad.compiler.check.examine import CONSTANTS
+from slangad.compiler.check.legs import Compared
+from slangad.compiler.check.samples import draw_random
+from slangad.compiler.check.scout import slopes_along
+from slangad.compiler.check.shapes import show
+from slangad.compiler.check.threads import Threads
+from slangad.compiler.check.whole import Sums, WholeRunner
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.extents import Extents
+    from slangad.compiler.check.launch import RowFunction
+    from slangad.compiler.ir.nodes import Range
+
+    Floats = npt.NDArray[np.float64]
+    Shape = tuple[int, ...]
+
+_SIZES: Final[dict[int, tuple[Shape, ...]]] = {
+    1: ((1,), (2,), (33,), (257,), (1025,)),
+    2: ((1, 1), (2, 1), (3, 11), (1, 257), (41, 25)),
+    3: ((1, 1, 1), (1, 2, 1), (3, 1, 11), (1, 257, 1), (5, 5, 41)),
+}
+_SUMS: Final = (Sums(1, 1, 0.5), Sums(3, 2, -0.75), Sums(4, 3, 2.0), Sums(2, 1, 0.25), Sums(7, 4, -1.5))
+_ROWS: Final = 2
+_TRIED: Final = 8
+_DIRECTIONS: Final = 3
+_EXACT: Final = CONSTANTS
+"""Of the sum of magnitudes; the share of a mean that each element has is a constant of float32."""
+_SINGLE: Final = 1e-4
+"""The same in float32."""
+_HALF: Final = 3e-2
+_COARSE: Final = 1e-3
+_ULPS: Final = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """Launches of one kernel at any size.
+
+    Attributes:
+        extents: The shapes for a domain, or why there are none.
+        wide: The float64 twin for a size; ``narrow`` float32, on the device that is asked for.
+        thread: What one thread does, in float64, where threads share no tensors.
+        means: The results that are averaged.
+    """
+
+    extents: Callable[[Shape], Extents | str]
+    wide: Callable[[Extents], WholeRunner]
+    narrow: Callable[[Extents], RowFunction] | None
+    thread: RowFunction | None
+    dims: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One thing that was compared: of what parameter or result, over how many threads."""
+
+    what: str
+    domain: Shape
+    found: float
+    expected: float
+    slack: float
+    size: float
+
+    @property
+    def far(self) -> float:
+        """Over what is allowed."""
+        gap = abs(self.found - self.expected)
+        return float("inf") if np.isnan(gap) else gap / max(self.slack, 1e-300)
+
+
+def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int, *, linear: bool) -> Compared:
+    """Sums of results and gradients over several numbers of threads."""
+    numbers: list[Number] = []
+    reason = ""
+    declared = tuple(ranges)
+    for domain, sums in zip(_SIZES[launches.dims], _SUMS, strict=True):
+        extents = launches.extents(domain)
+        if isinstance(extents, str):
+            reason = extents
+            continue
+        numbers += _Size(launches, extents, sums, declared, seed, linear=linear).numbers()
+    if not numbers:
+        return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail=reason or "nothing finite to add up"))
+    worst = max(numbers, key=lambda number: number.far)
+    if worst.far <= 1.0:
+        return Compared(LegResult(Leg.ACCUMULATION, LegState.AGREES, len(numbers), worst.far))
+    return _wrong(worst, len(numbers))
+
+
+def _wrong(worst: Number, count: int) -> Compared:
+    coarse = abs(worst.found - worst.expected) > _COARSE * worst.size or not np.isfinite(worst.found)
+    verdict = Verdict.FAIL if coarse else Verdict.PRECISION
+    threads = show(worst.domain)
+    message = f"{worst.what} over {threads} threads is not the sum of what the threads give"
+    cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
+    failure = Failure(
+        Leg.ACCUMULATION,
+        verdict,
+        message,
+        column=worst.what,
+        expected=worst.expected,
+        error=worst.slack,
+        found=worst.found,
+        cause=cause,
+    )
+    result = LegResult(Leg.ACCUMULATION, LegState.DISAGREES, count, worst.far, threads)
+    return Compared(result, verdict, message, failure=failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Launches of one size."""
+
+    launches: Launches
+    extents: Extents
+    sums: Sums
+    ranges: tuple[Range, ...]
+    seed: int
+    linear: bool
+
+    def numbers(self) -> Iterator[Number]:
+        """Everything that can be compared."""
+        wide = self.launches.wide(self.extents)
+        rows = self._rows(wide)
+        if not len(rows):
+            return
+        rng = np.random.default_rng([self.seed, 11])
+        weights = np.zeros((len(rows), len(wide.results.columns)))
+        outputs = wide.results.differentiable
+        weights[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
+        parted = replace(wide, sums=self.sums)
+        with np.errstate(all="ignore"):
+            if self.launches.thread is not None:
+                threads = Threads(self.launches.thread, wide)
+                yield from self._results(parted.values(rows), *threads.values(rows))
+                expected, size = threads.gradients(rows, weights)
+                yield from self._gradients(self._added(parted, rows, weights), expected, size, _EXACT * size)
+            else:
+                alone = wide.values(rows)
+                yield from self._results(parted.values(rows), alone, np.abs(alone) + 1.0)
+                expected = replace(wide, sums=Sums(1, 1, 0.0)).gradients(rows, weights)
+                size = self._usual(wide, expected)
+                found = self._added(parted, rows, weights)
+                yield from self._gradients(found, expected, size, _EXACT * size)
+                if self.linear:
+                    yield from self._along(wide, found, rows, weights, rng)
+            yield from self._single(wide, rows, weights, expected, size)
+
+    def _rows(self, wide: WholeRunner) -> Floats:
+        """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
+        columns = wide.inputs.columns
+        rows = draw_random(columns, self.ranges, _TRIED, self.seed, f"sums {self.extents.domain}")
+        whole = [k for k, column in enumerate(columns) if not column.floating]
+        rows[_TRIED // 2 :, whole] = np.minimum(rows[_TRIED // 2 :, whole[:1]], rows[:, whole].max(initial=0.0))
+        with np.errstate(all="ignore"):
+            if self.launches.thread is None:
+                values = wide.values(rows)
+            else:
+                threads = Threads(self.launches.thread, wide)
+                rows = threads.finite(rows)
+                values, _ = threads.values(rows)
+            finite = np.isfinite(values).all(axis=1)
+        good = np.flatnonzero(finite)
+        return rows[[good[0], good[-1]][:_ROWS]] if len(good) else rows[:0]
+
+    def _added(self, runner: WholeRunner, rows: Floats, weights: Floats) -> Floats:
+        """What a backward launch adds to gradients that hold something already."""
+        found = runner.gradients(rows, weights)
+        for entry in runner.entries[Mode.BACKWARD]:
+            for parameter in entry.parameters:
+                if parameter.role is ParameterRole.GRADIENT and parameter.access == "add":
+                    start, end = runner.inputs.stretches[parameter.parameter, parameter.path]
+                    found[:, start:end] -= runner.sums.start
+        return found
+
+    def _usual(self, wide: WholeRunner, gradients: Floats) -> Floats:
+        """For each gradient the largest one of its parameter: terms may cancel out."""
+        size = np.zeros(gradients.shape)
+        owners = np.array([owner_of(column.path) for column in wide.inputs.columns])
+        for owner in dict.fromkeys(owners):
+            own = owners == owner
+            size[:, own] = np.abs(gradients[:, own]).max(axis=1, keepdims=True)
+        return size + 1e-3
+
+    def _results(self, found: Floats, expected: Floats, size: Floats) -> Iterator[Number]:
+        columns = self.launches.wide(self.extents).results.columns
+        yield from self._worst([column.path for column in columns], found, expected, _EXACT * size, size, "{}")
+
+    def _gradients(
+        self, found: Floats, expected: Floats, size: Floats, slack: Floats, where: str = ""
+    ) -> Iterator[Number]:
+        wide = self.launches.wide(self.extents)
+        kept = wide.inputs.differentiable
+        names = [wide.inputs.columns[k].path for k in kept]
+        text = f"the gradient of {{}}{where}"
+        yield from self._worst(names, found[:, kept], expected[:, kept], slack[:, kept], size[:, kept], text)
+
+    def _worst(
+        self, names: list[str], found: Floats, expected: Floats, slack: Floats, size: Floats, text: str
+    ) -> Iterator[Number]:
+        """The worst number of each parameter or result."""
+        owners = [owner_of(name) for name in names]
+        far = np.abs(found - expected) / np.maximum(slack, 1e-300)
+        far = np.where(np.isfinite(expected), np.where(np.isnan(far), np.inf, far), -1.0)
+        for owner in dict.fromkeys(owners):
+            own = [k for k, name in enumerate(owners) if name == owner]
+            row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, own])), (len(far), len(own))))
+            at = row, own[place]
+            if far[at] >= 0.0:
+                numbers = (float(array[at]) for array in (found, expected, slack, size))
+                yield Number(text.format(names[own[place]]), self.extents.domain, *numbers)
+
+    def _along(
+        self, wide: WholeRunner, found: Floats, rows: Floats, weights: Floats, rng: np.random.Generator
+    ) -> Iterator[Number]:
+        """Reverse mode against forward mode along directions of one parameter at a time."""
+        owners = np.array([owner_of(column.path) for column in wide.inputs.columns])
+        flows = np.zeros(len(owners), bool)
+        flows[wide.inputs.differentiable] = True
+        alone = replace(wide, sums=Sums(1, 1, 0.0))
+        for owner in dict.fromkeys(owners[flows]):
+            for _ in range(_DIRECTIONS):
+                directions = rng.normal(size=rows.shape) * (flows & (owners == owner))
+                expected, slack = self._slope(alone, rows, directions, weights)
+                parts = found * directions
+                size = np.abs(parts).sum(axis=1)
+                for k in np.flatnonzero(np.isfinite(expected)):
+                    allowed = 1e-6 * float(size[k]) + float(slack[k])
+                    what = f"the gradient of {owner}"
+                    yield Number(
+                        what, self.extents.domain, float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
+                    )
+
+    def _slope(self, alone: WholeRunner, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """The weighted results along directions: by forward mode, or by differences where there is none."""
+        if Mode.JVP in alone.entries:
+            terms = alone.tangents(rows, directions)[1] * weights
+            return terms.sum(axis=1), 1e-9 * np.abs(terms).sum(axis=1)
+        slope, bar = slopes_along(lambda r, _: alone.values(r), rows, directions, weights)
+        return np.where(bar <= 1e-4 * np.abs(slope), slope, np.nan), bar
+
+    def _single(
+        self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, size: Floats
+    ) -> Iterator[Number]:
+        """The same in float32, as far as the conditioning lets it be right."""
+        if self.launches.narrow is None:
+            return
+        narrow = self.launches.narrow(self.extents)
+        if Mode.BACKWARD not in narrow.entries:
+            return
+        half = any(column.scalar == "half" for column in (*wide.inputs.columns, *wide.results.columns))
+        rng = np.random.default_rng([self.seed, 12])
+        moved = np.zeros(expected.shape)
+        kept = wide.inputs.differentiable
+        for _ in range(4):
+            near = rows.copy()
+            near[:, kept] *= 1.0 + rng.integers(-1, 2, (len(rows), len(kept))) * (2.0**-10 if half else 2.0**-23)
+            far = np.abs(wide.gradients(near, weights) - expected)
+            moved = np.fmax(moved, np.where(np.isfinite(far), far, 0.0))
+        slack = (_HALF if half else _SINGLE) * size + _ULPS * moved + 1e-30
+        if isinstance(narrow, WholeRunner):
+            narrow = replace(narrow, sums=self.sums)
+            found = self._added(narrow, rows, weights)
+        else:
+            found = narrow.gradients(rows, weights)
+        yield from self._gradients(found, expected, size + moved, slack, " in float32")

@@ -1,0 +1,88 @@
+"""Sums over threads: what loses an addition on its way is noticed, whatever the number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.check import build
+from slangad.compiler.report.model import Leg, LegState, Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.nodes import Module
+
+TEXT = """
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Param, Sum, Tensor, Uniform, float2, float3
+
+
+@sa.struct
+class Material:
+    albedo: float3
+    gain: float
+
+
+@sa.kernel
+def fitted(x: Each[float3], seen: NoDiff[Each[float]], m: Param[Material], s: Uniform[float]) -> Sum[float]:
+    r = sa.dot(x, m.albedo) * m.gain * s - seen * float(sa.thread_id())
+    return r * r
+
+
+@sa.kernel(dims=2)
+def averaged(x: Each[float], p: Param[float2]) -> tuple[Each[float], Mean[float2]]:
+    return x * p.x * float(sa.thread_id(1)), float2(x * x, sa.sqrt(x)) * p
+
+
+@sa.kernel
+def gathered(i: Each[int], w: Tensor[float2, 1], k: Param[float]) -> Each[float]:
+    return w[i].x * w[i].y * k
+"""
+
+BROKEN = {
+    "a part of the sums": (
+        "slangad_sums.slang",
+        "for (uint p = 0; p < parts; ++p)",
+        "for (uint p = 0; p + 1 < max(parts, 2); ++p)",
+    ),
+    "the last element": ("slangad_sums.slang", "min(first + size, count)", "min(first + size, count - 1)"),
+    "what the gradient held": ("", "gradient[i] +=", "gradient[i] ="),
+}
+
+
+def test_check__sums_over_threads__agree_with_what_each_thread_gives(checked: Checked) -> None:
+    results = checked(TEXT, samples=16)
+    for result in results.values():
+        assert result.verdict is Verdict.PASS, result.reason
+        (leg,) = (leg for leg in result.legs if leg.leg is Leg.ACCUMULATION)
+        assert leg.state is LegState.AGREES
+        assert leg.compared > 15
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    library, good, bad = BROKEN[what]
+    emit = build.emit_module
+
+    def broken(module: Module) -> EmittedModule:
+        emitted = emit(module)
+        if not library:
+            return replace(emitted, text=emitted.text.replace(good, bad))
+        return replace(
+            emitted,
+            libraries={k: t.replace(good, bad) if k == library else t for k, t in emitted.libraries.items()},
+        )
+
+    monkeypatch.setattr(build, "emit_module", broken)
+    results = checked(TEXT, samples=16)
+    wrong = ["gathered"] if not library else ["fitted", "averaged"]
+    for name in wrong:
+        assert results[name].verdict is Verdict.FAIL
+        (failure,) = (f for f in results[name].failures if f.leg is Leg.ACCUMULATION)
+        assert "over" in failure.message
+        assert "threads" in failure.message
+        assert failure.cause
