@@ -9,7 +9,8 @@ W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the 
 slangad's and slangpy's times are medians of 5 x 10 runs after a second of warming up, wall clock until the device is
 done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest
 matmul precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
-slangad's gradients are compared with float64 sums. ``--divide N`` shrinks the work.
+slangad's gradients are compared with float64 sums; the last column is W3 again with ``--deterministic``. ``--divide N``
+shrinks the work.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +79,7 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
     return statistics.median(times) * 1e6
 
 
-def slangad_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
+def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """A workload by slangad, and how far its gradients are from float64's."""
     from slangad.compiler.emit.model import Mode, ParameterRole
     from slangad.compiler.inputs import parse_inputs
@@ -90,7 +92,7 @@ def slangad_time(workload: str, device_name: str, divide: int) -> dict[str, floa
 
     given = made(workload, divide, small=device_name == "cpu")
     (item,) = parse_inputs((str(HERE / "workloads" / f"{FILES[workload]}.py"),))
-    program = read_program(item, Options())
+    program = read_program(item, Options(deterministic=deterministic))
     plan = only_kernel(program)
     prepared = prepare(plan.signature, RunMode.BACKWARD, given)
     with open_device(device_name) as device:
@@ -216,7 +218,12 @@ def slangpy_time(workload: str, device_name: str, divide: int) -> dict[str, floa
     return {"us": median_us(lambda: module.polynomial.bwds(**arguments, _result=result), device.wait, 3)}
 
 
-LIBRARIES = {"slangad": slangad_time, "jax": jax_time, "slangpy": slangpy_time}
+LIBRARIES = {
+    "slangad": slangad_time,
+    "deterministic": partial(slangad_time, deterministic=True),
+    "jax": jax_time,
+    "slangpy": slangpy_time,
+}
 
 
 def in_process(library: str, workload: str, device: str, options: argparse.Namespace) -> dict[str, float]:
@@ -236,7 +243,7 @@ def in_process(library: str, workload: str, device: str, options: argparse.Names
 def table(options: argparse.Namespace) -> int:
     """Measures everything and prints a row for each workload and device."""
     heads = f"{'slangad us':>11} {'error':>8} {'jax us':>9} {'jax/slangad':>12}"
-    print(f"{'':10} {'device':8} {heads} {'slangpy/slangad':>16} {'over floor':>11}")
+    print(f"{'':10} {'device':8} {heads} {'slangpy/slangad':>16} {'over floor':>11} {'--deterministic us':>19}")
     for workload in WORKLOADS:
         if options.only and not workload.startswith(options.only):
             continue
@@ -248,12 +255,14 @@ def table(options: argparse.Namespace) -> int:
             jax = in_process("jax", workload, "cpu", options) if device == "cpu" else on_gpu
             other = in_process("slangpy", workload, device, options) if device != "cpu" and workload == "W1" else {}
             ratio = f"{jax['us'] / own['us']:.2f}" if jax else "-"
+            exact = in_process("deterministic", workload, device, options) if workload.startswith("W3") else {}
+            exact_us = f"{exact['us']:.1f}" if exact else "-"
             other_ratio = f"{other['us'] / own['us']:.0f}" if other else "-"
             floor = f"{own['us'] / FLOORS[workload]:.1f}" if device != "cpu" else "-"
             jax_us = f"{jax['us']:.1f}" if jax else "-"
             print(
                 f"{workload:10} {device:8} {own['us']:11.1f} {own['error']:8.1e} {jax_us:>9} {ratio:>12}"
-                f" {other_ratio:>16} {floor:>11}",
+                f" {other_ratio:>16} {floor:>11} {exact_us:>19}",
                 flush=True,
             )
     return 0
