@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.nodes import Assign, Binary, Construct, Custom, Let, Return, Role
-from slangad.compiler.ir.types import Scalar, Tuple, Vector, is_floating
+from slangad.compiler.ir.nodes import Assign, Binary, Construct, Custom, Intrinsic, Let, MakePair, Return, Role
+from slangad.compiler.ir.types import Matrix, Scalar, Struct, Tuple, Vector, is_floating
 from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, statements
 from slangad.compiler.passes.build import multiply, number, zero
+from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
     from slangad.compiler.report.model import Report, Result
+    from slangad.compiler.spans import Span
 
 _EXCHANGED: Final = {"+": "-", "-": "+", "*": "/"}
 
@@ -32,34 +34,55 @@ class Change:
 
 
 def add_mutants(module: Module) -> Module:
-    """The module with a broken twin of every function that has a backward function of its own, for each way."""
+    """The module with a broken twin of every function that has derivatives of its own, for each way."""
     functions = {f.key: f for f in module.functions}
     added: list[Function] = []
-    for function in module.functions:
-        if function.role is not Role.PLAIN or not isinstance(function.derivative, Custom):
-            continue
-        backward = functions.get(function.derivative.backward or "")
-        if backward is None or not isinstance(backward.body, tuple) or function.owner:
-            continue
-        for place, change in enumerate(_changes(backward)):
+    for function, own in _owned(module, functions):
+        changes = ((one, change) for one in own if isinstance(one.body, tuple) for change in _changes(one))
+        for place, (broken, change) in enumerate(changes):
             key = f"{function.key} mutant {place}"
-            broken = replace(
-                backward, key=f"{key} bwd", name=f"{backward.name}_mutant_{place}", body=change.body, of=key
-            )
-            derivative = Custom(broken.key, None)
-            name = f"{function.name}: {change.what}"
-            twin = replace(function, key=key, name=name, derivative=derivative, doc=())
-            added += [twin, broken]
-    return replace(module, functions=(*module.functions, *added), kernels=())
+            twins = {
+                one.role: replace(one, key=f"{key} {one.role.value}", name=f"{one.name}_mutant_{place}", of=key)
+                for one in own
+            }
+            twins[broken.role] = replace(twins[broken.role], body=change.body)
+            keys = {role: one.key for role, one in twins.items()}
+            derivative = Custom(keys.get(Role.BACKWARD), keys.get(Role.FORWARD))
+            what = f"forward: {change.what}" if broken.role is Role.FORWARD else change.what
+            twin = replace(function, key=key, name=f"{function.name}: {what}", derivative=derivative, doc=())
+            added += [twin, *twins.values()]
+    return replace(module, functions=(*module.functions, *added), kernels=(), pipelines=())
+
+
+def left_alone(module: Module) -> Iterator[tuple[str, Span, str]]:
+    """The functions with derivatives of their own that can't be broken: name, place and why."""
+    functions = {f.key: f for f in module.functions}
+    for function, own in _owned(module, functions):
+        for one in own:
+            if not isinstance(one.body, tuple):
+                yield f"{function.name}: not mutated", one.span, f"its {one.role.value} function is written in Slang"
+
+
+def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[Function, list[Function]]]:
+    """Functions with derivatives of their own, and those."""
+    for function in module.functions:
+        if function.role is Role.PLAIN and isinstance(function.derivative, Custom):
+            keys = (function.derivative.backward, function.derivative.forward)
+            yield function, [functions[key] for key in keys if key in functions]
+
+
+def mutants_of(report: Report) -> tuple[Result, ...]:
+    """The mutants that were tried."""
+    return tuple(result for result in report.results if result.verdict is not Verdict.SKIPPED)
 
 
 def survivors(report: Report) -> tuple[Result, ...]:
     """The mutants that the check did not notice."""
-    return tuple(result for result in report.results if not result.verdict.bad)
+    return tuple(result for result in mutants_of(report) if not result.verdict.bad)
 
 
 def mutation_lines(report: Report) -> Iterator[str]:
-    """What became of the mutants: those that survived one by one, then how many did not."""
+    """What became of the mutants: those that survived, what was not broken, then how many were noticed."""
     alive = survivors(report)
     for result in alive:
         told = f" ({result.reason})" if result.reason else ""
@@ -69,8 +92,11 @@ def mutation_lines(report: Report) -> Iterator[str]:
             "A change that passes makes no difference at any sample: what it changes is zero there, or less than 5e-7\n"
             "of the derivative. Wider ranges or more samples may tell."
         )
-    count = len(report.results)
-    rate = f", {(count - len(alive)) / count:.1%}" if count else ": no description has a backward function of its own"
+    for result in report.results:
+        if result.verdict is Verdict.SKIPPED:
+            yield f"{result.file}: {result.function or 'not mutated'}: {result.reason}"
+    count = len(mutants_of(report))
+    rate = f", {(count - len(alive)) / count:.1%}" if count else ": no function has a derivative of its own"
     yield f"{count - len(alive)} of {count} mutants killed{rate}"
 
 
@@ -79,38 +105,79 @@ def is_mutant(name: str) -> bool:
     return ": " in name
 
 
-def _changes(backward: Function) -> Iterator[Change]:
-    body = statements(backward)
-    yield from _changed_results(body)
+def _changes(derivative: Function) -> Iterator[Change]:
+    body = statements(derivative)
+    returns = [one for one in _returns(body) if one.value is not None]
+    for number_, stmt in enumerate(returns):
+        where = f" in return {number_ + 1}" if len(returns) > 1 else ""
+        yield from _changed_results(body, stmt, where, forward=derivative.role is Role.FORWARD)
     yield from _changed_terms(body)
 
 
-def _changed_results(body: tuple[Stmt, ...]) -> Iterator[Change]:
-    """Changes of what the function returns."""
-    returns = [s for s in body if isinstance(s, Return) and s.value is not None]
-    if len(returns) != 1 or returns[0].value is None:
+def _returns(body: tuple[Stmt, ...]) -> Iterator[Return]:
+    """The statements that return something, wherever they are."""
+    for stmt in body:
+        if isinstance(stmt, Return):
+            yield stmt
+        inner: list[Stmt] = []
+
+        def collect(block: tuple[Stmt, ...], inner: list[Stmt] = inner) -> tuple[Stmt, ...]:
+            inner.extend(block)
+            return block
+
+        map_blocks(stmt, collect)
+        yield from _returns(tuple(inner))
+
+
+def _changed_results(body: tuple[Stmt, ...], stmt: Return, where: str, *, forward: bool) -> Iterator[Change]:
+    """Changes of what one statement returns."""
+    assert stmt.value is not None  # noqa: S101  (only those are asked for)
+    value = stmt.value
+
+    def with_value(made: Expr) -> tuple[Stmt, ...]:
+        return _replaced(body, stmt, replace(stmt, value=made))
+
+    if forward:
+        if isinstance(value, MakePair):
+            for what, tangent in _wrong(value.tangent):
+                yield Change(f"tangent {what}{where}", with_value(replace(value, tangent=tangent)))
         return
-    value = returns[0].value
     several = value if isinstance(value, Construct) and isinstance(value.type, Tuple) else None
     parts = [value] if several is None else list(several.args)
 
     def with_parts(changed: list[Expr]) -> tuple[Stmt, ...]:
-        made = changed[0] if several is None else replace(several, args=tuple(changed))
-        return tuple(replace(s, value=made) if s is returns[0] else s for s in body)
+        return with_value(changed[0] if several is None else replace(several, args=tuple(changed)))
 
     for k, part in enumerate(parts):
-        if not isinstance(part.type, (Scalar, Vector)):
-            continue
-        gradient = f"gradient {k + 1}"
-        for what, factor in (("negated", -1.0), ("doubled", 2.0), ("times 1.001", 1.001)):
-            scaled = multiply(part, number(factor, part.type))
-            yield Change(f"{gradient} {what}", with_parts([*parts[:k], scaled, *parts[k + 1 :]]))
-        yield Change(f"{gradient} dropped", with_parts([*parts[:k], zero(part.type), *parts[k + 1 :]]))
+        for what, wrong in _wrong(part):
+            yield Change(f"gradient {k + 1} {what}{where}", with_parts([*parts[:k], wrong, *parts[k + 1 :]]))
         for other in range(k + 1, len(parts)):
             if parts[other].type == part.type:
                 swapped = [*parts]
                 swapped[k], swapped[other] = parts[other], part
-                yield Change(f"gradients {k + 1} and {other + 1} swapped", with_parts(swapped))
+                yield Change(f"gradients {k + 1} and {other + 1} swapped{where}", with_parts(swapped))
+
+
+def _replaced(body: tuple[Stmt, ...], old: Return, new: Return) -> tuple[Stmt, ...]:
+    return tuple(new if s is old else map_blocks(s, lambda block: _replaced(block, old, new)) for s in body)
+
+
+def _wrong(part: Expr) -> Iterator[tuple[str, Expr]]:
+    """A gradient got wrong; of a struct, each field that is given by itself."""
+    match part.type:
+        case Scalar() | Vector() | Matrix() if is_floating(part.type):
+            for what, factor in (("negated", -1.0), ("doubled", 2.0), ("times 1.001", 1.001)):
+                yield what, multiply(part, number(factor, part.type))
+            yield "dropped", zero(part.type)
+            if isinstance(part.type, Matrix) and part.type.rows == part.type.columns:
+                yield "transposed", Intrinsic("transpose", (part,), part.type)
+        case Struct(fields=fields) if isinstance(part, Construct) and len(part.args) == len(fields):
+            for k, arg in enumerate(part.args):
+                for what, wrong in _wrong(arg):
+                    made = replace(part, args=(*part.args[:k], wrong, *part.args[k + 1 :]))
+                    yield f"({fields[k].name}) {what}", made
+        case _:
+            return
 
 
 def _changed_terms(body: tuple[Stmt, ...]) -> Iterator[Change]:
