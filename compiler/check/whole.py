@@ -139,7 +139,7 @@ class _Batch:
                     if parameter.access == "value":
                         uniforms[parameter.name] = self._value(parameter, entry)
                     else:
-                        buffers[parameter.name] = self._array(parameter, entry)
+                        buffers[parameter.name] = self._array(parameter)
                 launch_rows(self.runner.module, entry.name, self._threads(entry), buffers, uniforms)
 
     def _books(self) -> dict[str, Array]:
@@ -183,9 +183,10 @@ class _Batch:
 
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """The threads that have something to do: the group's place and the thread's in it."""
-        if entry.work is Work.TOTALS:
-            groups = np.zeros((entry.totals, 6), np.uint32)
-            groups[:, 0] = range(entry.totals)
+        if entry.work in (Work.TOTALS, Work.STRIDED):
+            count = entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts
+            groups = np.zeros((count, 6), np.uint32)
+            groups[:, 0] = range(count)
             return groups
         x, y, z = self._counts(entry)
         places = np.stack(np.meshgrid(range(x), range(y), range(z)), -1)
@@ -196,29 +197,27 @@ class _Batch:
     def _counts(self, entry: EntryPoint) -> tuple[int, int, int]:
         """Threads along x, y and z."""
         domain = self.runner.extents.domain
-        if entry.work is Work.STRIDED:
-            return self.runner.sums.parts, 1, 1
         if entry.work is Work.SCALARS:
             return self._scalars(entry.parameters[-1].parameter), 1, 1
         if entry.dims == 1:
             return math.prod(domain), 1, 1
         return (*reversed(domain), 1)[:3]  # type: ignore[return-value]  # of two or three extents
 
-    def _array(self, parameter: EntryParameter, entry: EntryPoint) -> Array:
+    def _array(self, parameter: EntryParameter) -> Array:
         slot = self._slot(parameter)
         if slot not in self.arrays:
-            self.arrays[slot] = self._filled(parameter, entry, slot)
+            self.arrays[slot] = self._filled(parameter, slot)
         return self.arrays[slot]
 
     def _slot(self, parameter: EntryParameter) -> Slot:
         if parameter.role is Role.PARTIALS:
-            return Role.PARTIALS, "", ()
+            return Role.PARTIALS, "", (parameter.scalar.name,)
         role = (
             Role.RESULT_TANGENT if parameter.access == "change" and parameter.role is Role.TANGENT else parameter.role
         )
         return role, parameter.parameter, parameter.path
 
-    def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> Array:
+    def _filled(self, parameter: EntryParameter, slot: Slot) -> Array:
         """An array for each launch: what was given for it, else a mark of what was not written, or zeros to add to."""
         dtype = self.runner.precision.dtype(parameter.scalar.name)
         role, name, path = slot
@@ -229,7 +228,8 @@ class _Batch:
                 start = np.concatenate([texels, np.zeros((*texels.shape[:2], 1))], axis=2).reshape(self.count, -1)
             return np.array(start, dtype, order="C")
         if role is Role.PARTIALS:
-            return np.full((self.count, max(1, entry.totals * self.runner.sums.parts)), np.nan, dtype)
+            mark = 77 if dtype is np.uint32 else np.nan
+            return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
         if role is Role.TOTALS:
             return np.zeros((self.count, self.runner.sums.copies * self._scalars(name)), np.float64)
         if parameter.access == "unused":

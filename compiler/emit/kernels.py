@@ -23,11 +23,12 @@ from slangad.compiler.emit.entry import (
     print_head,
     scattered,
 )
-from slangad.compiler.emit.functions import differentiable, print_doc, thread_values
+from slangad.compiler.emit.functions import differentiable, print_doc
 from slangad.compiler.emit.memory import has_gradient
-from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
+from slangad.compiler.emit.model import EntryPoint, Mode, Work
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
+from slangad.compiler.emit.share import print_share
 from slangad.compiler.emit.shared import SharedParam, SumPart
 from slangad.compiler.emit.sums import Slots
 from slangad.compiler.emit.totals import print_sums
@@ -165,7 +166,11 @@ def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
     print_head(writer, entry.name, entry.group, values, parameters)
     with writer.block():
         if entry.strided:
-            _print_share(entry, writer)
+            if entry.kernel.dims > 1:
+                writer.line(f"uint {entry.scope.local('count')} = {element_count(entry)};")
+            _print_state(entry, writer)
+            _prepare(entry, writer)
+            print_share(entry, writer)
         else:
             _print_guard(entry, writer)
             _print_state(entry, writer)
@@ -188,45 +193,6 @@ def _print_state(entry: Entry, writer: Writer) -> None:
 def _prepare(entry: Entry, writer: Writer) -> None:
     for part in (*entry.results, *entry.places):
         part.prepare(writer, entry.mode)
-
-
-def _print_share(entry: Entry, writer: Writer) -> None:
-    """Goes through the thread's share of the elements, and passes on what was added up."""
-    local = entry.scope.local
-    if entry.kernel.dims > 1:
-        writer.line(f"uint {local('count')} = {element_count(entry)};")
-    _print_state(entry, writer)
-    _prepare(entry, writer)
-    share, i, size = local("share"), entry.scope.index, entry.group[0]
-    for group in entry.slots.groups:
-        writer.line(f"{group.library}.Sum {local(group.named('sums'))}[{group.count}] = {{}};")
-    if entry.keeper:
-        writer.line(f"sa.keep_sums<{size}>({local('lane')});")
-    library = entry.slots.groups[0].library if entry.slots.all else "sa"
-    given = (f"{local('thread')}.x", local("count"), local("parts"))
-    writer.line(f"{library}.Share {share} = {library}.share<{size}>({', '.join(given)});")
-    writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
-    with writer.block():
-        if entry.kernel.dims > 1 and thread_values(entry.function):
-            _print_id(entry, writer)
-        print_call(entry, writer)
-    if entry.keeper:
-        totals = next(p for p in entry.keeper.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
-        writer.line(f"sa.give_sums<{size}>({totals.name}, {local('lane')});")
-    for group in entry.slots.groups:
-        buffers = (local(group.named("partials")), local(group.named("sums")))
-        place = (f"{local('thread')}.x", local("lane"), local("parts"))
-        writer.line(f"{group.library}.store_sums<{size}>({', '.join((*buffers, *place))});")
-
-
-def _print_id(entry: Entry, writer: Writer) -> None:
-    """The thread's place in the domain, from the number of its element."""
-    i, id_, domain, dims = entry.scope.index, entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
-    if dims == 2:
-        writer.line(f"uint2 {id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")
-    else:
-        row = f"{i} / {domain}.z"
-        writer.line(f"uint3 {id_} = uint3({row} / {domain}.y, {row} % {domain}.y, {i} % {domain}.z);")
 
 
 def _print_guard(entry: Entry, writer: Writer) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.places import KernelScope
     from slangad.compiler.emit.writer import Writer
 
+_FEW: Final = 16
+"""Totals of an entry point up to which elements are added up side by side."""
 _INTEGERS: Final = (INT, UINT)
 _WIDENED: Final = {"half": "float({})", "int": "uint({})"}
 """How a scalar becomes what it is added to, where that is not of its type."""
@@ -112,6 +114,11 @@ class Slots:
         groups = (SumGroup(floating, ""), SumGroup(whole, "integer" if floating else ""))
         return tuple(group for group in groups if group.slots)
 
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a thread of the CPU has several sums of each total: if these are few, it waits for them."""
+        return 0 < self.count <= _FEW
+
     def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
         """Makes room for a value; of gradients and tangents only for what carries them."""
         for leaf in buffer_leaves(type_):
@@ -135,6 +142,7 @@ def print_additions(
     """Adds a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
     for slot in all_.of(*value_of):
         sums = scope.local(all_.group_of(slot).named("sums"))
+        way = f"[{scope.local('way')}]" if all_.side_by_side else ""
         counters = scope.counters(slot.leaf)
         place = str(slot.first)
         if counters:
@@ -149,23 +157,27 @@ def print_additions(
         with writer.indented(len(counters)):
             if counters:
                 with writer.block():
-                    _print_addition(scope, writer, sums, place, slot.leaf.type, part)
+                    _print_addition(scope, writer, (sums, way), place, slot.leaf.type, part)
             else:
-                _print_addition(scope, writer, sums, place, slot.leaf.type, part)
+                _print_addition(scope, writer, (sums, way), place, slot.leaf.type, part)
 
 
-def _print_addition(scope: KernelScope, writer: Writer, sums: str, place: str, type_: Type, value: str) -> None:
+def _print_addition(
+    scope: KernelScope, writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str
+) -> None:
+    """Adds a value to sums from a place on; ``target`` is their array, and what follows the place."""
     match type_:
         case Scalar(name):
-            writer.line(f"{sums}[{_folded(place)}] += {_WIDENED.get(name, '{}').format(value)};")
+            sums, way = target
+            writer.line(f"{sums}[{_folded(place)}]{way} += {_WIDENED.get(name, '{}').format(value)};")
         case Vector(element, size):
             for k in range(size):
-                _print_addition(scope, writer, sums, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
+                _print_addition(scope, writer, target, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
         case Matrix(element, rows, columns):
             for row in range(rows):
                 for column in range(columns):
                     offset = f"{place} + {row * columns + column}"
-                    _print_addition(scope, writer, sums, offset, element, f"{value}[{row}][{column}]")
+                    _print_addition(scope, writer, target, offset, element, f"{value}[{row}][{column}]")
         case Array(element, size):
             counter = scope.local(f"n{value.count('[')}")
             step = components_of(element)
@@ -173,7 +185,7 @@ def _print_addition(scope: KernelScope, writer: Writer, sums: str, place: str, t
             writer.line("[ForceUnroll]")
             writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
-                _print_addition(scope, writer, sums, inner, element, f"{value}[{counter}]")
+                _print_addition(scope, writer, target, inner, element, f"{value}[{counter}]")
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")
 

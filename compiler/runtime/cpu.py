@@ -51,6 +51,7 @@ class CpuModule:
         *,
         workers: int | None = None,
         sliced: Mapping[str, npt.NDArray[Any]] | None = None,
+        first_threads: bool = False,
     ) -> None:
         """Run at least ``thread_count`` threads of a kernel, in whole groups.
 
@@ -62,6 +63,7 @@ class CpuModule:
                 the module that the entry point does not use may be left out.
             workers: CPU threads to use; as many as pay off when not given.
             sliced: Buffers of which each worker sees one row, its own; there are as many workers as rows at most.
+            first_threads: Only the first thread of each group has anything to do, and groups lie along x.
         """
         sliced = sliced or {}
         reflection = self.entries[entry]
@@ -75,7 +77,9 @@ class CpuModule:
             own = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
             blocks.append((_pack(parameters, own, uniforms, kept), _pack(self.globals_, own, uniforms, kept)))
         groups = [-(-count // size) for count, size in zip(thread_count, reflection["threadGroupSize"], strict=True)]
-        _spread(_Runner(getattr(self.library, entry), blocks, groups), max(groups), count)
+        run = _FirstThreads if first_threads else _Groups
+        function = getattr(self.library, f"{entry}_Thread" if first_threads else entry)
+        _spread(run(function, blocks, groups), max(groups), count)
 
     def _check_names(self, entry: str, parameters: list[Json], given: set[str]) -> None:
         own = {p["name"] for p in parameters}
@@ -167,7 +171,7 @@ def _worker_count(thread_count: tuple[int, int, int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runner:
+class _Groups:
     """Runs groups from ``start`` to ``end`` along the axis that has most of them, with one of the parameter blocks."""
 
     function: Callable[..., object]
@@ -182,13 +186,27 @@ class _Runner:
         self.function((ctypes.c_uint32 * 6)(*first, *last), local, shared)
 
 
+@dataclass(frozen=True, slots=True)
+class _FirstThreads:
+    """Runs the first thread of each group from ``start`` to ``end``."""
+
+    function: Callable[..., object]
+    blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+    groups: list[int]
+
+    def __call__(self, start: int, end: int, block: int) -> None:
+        local, shared = (ctypes.c_void_p(part.ctypes.data) for part in self.blocks[block])
+        for group in range(start, end):
+            self.function((ctypes.c_uint32 * 6)(group), local, shared)
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
     """Threads that wait for the next launch."""
     return ThreadPoolExecutor(core_count())
 
 
-def _spread(run: _Runner, count: int, workers: int) -> None:
+def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
     """Split the groups evenly; into more pieces than workers where these have nothing of their own."""
     if workers == 1:
         run(0, count, 0)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.devices import Buffer, Launch, Source
     from slangad.compiler.spans import Span
@@ -47,8 +47,9 @@ _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
 _HELP: Final = "look for an index out of bounds, or a loop that does not end"
 _ELEMENTS_A_WORKER: Final = 16384
 """Elements below which another thread of the CPU costs more than it saves."""
-_GROUPS_A_CORE: Final = 4
-_ELEMENTS_A_PART: Final = 16
+_PARTS_A_CORE: Final = 4
+"""Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
+_ELEMENTS_A_PART: Final = 1024
 _SPARE: Final = 64 << 20
 """Bytes of memory to leave to others, at least; an eighth where that is more."""
 
@@ -148,10 +149,9 @@ class CpuDevice:
         )
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
-    def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (groups matter to GPUs)
-        """A stretch of elements for each thread of some groups, which keep all cores busy."""
-        groups = max(1, min(_GROUPS_A_CORE * core_count(), -(-elements // (group * _ELEMENTS_A_PART))))
-        return groups * group
+    def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (they matter to GPUs)
+        """A stretch of elements for each of some groups, which keep all cores busy."""
+        return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
         """One for each core."""
@@ -222,7 +222,10 @@ class CpuDevice:
                     uses[name] = self._use(buffer, slices, new)
                 case _:
                     values[name] = value
-        return Dispatch(program.number, launch.entry, launch.threads, uses, values, _workers(program.emitted, launch))
+        entry = next(e for e in program.emitted.entry_points if e.name == launch.entry)
+        strided = entry.work is Work.STRIDED
+        workers = _workers(entry, launch) if strided else None
+        return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)
 
     def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
         if buffer.number not in self._attached:
@@ -248,11 +251,8 @@ class CpuDevice:
             raise answer.error
 
 
-def _workers(emitted: EmittedModule, launch: Launch) -> int | None:
-    """Threads of the CPU for a launch whose own threads take a stretch of the elements each; others tell themselves."""
-    entry = next(e for e in emitted.entry_points if e.name == launch.entry)
-    if entry.work is not Work.STRIDED:
-        return None
+def _workers(entry: EntryPoint, launch: Launch) -> int:
+    """Threads of the CPU for a launch whose own threads take a stretch of the elements each."""
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
     assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)

@@ -44,7 +44,10 @@ class BufferUse(NamedTuple):
 
 
 class Dispatch(NamedTuple):
-    """One launch of a kernel; ``workers`` threads of the CPU run it, or as many as its own threads keep busy."""
+    """One launch of a kernel; ``workers`` threads of the CPU run it, or as many as its own threads keep busy.
+
+    ``first_threads`` says that only the first thread of each group has anything to do.
+    """
 
     program: int
     entry: str
@@ -52,6 +55,7 @@ class Dispatch(NamedTuple):
     buffers: dict[str, BufferUse]
     values: dict[str, object]
     workers: int | None = None
+    first_threads: bool = False
 
 
 class Submit(NamedTuple):
@@ -114,7 +118,10 @@ def _launch(state: _State, dispatch: Dispatch) -> None:
         name: _array(state, use).reshape(use.slices, -1) for name, use in dispatch.buffers.items() if use.slices > 1
     }
     program = state.programs[dispatch.program]
-    program.launch(dispatch.entry, dispatch.threads, arrays, dispatch.values, workers=dispatch.workers, sliced=sliced)
+    program.launch(
+        dispatch.entry, dispatch.threads, arrays, dispatch.values,
+        workers=dispatch.workers, sliced=sliced, first_threads=dispatch.first_threads,
+    )  # fmt: skip
 
 
 def _array(state: _State, use: BufferUse) -> npt.NDArray[Any]:

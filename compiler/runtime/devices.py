@@ -129,7 +129,7 @@ class Device(Protocol):
         """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
 
     def parts(self, elements: int, group: int, totals: int) -> int:
-        """Into how many partial sums, by groups of this size (by threads on a host), work on elements is split."""
+        """Into how many partial sums, by groups of this size, work on elements is split."""
 
     def copies(self, elements: int, scalars: int) -> int:
         """How many copies of a tensor's totals threads are spread over, so that sums stay exact."""

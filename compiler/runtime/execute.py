@@ -158,8 +158,7 @@ class Run:
         group = math.prod(entry.group_size)
         match entry.work:
             case Work.STRIDED:
-                parts = self._parts(entry)
-                return (parts if self.device.host else parts * group), 1, 1
+                return self._parts(entry) * group, 1, 1
             case Work.TOTALS:
                 return entry.totals * group, 1, 1
             case Work.SCALARS:

@@ -1,0 +1,81 @@
+"""Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
+
+Where there are few totals, elements that lie next to each other are added up side by side: on the CPU each of a row has
+sums of its own, so that they need not wait for each other; elsewhere a row is one element.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.calls import print_call
+from slangad.compiler.emit.functions import thread_values
+from slangad.compiler.emit.model import ParameterRole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.entry import Entry
+    from slangad.compiler.emit.writer import Writer
+
+
+def print_share(entry: Entry, writer: Writer) -> None:
+    """Goes through the thread's share of the elements, and passes on what was added up."""
+    local, size = entry.scope.local, entry.group[0]
+    ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
+    for group in entry.slots.groups:
+        extents = f"[{group.count}]{ways.format(group.library)}"
+        writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
+    if entry.keeper:
+        writer.line(f"sa.keep_sums<{size}>({local('lane')});")
+    given = (f"{local('thread')}.x", local("count"), local("parts"))
+    library, share = _library(entry), local("share")
+    writer.line(f"{library}.Share {share} = {library}.share<{size}>({', '.join(given)});")
+    with _elements(entry, writer):
+        if entry.kernel.dims > 1 and thread_values(entry.function):
+            _print_id(entry, writer)
+        print_call(entry, writer)
+    if entry.keeper:
+        totals = next(p for p in entry.keeper.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
+        writer.line(f"sa.give_sums<{size}>({totals.name}, {local('lane')});")
+    for group in entry.slots.groups:
+        sums = local(group.named("sums"))
+        merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
+        place = (f"{local('thread')}.x", local("lane"), local("parts"))
+        arguments = (local(group.named("partials")), merged, *place)
+        writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
+
+
+def _library(entry: Entry) -> str:
+    """The namespace of what tells a thread its share."""
+    return entry.slots.groups[0].library if entry.slots.all else "sa"
+
+
+@contextmanager
+def _elements(entry: Entry, writer: Writer) -> Iterator[None]:
+    """The loop over the elements."""
+    share, i = entry.scope.local("share"), entry.scope.index
+    if not entry.slots.side_by_side:
+        writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
+        with writer.block():
+            yield
+        return
+    row, way, library = entry.scope.local("row"), entry.scope.local("way"), _library(entry)
+    step = f"{library}.WAYS * {share}.step"
+    writer.line(f"for (uint {row} = {share}.first; {row} < {share}.last; {row} += {step})")
+    with writer.block():
+        writer.line(f"for (int {way} = 0; {way} < {library}.ways({row}, {share}.last); ++{way})")
+        with writer.block():
+            writer.line(f"int {i} = int({row}) + {way};")
+            yield
+
+
+def _print_id(entry: Entry, writer: Writer) -> None:
+    """The thread's place in the domain, from the number of its element."""
+    i, id_, domain, dims = entry.scope.index, entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
+    if dims == 2:
+        writer.line(f"uint2 {id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")
+    else:
+        row = f"{i} / {domain}.z"
+        writer.line(f"uint3 {id_} = uint3({row} / {domain}.y, {row} % {domain}.y, {i} % {domain}.z);")
