@@ -230,7 +230,9 @@ def _left_out(right: list[Case], wrong: list[Case], data: dict[str, dict]) -> li
                     whys.setdefault(reasons[case.name], Counter())[kind] += 1
         off = [case.name for case in right if case.name in data[name]["told"] and not _is_right(case, data, name)]
         if off:
-            whys[f"its own derivative is another: {', '.join(off)}"] = Counter(right=len(off))
+            whys[f"its own derivative is another, or float32 does not hold it: {', '.join(off)}"] = Counter(
+                right=len(off)
+            )
         title = next(text for n, _, text in COLUMNS if n == name).split(",")[0]
         for why, counts in sorted(whys.items(), key=lambda item: -item[1].total()):
             lines.append(f"| {title} | {counts['right'] or ''} | {counts['wrong'] or ''} | {why} |")

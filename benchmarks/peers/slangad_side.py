@@ -32,6 +32,9 @@ def verdicts(cases: list[Case]) -> dict[str, dict[str, list[bool]]]:
             animals = [animal for animal in RIGHT if animal.name in needed]
             path.write_text(module_of(animals, [mutants[c.name] for c in part if c.kind]), encoding="utf-8")
             report = check(parse_inputs([str(path)]), CheckOptions(only=tuple(case.name for case in part)))
+            missing = {case.name for case in part} - {result.function for result in report.results}
+            if missing:
+                raise RuntimeError(f"not checked: {sorted(missing)}: {report.results[0].reason}")
             for result in report.results:
                 decided = result.verdict.good or result.verdict.bad
                 told[result.function] = {"default": [result.verdict.good] if decided else []}

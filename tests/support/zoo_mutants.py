@@ -146,7 +146,7 @@ def _indexed(animal: Animal) -> Iterator[tuple[str, list[str]]]:
                 [_gradients(animal), f"g = d_{name}", "g[1, 0] = g[1, 0] * 1.01", _returned(animal, {name: "g"})],
             )
     for name, type_ in animal.types.items():
-        if type_.startswith("sa.Array") and name in carrying(animal):
+        if type_.startswith("sa.Array[float") and name in carrying(animal):
             yield (
                 f"index_{name}",
                 [_gradients(animal), f"g = d_{name}", "g[2] = g[2] * 1.01", _returned(animal, {name: "g"})],
@@ -189,7 +189,7 @@ SAME = frozenset(
         *("clamped_arc_branch_x", "clamped_branch_x", "saturated_branch_x", "smooth_edge_branch_x", "narrow_branch_x"),
         *("rounded_stale_y", "stepped_stale_y", "truncated_stale_y", "threshold_stale_x", "rows_index_m"),
         *("raised_stale_y", "whole_quotient_stale_y", "counted_up_stale_y", "all_in_stale_y", "nearly_tied_stale_x"),
-        "quadratic_form_transposed_m",
+        *("quadratic_form_transposed_m", "stopped_stale_x"),
     )
 )
 """What would be no mutants: the gradient is zero wherever it is changed, the same elsewhere, or symmetric."""
