@@ -36,6 +36,8 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name].partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101  (the table above is ours)
+        if not any(param.name in ("verbose", "quiet") for param in command.params):
+            command.params += _verbosity()
         return command
 
     def resolve_command(
@@ -53,6 +55,18 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> None:
         """Run the command; whatever happens becomes an exit code."""
         ctx.exit(outcome(ctx.ensure_object(Session), partial(super().invoke, ctx)))
+
+
+def _verbosity() -> list[click.Option]:
+    """The options of the group that are understood after a command's name too."""
+
+    def louder(ctx: click.Context, param: click.Parameter, count: int) -> None:
+        ctx.ensure_object(Session).verbosity += count if param.name == "verbose" else -count
+
+    return [
+        click.Option(("-v", "--verbose"), count=True, expose_value=False, callback=louder, help="Say more."),
+        click.Option(("-q", "--quiet"), count=True, expose_value=False, callback=louder, help="Say less."),
+    ]
 
 
 @click.group(

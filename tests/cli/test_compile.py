@@ -33,6 +33,18 @@ def test_compile__plain__writes_slang_artefacts_reflection_manifest_and_depfile(
     assert ended.stderr == "1 kernel, 3 artefacts in build\n"
 
 
+@pytest.mark.parametrize("words", [("-v", "compile"), ("compile", "-v"), ("-vq", "compile", "-v")])
+def test_compile__verbose__tells_how_every_gradient_comes_together(project: Project, words: tuple[str, ...]) -> None:
+    project.kernel("fit")
+    said = project.run(*words, "fit.py").stderr.splitlines()
+    assert said[-1].startswith("1 kernel, 3 artefacts in build")
+    (kernel,) = project.manifest("build/fit.manifest.json")["inputs"][0]["kernels"]
+    ways = [f"fit.{name}: {way}" for name, way in kernel["accumulation"].items()]
+    assert ways
+    assert [line.split(" (")[0] for line in said[:-1]] == ways
+    assert project.run("-v", "compile", "-qq", "fit.py").stderr == ""
+
+
 def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:
     project.kernel("fit")
     project.run("compile", "fit.py", "-t", "spirv", "-t", "wgsl", "-t", "cuda", "-o", "out/deep")
