@@ -68,7 +68,7 @@ def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[
     for function in module.functions:
         if function.role is Role.PLAIN and isinstance(function.derivative, Custom):
             keys = (function.derivative.backward, function.derivative.forward)
-            yield function, [functions[key] for key in keys if key in functions]
+            yield function, [functions[key] for key in keys if key is not None and key in functions]
 
 
 def mutants_of(report: Report) -> tuple[Result, ...]:
