@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
+_SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
 _SAMPLES: Final = 128
 
 
@@ -35,6 +36,7 @@ class CheckArguments(TypedDict):
     samples: int
     seed: int
     ranges: tuple[tuple[str, float, float], ...]
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
     only: tuple[str, ...]
     strict: bool
     mutate: bool
@@ -72,12 +74,30 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
         return found["path"].strip(), low, high
 
 
+class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
+    """``kernel.parameter=16x4``."""
+
+    name = "kernel.parameter=16x4"
+
+    def convert(
+        self, value: str | tuple[str, tuple[int, ...]], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        found = _SHAPE.fullmatch(value)
+        if not found:
+            self.fail(f"{value!r} is not a shape such as fit.w=16x4.", param, ctx)
+        return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
+
+
 @click.command("check")
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Where float32 gradients run.")
 @click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the random samples.")
 @click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw samples.")
+@click.option("--shape", "shapes", multiple=True, type=SampleShape(), help="How large a kernel's tensor is.")
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Fail on what could not be checked, too.")
 @click.option("--mutate", is_flag=True, help="Break own derivatives on purpose and see whether the check notices.")
@@ -205,6 +225,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         samples=arguments["samples"],
         seed=arguments["seed"],
         ranges=arguments["ranges"],
+        shapes=arguments["shapes"],
         only=arguments["only"],
         strict=arguments["strict"],
         mutate=arguments["mutate"],
@@ -241,6 +262,7 @@ def _words(arguments: CheckArguments) -> str:
     if arguments["samples"] != _SAMPLES:
         words += ["--samples", str(arguments["samples"])]
     words += [f"--range={path}={low:g}:{high:g}" for path, low, high in arguments["ranges"]]
+    words += [f"--shape={path}={'x'.join(str(n) for n in shape)}" for path, shape in arguments["shapes"]]
     words += [f"-I{folder}" for folder in arguments["include_dirs"]]
     words += [f"-D{name}={value}" if value else f"-D{name}" for name, value in arguments["defines"]]
     words += [f"--specialize={text}" for text in arguments["specialize"]]

@@ -56,6 +56,7 @@ class CheckOptions:
     Attributes:
         samples: Random samples per function; further ones look for trouble.
         ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
+        shapes: ``kernel.parameter`` and its shape; they win over declared ones.
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
@@ -78,6 +79,7 @@ class CheckOptions:
     cache: Cache | None = None
     words: str = "slangad check"
     said_ranges: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
     run_limit: float = 60.0
     adapter: str = ""
@@ -149,7 +151,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         if kernel.name == subject.kernel
         for column in (anywhere_table if is_launch(kernel) else input_table)(kernel).columns
     }
-    for path in options.said_ranges:
+    for path in (*options.said_ranges, *(path for path, _ in options.shapes)):
         if not any(covers(path, column) for column in columns):
             raise UnknownNameError(path, columns)
 

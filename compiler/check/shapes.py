@@ -65,6 +65,10 @@ class Search:
 
     def find(self) -> Extents | str:
         """The size of a launch, or why there is none that fits."""
+        for name, shape in self.given.items():
+            axes = next((self._axes(p) for p in self.kernel.params if p.name == name), 0)
+            if len(shape) != axes:
+                return f"{name} is declared to have the shape {show(shape)}, and has {axes} axes"
         extents = self._first()
         for _ in range(_MOST_TURNS):
             least, most, share = self._reached(extents)
@@ -77,6 +81,10 @@ class Search:
             extents = wanted
         name = next(iter(extents.shapes), "")
         return f"no shapes of its tensors fit its indices: {_remedy(self.kernel, name)}"
+
+    def _axes(self, param: KernelParam) -> int:
+        """Axes that a parameter's shape has; those of an ``Each`` are the domain's."""
+        return self.kernel.dims if param.memory is Memory.EACH else rank_of(param.type)
 
     def at(self, domain: Shape, small: Extents) -> Extents | str:
         """The size of a launch over another domain; no tensor is smaller than in one that fits a small one."""

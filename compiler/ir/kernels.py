@@ -58,7 +58,7 @@ class Kernel:
     """A function run once per element of a domain; ``function`` is the key of what one thread does.
 
     ``modes`` names the entry points it is to have (``forward``, ``backward``, ``jvp``); none named means all that make
-    sense.
+    sense. ``shapes`` are those that ``slangad check`` is to give parameters; that of an ``Each`` is the domain.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Kernel:
     doc: tuple[str, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     modes: tuple[str, ...] = ()
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 class Accumulation(str, Enum):

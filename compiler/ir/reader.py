@@ -51,7 +51,7 @@ _WORDS: Final = """
     static owner range slang external locals let set if else for while limit to step bounded unroll break continue
     return nothing comment call new cast pair bwd_diff fwd_diff thread_id thread_count true false inf nan none param
     out inout result dims group from Array tuple DiffPair void weak Tensor OutTensor InOutTensor Texture2D extent sample
-    probe"""
+    probe shape"""
 RESERVED: Final = frozenset(_WORDS.split())
 """Names that need quotes."""
 
@@ -254,10 +254,14 @@ class _Reader:
         modes = self._modes()
         tokens.expect("{")
         doc = self._docs()
+        shapes = tuple(self._many("shape", self._shape))
         params = tuple(self._many("param", self._kernel_param))
         results = tuple(self._many("result", self._kernel_result))
         tokens.expect("}")
-        return Kernel(name, function, params, results, dims, group, doc, modes=modes)
+        return Kernel(name, function, params, results, dims, group, doc, modes=modes, shapes=shapes)
+
+    def _shape(self) -> tuple[str, tuple[int, ...]]:
+        return self.tokens.word(), self._sizes()
 
     def _sizes(self) -> tuple[int, ...]:
         self.tokens.expect("(")

@@ -229,6 +229,8 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
     yield f"{head}{_modes(kernel.modes)} {{"
     yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
+    for name, shape in kernel.shapes:
+        yield f"{INDENT}shape {_word(name)} ({', '.join(str(extent) for extent in shape)})"
     for p in kernel.params:
         no_diff = "no_diff " if p.no_diff else ""
         yield f"{INDENT}param {no_diff}{_word(p.name)}: {p.memory.value} {show_type(p.type)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, overload
@@ -13,7 +14,7 @@ from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.functions import describe_neighbours, factory_instance, read_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
 MAX_GROUP: Final = 1024
@@ -29,6 +30,7 @@ class KernelObject:
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
         ranges: Where the check draws samples.
+        shapes: Of arrays, as the check is to make them.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class KernelObject:
         self.name = python.__name__
         self.place = place
         self.instance = instance
-        self.dims, self.group_size, self.ranges = _read_options(self.name, dict(options or {}))
+        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, dict(options or {}))
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -77,16 +79,34 @@ class KernelObject:
         return f"<kernel {self.emitted_name}>"
 
 
-def _read_options(name: str, options: dict[str, object]) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]]]:
+def _read_options(
+    name: str, options: dict[str, object]
+) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]], dict[str, tuple[int, ...]]]:
     dims, group = options.pop("dims", 1), options.pop("group_size", None)
     ranges = read_ranges(name, options.pop("ranges", None))
+    shapes = _read_shapes(name, options.pop("shapes", None))
     if options:
         unknown = next(iter(options))
         message = f"unknown keyword {unknown}= at {name}"
-        raise ArgumentError(Argument(unknown, unknown=True), message, "dims=, group_size=, ranges= exist")
+        raise ArgumentError(Argument(unknown, unknown=True), message, "dims=, group_size=, ranges=, shapes= exist")
     if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
         raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
-    return dims, _group_size(name, dims, group), ranges
+    return dims, _group_size(name, dims, group), ranges, shapes
+
+
+def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
+    """Checks ``shapes=``: parameter to extents."""
+    if shapes is None:
+        return {}
+    checked: dict[str, tuple[int, ...]] = {}
+    for param, shape in shapes.items() if isinstance(shapes, Mapping) else [("", ())]:
+        extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in extents)
+        if not isinstance(param, str) or not param or not extents or not whole:
+            message = f"shapes= of {name} is not a mapping of shapes"
+            raise ArgumentError(Argument("shapes"), message, 'shapes={"w": (16, 4)}')
+        checked[param] = tuple(extents)
+    return checked
 
 
 def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
@@ -113,6 +133,7 @@ def kernel(
     dims: int = 1,
     group_size: int | tuple[int, ...] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    shapes: Mapping[str, int | tuple[int, ...]] | None = None,
 ) -> Callable[[Callable[..., object]], KernelObject]: ...
 
 
@@ -121,7 +142,8 @@ def kernel(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample,
+            ``shapes=`` of tensors in checks.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.

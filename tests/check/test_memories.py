@@ -180,3 +180,61 @@ def test_check__an_index_below_zero__is_told_with_a_remedy(checked: Checked) -> 
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "index -4 is outside w" in result.reason
     assert "--shape f.w=" in result.reason
+
+
+def test_check__declared_shapes__win_over_found_ones(checked: Checked) -> None:
+    text = (
+        '@sa.kernel(shapes={"w": (6, 3), "i": 4})\n'
+        "def f(i: Each[int], w: Tensor[float, 2]) -> Each[float]:\n    return w[i, 1] * w[i, 0]\n"
+    )
+    (sample, *_) = checked(HEAD + text, samples=16)["f"].samples
+    assert sample.jacobian is not None
+    assert sample.jacobian.columns[-1] == "w[5, 2]"
+    assert sample.jacobian.rows[-1] == "result[3]"
+    (sample, *_) = checked(HEAD + text, samples=16, shapes=(("f.w", (5, 2)),))["f"].samples
+    assert sample.jacobian is not None
+    assert sample.jacobian.columns[-1] == "w[4, 1]"
+
+
+def test_check__a_declared_shape_that_does_not_fit__is_told(checked: Checked) -> None:
+    text = "@sa.kernel\ndef f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:\n    return w[i]\n"
+    for shape, reason in (((2,), "index 3 is outside w 2"), ((2, 2), "shape 2x2, and has 1 axes")):
+        result = checked(HEAD + text, samples=16, shapes=(("f.w", shape),))["f"]
+        assert result.verdict is Verdict.INCONCLUSIVE
+        assert reason in result.reason
+
+
+def test_check__ranges_of_tensors__hold_for_every_element(checked: Checked) -> None:
+    result = checked(HEAD + RIGHT["gather"], samples=16, ranges=(("f.w", 2.0, 3.0), ("f.m.y", 5.0, 6.0)))["f"]
+    values = {v.path: v.value for v in result.samples[0].inputs}
+    assert all(2.0 <= v <= 3.0 for path, v in values.items() if path.startswith("w["))
+    assert 5.0 <= values["m.y"] <= 6.0
+
+
+YAML = """
+slangad: 1
+kernels:
+  f:
+    params: {i: each int, w: "tensor<float, 2>"}
+    returns: each float
+    shapes: {i: 7}
+    expr: w[i, 1] * w[i, 0]
+check:
+  ranges: {f.w: [2, 3]}
+  shapes: {f.w: [6, 3]}
+"""
+
+
+def test_check__shapes_in_yaml__hold(checked: Checked) -> None:
+    (sample, *_) = checked(YAML, ".yaml", samples=16)["f"].samples
+    assert sample.jacobian is not None
+    assert sample.jacobian.columns[-1] == "w[5, 2]"
+    assert sample.jacobian.rows[-1] == "result[6]"
+    assert all(2.0 <= v.value <= 3.0 for v in sample.inputs if v.path.startswith("w["))
+
+
+@pytest.mark.parametrize("name", ["gather", "texture_repeat"])
+def test_check__the_same_seed__gives_the_same(checked: Checked, name: str) -> None:
+    first, second = (checked(HEAD + RIGHT[name], samples=16, seed=5)["f"] for _ in range(2))
+    assert repr(first.samples) == repr(second.samples)
+    assert [failure.message for failure in first.failures] == [failure.message for failure in second.failures]

@@ -250,7 +250,7 @@ def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, 
     )  # fmt: skip
     return Kernel(
         signature.name, signature.key, declared.params, declared.results, value.dims, value.group_size,
-        _doc(value.__doc__), source.name_span,
+        _doc(value.__doc__), source.name_span, shapes=tuple(value.shapes.items()),
     )  # fmt: skip
 
 

@@ -191,4 +191,5 @@ def _kernel(world: World, declared: DeclaredKernel, functions: dict[str, Functio
         declared.group_size,
         doc,
         routine.key.span,
+        shapes=declared.shapes,
     )

@@ -14,7 +14,7 @@ from slangad.compiler.frontends.memories import (
     type_in,
     yaml_spelling,
 )
-from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
@@ -35,6 +35,7 @@ class DeclaredKernel:
     results: tuple[KernelResult, ...]
     dims: int
     group_size: tuple[int, ...]
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
@@ -54,7 +55,20 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
         return None
     inner = tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known)
     signature = Signature(world.key(name), name, inner, _result_type(results))
-    return DeclaredKernel(Routine(key, node, signature, ranges), known, results, dims, group_size)
+    return DeclaredKernel(
+        Routine(key, node, signature, ranges), known, results, dims, group_size, _shapes(node.get("shapes"))
+    )
+
+
+def shape_of(node: Node) -> tuple[int, ...]:
+    """A number of elements for each axis; one number for one axis."""
+    items = node.items if isinstance(node, SequenceNode) else (node,)
+    values = (item.value for item in items if isinstance(item, ScalarNode))
+    return tuple(value for value in values if isinstance(value, int))
+
+
+def _shapes(node: Node | None) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((key.text, shape_of(value)) for key, value in entries_of(node))
 
 
 def _param(world: World, declared: Declared) -> KernelParam | None:

@@ -1,4 +1,7 @@
-"""``check: ranges:``: sampling ranges by ``function.parameter``, added to what functions and kernels say themselves."""
+"""The section ``check``: sampling ranges by ``function.parameter``, shapes by ``kernel.parameter``.
+
+They are added to what functions and kernels say themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.problems import did_you_mean
 from slangad.compiler.frontends.yaml.derivatives import all_params
+from slangad.compiler.frontends.yaml.kernels import shape_of
 from slangad.compiler.frontends.yaml.literals import bounds
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.parts import part_type, steps_of
@@ -24,6 +28,24 @@ def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
         interval = bounds(value, world.problems)
         if interval is not None:
             _add(world, kernels, key, interval)
+    for key, value in entries_of(check.get("shapes") if isinstance(check, MappingNode) else None):
+        _add_shape(world, kernels, key, shape_of(value))
+
+
+def _add_shape(world: World, kernels: list[DeclaredKernel], key: ScalarNode, shape: tuple[int, ...]) -> None:
+    name, _, param = key.text.partition(".")
+    at = next((k for k, kernel in enumerate(kernels) if kernel.routine.signature.name == name), None)
+    if at is None:
+        if name not in world.kernels:
+            near = did_you_mean(name[:64], [*world.kernels])
+            world.problems.error("SA064", key.span, f"there is no kernel '{name[:64]}'", label="unknown", help=near)
+        return
+    known = [p.name for p in kernels[at].params]
+    if param not in known:
+        message = f"kernel '{name}' has no parameter '{param[:64]}'"
+        world.problems.error("SA064", key.span, message, help=did_you_mean(param[:64], known))
+        return
+    kernels[at] = replace(kernels[at], shapes=(*kernels[at].shapes, (param, shape)))
 
 
 def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval: tuple[float, float]) -> None:

@@ -50,6 +50,7 @@ _BODY: Final = (
 _PARAMS: Final = Key("params", MapOf(Named("param")), "Parameters in order: names and types.")
 _RETURNS: Final = Key("returns", Named("result"), "The type of the result; a list for several results.", required=True)
 _RANGES: Final = MapOf(Named("range"), PART, "a parameter, or a part of one as m.roughness")
+_SHAPE: Final = Either((Integer(1), ListOf(Integer(1), 1, 4)))
 _OWN: Final = Either((_STATEMENTS, Named("own_derivative")))
 _CALLABLE: Final = (
     _DESCRIPTION,
@@ -132,6 +133,9 @@ KERNEL: Final = Record(
             "Threads per group along each axis.",
         ),
         Key("ranges", _RANGES, "Where `slangad check` draws samples: parameter to [low, high]."),
+        Key(
+            "shapes", MapOf(_SHAPE), "Shapes of tensors and textures in `slangad check`: parameter to [rows, columns]."
+        ),
     ),
     one_of=BODIES,
     when=(
@@ -254,7 +258,10 @@ ROOT: Final = Record(
         Key("pipelines", MapOf(Named("pipeline")), "Chains of kernels by name."),
         Key(
             "check",
-            Record("check", (Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to sample."),)),
+            Record("check", (
+                Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to sample."),
+                Key("shapes", MapOf(_SHAPE, PATH, "kernel.parameter"), "Of tensors and textures."),
+            )),
             "What `slangad check` should know.",
         ),
         Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for, when the command line doesn't say."),
