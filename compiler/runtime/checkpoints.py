@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 VERSION: Final = 1
-_FREE: Final = ("settings",)
-"""What may differ when training goes on."""
+_FREE: Final = {"settings": "the optimizer's settings are not those", "program": "the program is not the one"}
+"""What may differ when training goes on, and what is said then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Checkpoint:
 
 
 def record_of(trainer: Trainer) -> dict[str, object]:
-    """What has to be the same for training to go on, and the optimizer's settings, which may change."""
+    """What has to be the same for training to go on, and what may change: the optimizer's settings, the program."""
     plan = trainer.plan
     return {
         "slangad": VERSION,
@@ -53,6 +53,7 @@ def record_of(trainer: Trainer) -> dict[str, object]:
         "seed": plan.seed,
         "shapes": {one.key: list(one.shape) for one in trainer.trained},
         "data": _digest(trainer),
+        "program": _program(trainer),
     }
 
 
@@ -63,6 +64,12 @@ def _digest(trainer: Trainer) -> str:
             digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def _program(trainer: Trainer) -> str:
+    """A digest of the Slang, without the line that names its file."""
+    _, _, text = trainer.resident.program.emitted.text.partition("\n")
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def repr_of_slot(item: tuple[object, object]) -> str:
@@ -132,10 +139,8 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
             help_ = "give what it was started with, or leave --resume out to start anew"
             raise _refused(f"{path} is of a training with {what}", help_)
     trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
-    if checkpoint.record.get("settings") == now["settings"]:
-        return []
-    message = f"the optimizer's settings differ from those in {path}"
-    return [Diagnostic("SA422", message, severity=Severity.NOTE)]
+    changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
+    return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
 
 
 def _shown(value: object) -> str:

@@ -233,6 +233,17 @@ def test_train__checkpoint_of_something_else__is_refused(project: Project, data:
         assert "in.npz is no checkpoint" in train(project, "fit", "--checkpoint", "in.npz", *more, code=1).stderr
 
 
+def test_train__resumed_with_another_program__goes_on_and_says_so(project: Project, data: Arrays) -> None:
+    own = project.folder / "fit.py"
+    own.write_text(DESCRIBED.read_text(encoding="utf-8"), encoding="utf-8")
+    going_on = ["train", "fit.py:fit", "-i", "in.npz", "-i", "begin.npz", "--device", "cpu", "--checkpoint", "c.npz"]
+    project.run(*going_on, "--steps", "3")
+    assert "program" not in project.run(*going_on, "--steps", "6", "--resume").stderr
+    own.write_text(own.read_text(encoding="utf-8").replace("return r * r", "return 2.0 * r * r"), encoding="utf-8")
+    said = project.run(*going_on, "--steps", "9", "--resume").stderr
+    assert "note[SA422]: the program is not the one that c.npz was made with" in said
+
+
 def test_train__picture_of_an_unknown_kind__is_refused_before_training(project: Project, data: Arrays) -> None:
     ended = train(project, "fit", "--plot", "loss.gif", code=4)
     assert "SA424" in ended.stderr
