@@ -1,14 +1,24 @@
 """Types of command-line parameters: words go in, checked values come out, and shells get something to complete.
 
+Beside them, the options that commands which run kernels have in common.
+
 The tables behind them are loaded when a word is checked or completed, not for ``--help``.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.toolchain.cache import Cache
 
 
 class TargetName(click.ParamType[str]):
@@ -145,3 +155,100 @@ class CodeName(click.ParamType[str]):
 
         start = incomplete.upper()
         return [CompletionItem(c, help=entry.title) for c, entry in explanations().items() if c.startswith(start)]
+
+
+class NamedValue(click.ParamType[tuple[str, object]]):
+    """``name=value``: a number, true or false, or a list of them."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: str | tuple[str, object], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, object]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not name or not equals or not _is_numeric(found):
+            self.fail(f"{value!r} is not name=value with a number, true, false or a list of them.", param, ctx)
+        return name.strip(), found
+
+
+def _is_numeric(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_numeric, value))
+    return isinstance(value, (bool, int, float))
+
+
+class DomainShape(click.ParamType[tuple[int, ...]]):
+    """``4096`` or ``512x512``."""
+
+    name = "n[xm[xk]]"
+
+    def convert(
+        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        if not re.fullmatch(r"\d+([x,]\d+){0,2}", value):
+            self.fail(f"{value!r} is not a shape such as 4096 or 512x512.", param, ctx)
+        return tuple(int(extent) for extent in re.split("[x,]", value))
+
+
+class LaunchArguments(TypedDict):
+    """What the command line of a command that runs kernels may say of what goes in and how."""
+
+    values: tuple[tuple[str, object], ...]
+    domain: tuple[int, ...] | None
+    device: str
+    deterministic: bool
+    allow_nan: bool
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    time_limit: float | None
+    cache_dir: Path | None
+    no_cache: bool
+    output_format: str
+
+
+def launch_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options behind ``LaunchArguments``."""
+    positive = click.FloatRange(min=0, min_open=True)
+    folder = click.Path(path_type=Path, file_okay=False)
+    options = (
+        click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set m.albedo=[1,1,0]"),
+        click.option("--domain", type=DomainShape(), help="The shape of the domain, where no Each input tells it."),
+        click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to run."),
+        click.option(
+            "--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run."
+        ),
+        click.option("--allow-nan", is_flag=True, help="Run even if an input holds NaN."),
+        click.option(
+            "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
+        ),
+        click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files."),
+        click.option("--time-limit", type=positive, help="Seconds a launch may take on the CPU."),
+        click.option("--cache-dir", type=folder, help="Where compiled code is kept."),
+        click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache."),
+        click.option(
+            "--format", "output_format", type=click.Choice(["text", "json"]), default="text",
+            help="json: one document on stdout.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def launch_cache(arguments: LaunchArguments) -> Cache | None:
+    """Where compiled code is kept, by the command line."""
+    from slangad.compiler.toolchain.cache import Cache, default_cache
+
+    if arguments["no_cache"]:
+        return None
+    return Cache(arguments["cache_dir"]) if arguments["cache_dir"] else default_cache()

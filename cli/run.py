@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.parameters import InputName, LaunchArguments, launch_cache, launch_options
 from slangad.cli.project import is_deterministic
 
 if TYPE_CHECKING:
@@ -25,107 +23,31 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.signature import Signature
     from slangad.compiler.runtime.summary import Outputs
 
-    Domain = tuple[int, ...]
-
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_FOLDER = click.Path(path_type=Path, file_okay=False)
-_FORMATS = click.Choice(["text", "json"])
 MODES = ("forward", "backward", "jvp", "jtjvp")
 
 
-class RunArguments(TypedDict):
+class RunArguments(LaunchArguments):
     """What the command line said."""
 
     kernel: str
-    device: str
     mode: str
     inputs: tuple[Path, ...]
     output: str | None
-    values: tuple[tuple[str, object], ...]
-    domain: Domain | None
     random: int | None
-    deterministic: bool
-    allow_nan: bool
-    include_dirs: tuple[str, ...]
-    defines: tuple[tuple[str, str], ...]
     specialize: tuple[str, ...]
-    time_limit: float | None
-    cache_dir: Path | None
-    no_cache: bool
-    output_format: str
-
-
-class NamedValue(click.ParamType[tuple[str, object]]):
-    """``name=value``: a number, true or false, or a list of them."""
-
-    name = "name=value"
-
-    def convert(
-        self, value: str | tuple[str, object], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, object]:
-        """Take the word apart."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, text = value.partition("=")
-        try:
-            found = json.loads(text)
-        except ValueError:
-            found = None
-        if not name or not equals or not _is_numeric(found):
-            self.fail(f"{value!r} is not name=value with a number, true, false or a list of them.", param, ctx)
-        return name.strip(), found
-
-
-def _is_numeric(value: object) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_numeric, value))
-    return isinstance(value, (bool, int, float))
-
-
-class DomainShape(click.ParamType["Domain"]):
-    """``4096`` or ``512x512``."""
-
-    name = "n[xm[xk]]"
-
-    def convert(self, value: str | Domain, param: click.Parameter | None, ctx: click.Context | None) -> Domain:
-        """Take the word apart."""
-        if isinstance(value, tuple):
-            return value
-        if not re.fullmatch(r"\d+([x,]\d+){0,2}", value):
-            self.fail(f"{value!r} is not a shape such as 4096 or 512x512.", param, ctx)
-        return tuple(int(extent) for extent in re.split("[x,]", value))
 
 
 @click.command("run")
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
-@click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to run.")
 @click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="What to compute.")
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
 @click.option("-o", "--output", type=click.Path(), help="Write what comes out to this .npz file; - is stdout.")
-@click.option(
-    "--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set a=2.0 --set m.albedo=[1,1,0]"
-)
-@click.option("--domain", type=DomainShape(), help="The shape of the domain, where no Each input tells it.")
 @click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
-@click.option("--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run.")
-@click.option("--allow-nan", is_flag=True, help="Run even if an input holds NaN.")
-@click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
-)
-@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
 @click.option(
     "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Make a generic function of a Slang file so."
 )
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds it may run on the CPU.")
-@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="json: one document on stdout.",
-)
+@launch_options
 @click.pass_obj
 def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
     """Run a kernel or pipeline of a description on a device.
@@ -193,15 +115,13 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import Options
     from slangad.compiler.programs import chosen, read_program
-    from slangad.compiler.toolchain.cache import Cache, default_cache
 
-    cache_dir = arguments["cache_dir"]
     options = Options(
         targets=(),
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         specialize=arguments["specialize"],
-        cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
+        cache=launch_cache(arguments),
         deterministic=is_deterministic(said=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["kernel"]])[0], options)

@@ -6,13 +6,12 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.parameters import InputName, LaunchArguments, launch_cache, launch_options
 from slangad.cli.project import is_deterministic
-from slangad.cli.run import DomainShape, NamedValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,77 +23,46 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays import Prepared
     from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.training import Plan, Trainer
-    from slangad.compiler.runtime.wanted import Shape
     from slangad.compiler.toolchain.cache import Cache
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-class TrainArguments(TypedDict):
+class TrainArguments(LaunchArguments):
     """What the command line said."""
 
     name: str
     data: tuple[Path, ...]
-    values: tuple[tuple[str, object], ...]
-    domain: Shape | None
     steps: int
     batch: int | None
-    device: str
     optimizer: str | None
     lr: float | None
     until_loss: float | None
     seed: int
-    deterministic: bool
     checkpoint: Path | None
     checkpoint_every: int | None
     resume: bool
     output: Path | None
     plot: Path | None
     loss: Path | None
-    include_dirs: tuple[str, ...]
-    defines: tuple[tuple[str, str], ...]
-    allow_nan: bool
-    time_limit: float | None
-    cache_dir: Path | None
-    no_cache: bool
-    output_format: str
 
 
 @click.command("train")
 @click.argument("name", type=InputName(), metavar="FILE[:NAME]")
 @click.option("-i", "--data", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
-@click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set a=2.0")
-@click.option("--domain", type=DomainShape(), help="The shape of a kernel's domain, where no Each input tells it.")
 @click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Steps in all.")
 @click.option("--batch", type=click.IntRange(1), help="Elements of a step.  [default: all]")
-@click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to train.")
 @click.option("--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), help="Instead of the pipeline's own.")
 @click.option("--lr", type=click.FloatRange(0, min_open=True), help="Instead of the pipeline's own learning rate.")
 @click.option("--until-loss", type=float, metavar="X", help="Stop as soon as the loss is below this.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="For batches and initial values.")
-@click.option("--deterministic/--no-deterministic", default=False, help="The same bits on every run.")
 @click.option("--checkpoint", type=_FILE, help="Keep what training is in this file.")
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Steps.  [default: 10 s]")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
 @click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
 @click.option("--plot", type=_FILE, help="Draw the losses: .png, .svg or .pdf. Needs slangad[plots].")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
-@click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
-)
-@click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
-@click.option("--allow-nan", is_flag=True, help="Train even if an input holds NaN.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds a launch may take on the CPU.")
-@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="json: one document on stdout.",
-)
+@launch_options
 @click.pass_obj
 def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None:
     """Minimise the objective of a pipeline, or a kernel's one Sum or Mean.
@@ -131,7 +99,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
     from slangad.compiler.runtime.loop import Ending, train
     from slangad.compiler.runtime.training import Trainer
 
-    cache = _cache(arguments)
+    cache = launch_cache(arguments)
     program, chain = _chain(arguments, cache)
     plan = _plan(arguments, chain)
     prepared = _prepare(session, arguments, chain, plan)
@@ -148,14 +116,6 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
             _write(session, arguments, trainer, draw)
         finally:
             trainer.close()
-
-
-def _cache(arguments: TrainArguments) -> Cache | None:
-    from slangad.compiler.toolchain.cache import Cache, default_cache
-
-    if arguments["no_cache"]:
-        return None
-    return Cache(arguments["cache_dir"]) if arguments["cache_dir"] else default_cache()
 
 
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
