@@ -112,7 +112,7 @@ zero, and numbers too large for half. `slangad check` finds derivatives that are
         "a checkpoint does not fit",
         """--resume goes on where a checkpoint stopped, with the same results as if nothing had interrupted it. So the
 pipeline, its shapes, the data, the batch, the seed and the optimizer have to be those it began with; settings such as
-the learning rate may change, with a note.""",
+the learning rate may change, and the program itself, with a note.""",
     ),
     "SA423": Explanation(
         "trained parameters begin at random values",

@@ -43,6 +43,11 @@ _ROWS = (
     ),
     DeviceKind("d3d12", "GPUs with Direct3D 12", "needs Windows and a GPU with Direct3D 12", tested=False),
     DeviceKind("metal", "Apple's GPUs", "needs macOS", tested=False),
+    DeviceKind(
+        "webgpu",
+        "GPUs through wgpu",
+        "`pip install 'slangad[webgpu]'`; needs a Vulkan, Metal or Direct3D 12 driver",
+    ),
 )
 
 DEVICES: Final = {row.name: row for row in _ROWS}
@@ -210,6 +215,10 @@ def open_device(name: str = AUTO, *, limit: float | None = None) -> Device:
         from slangad.compiler.runtime.cpu_device import LAUNCH_LIMIT, CpuDevice
 
         return CpuDevice(limit or LAUNCH_LIMIT)
+    if name == "webgpu":
+        from slangad.compiler.runtime.webgpu_device import open_webgpu
+
+        return open_webgpu()
     from slangad.compiler.runtime.gpu_device import open_gpu
 
     return open_gpu(name)

@@ -39,10 +39,7 @@ void probe(uint3 thread: SV_DispatchThreadID, StructuredBuffer<float> x, RWStruc
 }
 """
 
-_REMEDIES: Final = {
-    **{kind.name: kind.remedy for kind in DEVICES.values()},
-    "webgpu": "`pip install wgpu`; needs a Vulkan, Metal or Direct3D 12 driver",
-}
+_REMEDIES: Final = {kind.name: kind.remedy for kind in DEVICES.values()}
 """Every device with what it needs."""
 
 

@@ -135,22 +135,31 @@ reverse mode.""",
     ),
     "SA249": Explanation(
         "a GPU device can't be used",
-        """slangpy found no such device here, its driver failed, or the driver did not take the emitted Slang. The notes
-hold what it said. slangad doctor tries every device and says what to install.""",
+        """slangpy (for webgpu: wgpu) is missing or found no such device here, its driver failed, or the driver did not
+take the emitted Slang. The notes hold what it said. slangad doctor tries every device and says what to install.""",
     ),
     "SA250": Explanation(
         "there is no device of this name",
-        """--device (device= in Python) takes cpu, cuda, vulkan, d3d12, metal, or auto for a GPU that works, else the
-CPU. slangad doctor tries them all. slangad was never tried on d3d12 and metal; they are driven like the others.""",
+        """--device (device= in Python) takes cpu, cuda, vulkan, d3d12, metal, webgpu, or auto for a GPU that works,
+else the CPU. slangad doctor tries them all. slangad was never tried on d3d12 and metal; they are driven like the rest.""",
     ),
     "SA251": Explanation(
         "too little memory on the device",
         """The buffers of the kernel don't fit: one for each parameter, result, gradient and tangent. On the CPU slangad
-asks before it takes memory, and leaves some to others. Run on fewer elements at a time, or on another device.""",
+asks before it takes memory, and leaves some to others. Run on fewer elements at a time, or on another device.
+With --deterministic a tensor that threads add to in any order needs 44 bytes for each scalar on a GPU, and at most
+4 GiB in all. On WebGPU no buffer may be larger than the device can bind, often 128 MiB.""",
     ),
     "SA252": Explanation(
         "a device failed while it ran",
         """The driver reported an error in the middle of the work: the device was lost or reset, a kernel ran longer
 than the system allows, or an index was out of bounds. The notes hold what it said. Nothing was written.""",
+    ),
+    "SA253": Explanation(
+        "WebGPU can't do this",
+        """WebGPU has no double, and each device of it has limits: half precision may be missing; a kernel has so many
+buffers at once (8 at least, mostly more), its groups so many threads (256 at least), there are 65535 groups along an
+axis, textures have so many texels (8192 at least along an axis). slangad asks for the most the adapter has. The message
+says what is missing; other devices go further. Each field of a struct takes a buffer of its own.""",
     ),
 }
