@@ -141,7 +141,7 @@ take the emitted Slang. The notes hold what it said. slangad doctor tries every 
     "SA250": Explanation(
         "there is no device of this name",
         """--device (device= in Python) takes cpu, cuda, vulkan, d3d12, metal, webgpu, or auto for a GPU that works,
-else the CPU. slangad doctor tries them all. slangad was never tried on d3d12 and metal; they are driven like others.""",
+else the CPU. slangad doctor tries them all. slangad was never tried on d3d12 and metal; they are driven alike.""",
     ),
     "SA251": Explanation(
         "too little memory on the device",
