@@ -46,6 +46,9 @@ _TRIED: Final = 8
 _DIRECTIONS: Final = 3
 _EXACT: Final = CONSTANTS
 """Of the sum of magnitudes; the share of a mean that each element has is a constant of float32."""
+_ROUNDING: Final = 1e-12
+"""Of the weighted results; what rounding may leave of gradients whose terms cancel out within a thread."""
+_ROUNDING_SINGLE: Final = 1e-5
 _SINGLE: Final = 1e-4
 """The same in float32."""
 _HALF: Final = 3e-2
@@ -153,19 +156,23 @@ class _Size:
         with np.errstate(all="ignore"):
             if self.launches.thread is not None:
                 threads = Threads(self.launches.thread, wide)
-                yield from self._results(parted.values(rows), *threads.values(rows))
+                values, values_size = threads.values(rows)
+                yield from self._results(parted.values(rows), values, values_size)
                 expected, size = threads.gradients(rows, weights)
-                yield from self._gradients(self._added(parted, rows, weights), expected, size, _EXACT * size)
+                grain = (values_size * np.abs(weights)).sum(axis=1, keepdims=True)
+                slack = _EXACT * size + _ROUNDING * grain
+                yield from self._gradients(self._added(parted, rows, weights), expected, size, slack)
             else:
                 alone = wide.values(rows)
+                grain = (np.abs(alone) * np.abs(weights)).sum(axis=1, keepdims=True)
                 yield from self._results(parted.values(rows), alone, np.abs(alone) + 1.0)
                 expected = replace(wide, sums=Sums(1, 1, 0.0)).gradients(rows, weights)
                 size = self._usual(wide, expected)
                 found = self._added(parted, rows, weights)
                 yield from self._gradients(found, expected, size, _EXACT * size)
                 if self.linear:
-                    yield from self._along(wide, found, rows, weights, rng)
-            yield from self._single(wide, rows, weights, expected, size)
+                    yield from self._along(wide, found, rows, weights, grain)
+            yield from self._single(wide, rows, weights, expected, (size, grain))
 
     def _rows(self, wide: WholeRunner) -> Floats:
         """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
@@ -232,9 +239,10 @@ class _Size:
                 yield Number(text.format(names[own[place]]), self.extents.domain, *numbers)
 
     def _along(
-        self, wide: WholeRunner, found: Floats, rows: Floats, weights: Floats, rng: np.random.Generator
+        self, wide: WholeRunner, found: Floats, rows: Floats, weights: Floats, grain: Floats
     ) -> Iterator[Number]:
         """Reverse mode against forward mode along directions of one parameter at a time."""
+        rng = np.random.default_rng([self.seed, 13])
         owners = np.array([owner_of(column.path) for column in wide.inputs.columns])
         flows = np.zeros(len(owners), bool)
         flows[wide.inputs.differentiable] = True
@@ -246,7 +254,7 @@ class _Size:
                 parts = found * directions
                 size = np.abs(parts).sum(axis=1)
                 for k in np.flatnonzero(np.isfinite(expected)):
-                    allowed = 1e-6 * float(size[k]) + float(slack[k])
+                    allowed = 1e-6 * float(size[k]) + float(slack[k]) + _ROUNDING * float(grain[k, 0])
                     what = f"the gradient of {owner}"
                     yield Number(
                         what, self.extents.domain, float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
@@ -261,7 +269,7 @@ class _Size:
         return np.where(bar <= 1e-4 * np.abs(slope), slope, np.nan), bar
 
     def _single(
-        self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, size: Floats
+        self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
     ) -> Iterator[Number]:
         """The same in float32, as far as the conditioning lets it be right."""
         if self.launches.narrow is None:
@@ -278,7 +286,9 @@ class _Size:
             near[:, kept] *= 1.0 + rng.integers(-1, 2, (len(rows), len(kept))) * (2.0**-10 if half else 2.0**-23)
             far = np.abs(wide.gradients(near, weights) - expected)
             moved = np.fmax(moved, np.where(np.isfinite(far), far, 0.0))
+        size, grain = sizes
         slack = (_HALF if half else _SINGLE) * size + _ULPS * moved + 1e-30
+        slack += (_HALF if half else _ROUNDING_SINGLE) * grain
         if isinstance(narrow, WholeRunner):
             narrow = replace(narrow, sums=self.sums)
             found = self._added(narrow, rows, weights)

@@ -107,6 +107,7 @@ class Examiner:
         inputs: The differentiable columns.
         again: Each leg's Jacobians for other rows.
         noise: How much of a value may be rounding, by samples and results.
+        most_pairs: Pairs of sample and input to look at; ``most_deep`` those to look at with all windows.
     """
 
     evaluate: Evaluate
@@ -114,6 +115,8 @@ class Examiner:
     again: Mapping[Leg, JacobianOf]
     noise: Floats
     seed: int = 0
+    most_pairs: int = _MOST_PAIRS
+    most_deep: int = _MOST_DEEP
 
     def examine(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats]) -> Findings:
         """Hold every leg's Jacobians against the oracle."""
@@ -166,9 +169,9 @@ class Examiner:
     def _chosen(self, count: int) -> npt.NDArray[np.int64]:
         """Pairs of sample and input to look at: all if they are few, else as many of each input, from all over."""
         columns = len(self.inputs)
-        if count * columns <= _MOST_PAIRS:
+        if count * columns <= self.most_pairs:
             return np.stack([np.repeat(np.arange(count), columns), np.tile(np.arange(columns), count)], axis=1)
-        each = max(_FEWEST, _MOST_PAIRS // columns)
+        each = max(_FEWEST, self.most_pairs // columns)
         rng = np.random.default_rng(self.seed)
         parts = [
             np.stack([rng.permutation(count)[:each], np.full(min(each, count), column)], axis=1)
@@ -191,9 +194,9 @@ class Examiner:
 
     def _spread(self, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """At most so many pairs of sample and input, from all over."""
-        if len(pairs) <= _MOST_DEEP:
+        if len(pairs) <= self.most_deep:
             return pairs
-        order = np.random.default_rng(self.seed).permutation(len(pairs))[:_MOST_DEEP]
+        order = np.random.default_rng(self.seed).permutation(len(pairs))[: self.most_deep]
         return pairs[np.sort(order)]
 
 
@@ -242,7 +245,7 @@ class Deep:
             open_ |= self._is(leg, State.UNDECIDED)
         rows = np.flatnonzero(open_.any(axis=1))
         if len(rows):
-            self._from_both_sides(rows[:_MOST_DEEP], sharp)
+            self._from_both_sides(rows[: self.examiner.most_deep], sharp)
 
     def _from_both_sides(self, rows: npt.NDArray[np.int64], sharp: Bools) -> None:
         places = self.places.pick(rows)
@@ -273,7 +276,7 @@ class Deep:
         self, leg: Leg, rows: npt.NDArray[np.int64], suspect: Bools, plain: Bools, hull: tuple[Floats, Floats]
     ) -> None:
         """Look at what disagrees with other nodes and in the neighbourhood; call wrong what is left."""
-        accused = np.flatnonzero((suspect | plain).any(axis=1))[:_MOST_ACCUSED]
+        accused = np.flatnonzero((suspect | plain).any(axis=1))[: min(_MOST_ACCUSED, self.examiner.most_deep)]
         if not len(accused):
             return
         which = rows[accused]

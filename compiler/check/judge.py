@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check.accumulate import compare_accumulation
+from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.describe import Describer
+from slangad.compiler.check.effort import Effort, effort_of
 from slangad.compiler.check.examine import Examiner, Findings, State
 from slangad.compiler.check.ignored import ignored
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
@@ -66,6 +68,7 @@ _SCOUTS: Final = 2048
 _SCOUTS_EACH: Final = 16
 _ENOUGH: Final = 0.2
 """Share of the finite samples at which an entry must have been compared."""
+_ENOUGH_BLOCKS: Final = 0.5
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 
 
@@ -135,10 +138,14 @@ def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
 
 @dataclass(slots=True)
 class _Judge:
+    """The check of one subject; of one with many inputs, ``found`` is what came of looking at them in blocks."""
+
     plan: Plan
     wide: RowFunction
     narrow: RowFunction | None
     twins: Twins
+    found: Found | None = None
+    effort: Effort = field(default_factory=Effort)
 
     def run(self) -> Result:
         legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
@@ -147,16 +154,38 @@ class _Judge:
         if not legs:
             reason = "; ".join(reason for _, reason in self.plan.missing) or "it has no derivative"
             return blank(self.plan, Verdict.SKIPPED, reason)
-        samples = self._draw(tuple(mode.value for mode in legs.values()))
+        modes = tuple(mode.value for mode in legs.values())
+        if self.twins.reach is not None:
+            self._prepare(self.twins.reach, modes)
+        samples = self._draw(modes)
         values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
         columns = np.array(self.wide.inputs.differentiable, np.int64)
         again = {leg: self._again(leg) for leg in legs}
-        examiner = Examiner(self._evaluate, columns, again, self._noise(samples.rows, values), self.plan.seed)
+        noise = self._noise(samples.rows, values)
+        pairs, deep = self.effort.pairs, self.effort.deep
+        examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
         findings = examiner.examine(samples, values, found)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
+
+    def _prepare(self, reach: WholeRunner, modes: tuple[str, ...]) -> None:
+        """Of a launch: how much of everything is affordable, and what of it to look at."""
+        inputs = self.wide.inputs
+        name = f"blocks {self.plan.subject.name}"
+        drawn = draw(inputs.columns, self.plan.ranges, _FEWEST, self.plan.seed, name, ())
+        drawn = chosen(drawn, self._inside(drawn.rows))
+        self.effort = effort_of(reach.accesses(drawn.rows[:_FEWEST]), reach.kernel, reach.extents)
+        if not is_large(self.wide):
+            return
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(self._evaluate(drawn.rows, drawn.rows)).all(axis=1)
+        scales = np.max(drawn.scales, axis=0, initial=0.0)
+        self.found = Blocks(self.wide, self._evaluate, modes, self.plan.seed).look(drawn.rows[finite], scales)
+        self.wide = focused(self.wide, self.found.inputs, self.found.results)
+        if self.narrow is not None:
+            self.narrow = focused(self.narrow, self.found.inputs, self.found.results)
 
     def _draw(self, modes: tuple[str, ...]) -> Samples:
         inputs, results = self.wide.inputs, self.wide.results
@@ -165,10 +194,15 @@ class _Judge:
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
         samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
         samples = chosen(samples, self._inside(samples.rows))
-        many = draw(inputs.columns, self.plan.ranges, min(_SCOUTS, count * _SCOUTS_EACH), self.plan.seed + 1, name, ())
+        sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
+        samples = chosen(samples, self.effort.thinned(*sizes))
+        scouts = min(_SCOUTS, count * _SCOUTS_EACH, self.effort.scouts)
+        many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, ())
         scales = np.max(samples.scales, axis=0, initial=0.0)
         rows = many.rows[self._inside(many.rows)]
         found = scout(self.wide, self._evaluate, rows, scales, self.plan.seed, modes)
+        if self.found is not None:
+            samples = with_rows(samples, self.found.rows, "block")
         return with_rows(samples, found, "scout")
 
     def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
@@ -219,7 +253,13 @@ class _Judge:
             reason,
             tuple(legs),
             tuple(failures),
-            (*self.plan.notes, *self._ignored(samples, findings), *self._missing_notes(), *describer.notes()),
+            (
+                *self.plan.notes,
+                *self._blocks_note(),
+                *self._ignored(samples, findings),
+                *self._missing_notes(),
+                *describer.notes(),
+            ),
             _counts(findings),
             describer.samples(others),
         )
@@ -251,6 +291,12 @@ class _Judge:
         elif narrow is not None:
             yield compare_float32((self.wide, narrow), rows, found, findings, self.plan.seed)
 
+    def _blocks_note(self) -> Iterator[Note]:
+        if self.found is not None:
+            shown = f"{len(self.found.inputs)} inputs and {len(self.found.results)} results one by one"
+            what = f"its inputs in {self.found.blocks} blocks, then {shown}"
+            yield Note(NoteKind.SAMPLES, f"looked at {what}")
+
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:
             leg = Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD
@@ -272,6 +318,9 @@ class _Judge:
                 return verdict, first.message + (f"; {first.cause}" if first.cause else "")
         if not findings.finite.any():
             return Verdict.INCONCLUSIVE, "it is not finite at any sample: declare ranges where it is"
+        if self.found is not None and self.found.compared < _ENOUGH_BLOCKS * self.found.blocks:
+            told = f"{self.found.compared} of {self.found.blocks} blocks of inputs"
+            return Verdict.INCONCLUSIVE, f"only {told} could be compared: too noisy or too steep"
         weak = describer.uncompared(_ENOUGH)
         if weak:
             return Verdict.INCONCLUSIVE, weak

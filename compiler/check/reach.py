@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Module
 
 REACH: Final = "check_reach"
-"""The buffer: for each axis of each tensor and texture in order, the least and the largest index."""
+"""The buffer: how many indices there were, then for each axis of each tensor the least and the largest (from 2 on)."""
 _HELPER: Final = "check:reach"
 PRELUDE: Final = f"RWStructuredBuffer<int> {REACH};\n\n"
 """Stands before the text of a module with twins."""
@@ -97,8 +97,9 @@ def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
 
 
 _PARAMS: Final = (Param("index", INT), Param("extent", INT), Param("slot", INT))
-_BODY: Final = f"""{REACH}[2 * slot] = min({REACH}[2 * slot], index);
-{REACH}[2 * slot + 1] = max({REACH}[2 * slot + 1], index);
+_BODY: Final = f"""{REACH}[0] += 1;
+{REACH}[2 * slot + 2] = min({REACH}[2 * slot + 2], index);
+{REACH}[2 * slot + 3] = max({REACH}[2 * slot + 3], index);
 return clamp(index, 0, extent - 1);"""
 
 

@@ -65,11 +65,13 @@ def scout(
     return np.asarray(rows[order[worst[order] > 1.0]])
 
 
-def slopes_along(evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def slopes_along(
+    evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats, windows: Sequence[float] = _WINDOWS
+) -> tuple[Floats, Floats]:
     """The slope along each direction of the weighted results, with half its bar, from the sharper of the windows."""
     stencil = central()
     slopes, bars = [], []
-    for width in _WINDOWS:
+    for width in windows:
         moved = rows[:, None, :] + (width * stencil.nodes)[None, :, None] * directions[:, None, :]
         base = np.repeat(rows, len(stencil.nodes), axis=0)
         values = evaluate(moved.reshape(-1, rows.shape[1]), base).reshape(len(rows), len(stencil.nodes), -1)

@@ -97,6 +97,10 @@ class WholeRunner:
         parts = [part.reach() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
         return np.concatenate(parts) if parts else np.zeros((0, len(axes_of(self.kernel)), 2), np.int64)
 
+    def accesses(self, rows: Floats) -> int:
+        """How many indices a launch uses; of a twin that writes them down."""
+        return max((part.accesses() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})), default=0)
+
     def _run(self, mode: Mode, given: Given, wanted: ParameterRole) -> Floats:
         found = [part.read(wanted) for part in self._parts(mode, given)]
         width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
@@ -148,7 +152,8 @@ class _Batch:
         books: dict[str, Array] = {}
         if REACH in known:
             axes = max(1, len(axes_of(self.runner.kernel)))
-            books[REACH] = np.tile(np.array([_FAR, -_FAR], np.int32), (self.count, axes))
+            books[REACH] = np.tile(np.array([_FAR, -_FAR], np.int32), (self.count, 1 + axes))
+            books[REACH][:, 0] = 0
         if TAPE in known:
             tape = np.zeros((1, TAPE_SIZE), self.runner.precision.dtype("float"))
             books[TAPE] = np.broadcast_to(tape, (self.count, TAPE_SIZE))
@@ -157,7 +162,11 @@ class _Batch:
 
     def reach(self) -> npt.NDArray[np.int64]:
         """What twins wrote down of their indices."""
-        return self.books[REACH].reshape(self.count, -1, 2).astype(np.int64)
+        return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
+
+    def accesses(self) -> int:
+        """How many indices twins wrote down, in the launch with the most."""
+        return int(self.books[REACH][:, 0].max(initial=0))
 
     # --- what is bound ---
 

@@ -238,3 +238,38 @@ def test_check__the_same_seed__gives_the_same(checked: Checked, name: str) -> No
     first, second = (checked(HEAD + RIGHT[name], samples=16, seed=5)["f"] for _ in range(2))
     assert repr(first.samples) == repr(second.samples)
     assert [failure.message for failure in first.failures] == [failure.message for failure in second.failures]
+
+
+LARGE = """
+@sa.differentiable
+def g(x: float, place: int) -> float:
+    return x * x
+
+@g.backward
+def g_bwd(x, place, d_out):
+    s = 2.0
+    if place == WRONG:
+        s = 2.002
+    return s * x * d_out
+
+@sa.kernel
+def f(x: Tensor[float, 2], w: Tensor[float, 2], y: OutTensor[float, 2]) -> None:
+    i = sa.thread_id()
+    for j in range(16):
+        h = 0.0
+        for k in range(24):
+            h += g(w[j, k], 24 * j + k) * x[i, k]
+        y[i, j] = sa.tanh(h)
+"""
+
+
+def test_check__one_wrong_entry_of_many__is_found(checked: Checked) -> None:
+    result = checked(HEAD + LARGE.replace("WRONG", "203"), samples=24)["f"]
+    assert result.verdict is Verdict.FAIL
+    assert "d w[8, 11]" in result.reason
+
+
+def test_check__many_right_entries__pass_in_blocks(checked: Checked) -> None:
+    result = checked(HEAD + LARGE.replace("WRONG", "-1"), samples=24)["f"]
+    assert result.verdict is Verdict.PASS, result.reason
+    assert any("blocks" in note.message for note in result.notes)
