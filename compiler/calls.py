@@ -205,10 +205,7 @@ class LoadedKernel:
 
 @dataclass(repr=False)
 class LoadedPipeline(LoadedKernel):
-    """A pipeline that runs on a device, called as a kernel is; ``plan`` is that of its last kernel.
-
-    Torch tensors are copied to the host and back.
-    """
+    """A pipeline that runs on a device, called as a kernel is; ``plan`` is that of its last kernel."""
 
     chain: Chain = field(kw_only=True)
 
@@ -226,7 +223,10 @@ class LoadedPipeline(LoadedKernel):
         shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
         place = place_of(given)
         opened = opened_device(device or self.device)
-        prepared = prepare_chain(self.chain, mode, as_arrays(given), shape)
+        stays = place is not None and place.type == "cuda" and opened.name == "cuda"
+        prepared = prepare_chain(self.chain, mode, given if stays else as_arrays(given), shape)
+        if stays:
+            prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
         loaded = self.load_on(opened, mode)
         found: Mapping[str, Any] = run_chain(opened, loaded, self.chain, mode, prepared, self.program.source.cache)
         return Outcome(found if place is None else as_tensors(found, place), self.signature)

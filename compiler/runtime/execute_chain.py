@@ -19,6 +19,7 @@ from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.resident import Resident
 from slangad.compiler.runtime.signature import result_value
 from slangad.compiler.runtime.stages import Shapes, shapes_of
+from slangad.compiler.runtime.tensors import typed
 from slangad.compiler.runtime.wanted import PREFIXES
 
 if TYPE_CHECKING:
@@ -188,5 +189,6 @@ class _Run:
         for part in value.parts:
             if (version, part.path) in where:
                 count = self.resident.count(version, part)
-                array = where[version, part.path].download()[:count].astype(part.dtype)
-                yield f"{prefix}{part.key}", array.reshape((*shape, *part.shape))
+                buffer = where[version, part.path]
+                array = buffer.download() if self.given.prepared.place is None else buffer.take()
+                yield f"{prefix}{part.key}", typed(array[:count], part.dtype).reshape((*shape, *part.shape))

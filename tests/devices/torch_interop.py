@@ -44,6 +44,22 @@ def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
 @sa.kernel
 def narrow(x: Each[sa.half], on: Each[bool]) -> tuple[Each[sa.half], Each[bool]]:
     return x * x if on else x, not on
+
+
+@sa.kernel
+def square(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
+    return x * x * w[sa.thread_id(0) % w.shape[0]]
+
+
+@sa.kernel
+def apart(a: Each[float], b: NoDiff[Each[float]], m: Param[Line]) -> Sum[float]:
+    r = m.slope * a + m.offset - b
+    return r * r
+
+
+@sa.pipeline
+def chain(x: Each[float], w: Tensor[float, 1], k: Each[float3], m: Param[Line]) -> Sum[float]:
+    return apart(bend(square(x, w), k), x, m)
 """
 
 
@@ -100,6 +116,26 @@ def check_shared(kernels: object, device: str) -> None:
     assert torch.equal(off, ~on)
 
 
+def check_pipeline(kernels: object, device: str) -> None:
+    """A pipeline's result and gradients: of one element per thread, of a tensor, of a parameter; and a tangent."""
+    torch.manual_seed(1)
+    x, k, w = torch.randn(1001, device=device), torch.randn(1001, 3, device=device), torch.randn(5, device=device)
+    m = {"slope": torch.tensor(1.5, device=device), "offset": torch.tensor(-0.5, device=device)}
+    given = [t.requires_grad_() for t in (x, k, w, *m.values())]
+    bent = torch.sin(x * x * w[torch.arange(1001, device=device) % 5]) * k[:, 1] + k[:, 0] * k[:, 2]
+    expected = ((m["slope"] * bent + m["offset"] - x.detach()) ** 2).sum()
+    found = kernels.chain.torch(device)(x, w, k, m)
+    same(found, expected)
+    gradients = torch.autograd.grad(found, given)
+    for f, wanted in zip(gradients, torch.autograd.grad(expected, given), strict=True):
+        assert f.device == x.device
+        same(f, wanted, 1e-3)
+    v = torch.randn(1001, device=device)
+    plain = [t.detach() for t in (x, w, k)]
+    moved = kernels.chain.jvp(*plain, m, tangent={"x": v}, device=device)
+    same(moved.jvp["result"], (gradients[0] * v).sum(), 1e-3)
+
+
 def check_no_copies(kernels: object) -> None:
     """A large tensor on the GPU: a call takes no time that depends on the CPU."""
     x = torch.randn(1 << 24, device="cuda", requires_grad=True)
@@ -131,6 +167,7 @@ def main(device: str) -> None:
     kernels = described()
     check_gradients(kernels, device)
     check_shared(kernels, device)
+    check_pipeline(kernels, device)
     if device == "cuda":
         check_no_copies(kernels)
     print(f"torch {torch.__version__} on {device}: all as torch has it")
