@@ -20,6 +20,7 @@ from slangad.compiler.check.scout import slopes_along
 from slangad.compiler.check.shapes import show
 from slangad.compiler.check.threads import Threads
 from slangad.compiler.check.whole import Sums, WholeRunner
+from slangad.compiler.check.whole_device import DeviceLaunches
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
 
@@ -51,6 +52,8 @@ _ROUNDING: Final = 1e-12
 _ROUNDING_SINGLE: Final = 1e-5
 _SINGLE: Final = 1e-4
 """The same in float32."""
+_ORDER: Final = 1e-5
+"""What the order of additions, which devices are free to choose, may make in float32."""
 _HALF: Final = 3e-2
 _COARSE: Final = 1e-3
 _ULPS: Final = 16.0
@@ -69,14 +72,17 @@ class Launches:
 
     extents: Callable[[Shape], Extents | str]
     wide: Callable[[Extents], WholeRunner]
-    narrow: Callable[[Extents], RowFunction] | None
+    narrow: Callable[[Extents], RowFunction | None]
     thread: RowFunction | None
     dims: int
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One thing that was compared: of what parameter or result, over how many threads."""
+    """One thing that was compared: of what parameter or result, over how many threads.
+
+    ``repeated`` says that both numbers are of launches with the same inputs.
+    """
 
     what: str
     domain: Shape
@@ -84,6 +90,7 @@ class Number:
     expected: float
     slack: float
     size: float
+    repeated: bool = False
 
     @property
     def far(self) -> float:
@@ -117,6 +124,9 @@ def _wrong(worst: Number, count: int) -> Compared:
     threads = show(worst.domain)
     message = f"{worst.what} over {threads} threads is not the sum of what the threads give"
     cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
+    if worst.repeated:
+        verdict, cause = Verdict.NONDETERMINISTIC, "threads that write to the same place at the same time"
+        message = f"two launches over {threads} threads with the same inputs differ in {worst.what}"
     failure = Failure(
         Leg.ACCUMULATION,
         verdict,
@@ -235,8 +245,9 @@ class _Size:
             row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, own])), (len(far), len(own))))
             at = row, own[place]
             if far[at] >= 0.0:
-                numbers = (float(array[at]) for array in (found, expected, slack, size))
-                yield Number(text.format(names[own[place]]), self.extents.domain, *numbers)
+                what = text.format(names[own[place]])
+                numbers = float(found[at]), float(expected[at]), float(slack[at]), float(size[at])
+                yield Number(what, self.extents.domain, *numbers)
 
     def _along(
         self, wide: WholeRunner, found: Floats, rows: Floats, weights: Floats, grain: Floats
@@ -272,10 +283,8 @@ class _Size:
         self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
     ) -> Iterator[Number]:
         """The same in float32, as far as the conditioning lets it be right."""
-        if self.launches.narrow is None:
-            return
         narrow = self.launches.narrow(self.extents)
-        if Mode.BACKWARD not in narrow.entries:
+        if narrow is None or Mode.BACKWARD not in narrow.entries:
             return
         half = any(column.scalar == "half" for column in (*wide.inputs.columns, *wide.results.columns))
         rng = np.random.default_rng([self.seed, 12])
@@ -290,8 +299,14 @@ class _Size:
         slack = (_HALF if half else _SINGLE) * size + _ULPS * moved + 1e-30
         slack += (_HALF if half else _ROUNDING_SINGLE) * grain
         if isinstance(narrow, WholeRunner):
-            narrow = replace(narrow, sums=self.sums)
-            found = self._added(narrow, rows, weights)
+            found = self._added(replace(narrow, sums=self.sums), rows, weights)
+        elif isinstance(narrow, DeviceLaunches):
+            narrow = replace(narrow, start=self.sums.start)
+            found, again = (narrow.gradients(rows, weights) for _ in range(2))
+            far = (_HALF if half else _ORDER) * (size + moved + abs(self.sums.start))
+            for number in self._gradients(again, found, size + moved, far + 1e-30):
+                yield replace(number, repeated=True)
+            slack = slack + _ORDER * abs(self.sums.start)
         else:
             found = narrow.gradients(rows, weights)
         yield from self._gradients(found, expected, size + moved, slack, " in float32")

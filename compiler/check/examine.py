@@ -98,6 +98,21 @@ class Findings:
     grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
 
+def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
+    """The findings at some of the samples."""
+    return Findings(
+        findings.expected[some],
+        findings.error[some],
+        findings.low[some],
+        findings.high[some],
+        {leg: states[some] for leg, states in findings.states.items()},
+        findings.finite[some],
+        jumps=findings.jumps[some],
+        looked=findings.looked[some],
+        grain=findings.grain[some],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Examiner:
     """What it takes to examine one subject.

@@ -13,7 +13,7 @@ from slangad.compiler.check.accumulate import compare_accumulation
 from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.effort import Effort, effort_of
-from slangad.compiler.check.examine import Examiner, Findings, State
+from slangad.compiler.check.examine import Examiner, Findings, State, part_of
 from slangad.compiler.check.ignored import ignored
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.legs import (
@@ -31,6 +31,7 @@ from slangad.compiler.check.samples import chosen, draw, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.report.model import (
     Counts,
     Failure,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.check.whole import WholeRunner
-    from slangad.compiler.ir.nodes import ClipGradient, Range
+    from slangad.compiler.ir.nodes import ClipGradient, Kernel, Range
     from slangad.compiler.report.model import Generated
 
     Floats = npt.NDArray[np.float64]
@@ -68,6 +69,7 @@ _SCOUTS: Final = 2048
 _SCOUTS_EACH: Final = 16
 _ENOUGH: Final = 0.2
 """Share of the finite samples at which an entry must have been compared."""
+_ON_DEVICE: Final = 6
 _ENOUGH_BLOCKS: Final = 0.5
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 
@@ -285,7 +287,11 @@ class _Judge:
             )
         if self.twins.watch is not None:
             yield compare_bounds(self.twins.watch, rows)
-        narrow = self.narrow if self.twins.device is None else self.twins.device
+        reach, device = self.twins.reach, self.twins.device
+        if reach is not None and device is not None and not isinstance(device, str):
+            yield self._on_device(device, reach.kernel, samples, (findings, found))
+            return
+        narrow = self.narrow if device is None else device
         if isinstance(narrow, str):
             yield Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail=narrow))
         elif narrow is not None:
@@ -296,6 +302,22 @@ class _Judge:
             shown = f"{len(self.found.inputs)} inputs and {len(self.found.results)} results one by one"
             what = f"its inputs in {self.found.blocks} blocks, then {shown}"
             yield Note(NoteKind.SAMPLES, f"looked at {what}")
+
+    def _on_device(
+        self, device: RowFunction, kernel: Kernel, samples: Samples, known: tuple[Findings, dict[Leg, Floats]]
+    ) -> Compared:
+        """Float32 on the device at some of the samples: there, a launch takes a while."""
+        findings, found = known
+        some = np.unique(np.linspace(0, len(samples.rows) - 1, _ON_DEVICE).astype(np.int64))
+        if self.found is not None:
+            device = focused(device, self.found.inputs, self.found.results)
+        there = {leg: jacobian[some] for leg, jacobian in found.items()}
+        filtered = any(p.memory is Memory.TEXTURE2D for p in kernel.params)
+        compared = compare_float32(
+            (self.wide, device), samples.rows[some], there, part_of(findings, some), self.plan.seed, filtered=filtered
+        )
+        wrong = None if compared.wrong is None else replace(compared.wrong, sample=int(some[compared.wrong.sample]))
+        return replace(compared, wrong=wrong, float32=None)
 
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:

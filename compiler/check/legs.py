@@ -28,6 +28,8 @@ _IMPRECISE: Final = 0.01
 """Error in float32 over the usual size of the derivative, from which on it is called imprecise."""
 _CANCELLED: Final = 64.0
 """Units in the last place of what a derivative is at most, which terms that cancel out may leave of it."""
+_FILTERED: Final = 2.0**-6
+"""Of what a derivative is at most: what weights of eight bits make of it."""
 _OFTEN: Final = 0.01
 _ULP32: Final = 2.0**-23
 _ULP16: Final = 2.0**-10
@@ -194,9 +196,18 @@ def compare_repeat(runner: RowFunction, rows: Floats) -> Compared:
 
 
 def compare_float32(
-    runners: tuple[RowFunction, RowFunction], rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
+    runners: tuple[RowFunction, RowFunction],
+    rows: Floats,
+    found: Mapping[Leg, Floats],
+    findings: Findings,
+    seed: int,
+    *,
+    filtered: bool = False,
 ) -> Compared:
-    """Derivatives in float32 against float64, as far as the conditioning lets them be right."""
+    """Derivatives in float32 against float64, as far as the conditioning lets them be right.
+
+    ``filtered`` says that textures are filtered by hardware, whose weights have eight bits.
+    """
     wide, narrow = runners
     leg = next(
         (
@@ -220,7 +231,8 @@ def compare_float32(
         slack = 16 * _moved(lambda r: jacobian(wide, r), rows, wanted, inputs, ulp, rng)
         slack += 8 * _moved(lambda r: jacobian(narrow, r), rows, mine, inputs, 4 * ulp, rng)
         slack = slack + (30 if half else 1) * _IMPRECISE * np.fmax(np.abs(wanted), usual) + 1e-30
-        slack += _CANCELLED * ulp * np.fmax(sizes.max(axis=0), sizes.max(axis=2, keepdims=True))
+        lost = _FILTERED if filtered else _CANCELLED * ulp
+        slack += lost * np.fmax(sizes.max(axis=0), sizes.max(axis=2, keepdims=True))
     certain = (findings.states[leg] == State.OK) & (np.abs(wanted) < 1e37)
     wrong = certain & ~(np.abs(mine - wanted) <= slack)
     often = wrong.any(axis=(1, 2)).sum() >= max(2, _OFTEN * certain.any(axis=(1, 2)).sum())

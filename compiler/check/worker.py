@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.build import Library
-    from slangad.compiler.check.device import DeviceJob, DevicePrograms
+    from slangad.compiler.check.device import DeviceJob, DeviceModule, DevicePrograms
     from slangad.compiler.check.extents import Extents
     from slangad.compiler.check.judge import Plan
-    from slangad.compiler.check.launch import Runner
+    from slangad.compiler.check.launch import RowFunction, Runner
     from slangad.compiler.check.shapes import Search
     from slangad.compiler.check.whole import WholeRunner
+    from slangad.compiler.check.whole_device import DeviceLaunches
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.report.model import Result
@@ -159,7 +160,8 @@ class _Libraries:
             None if kernel is None else self.whole(replace(task, kernel=kernel), found)
             for kernel in (task.oracle, task.watch)
         )
-        others = Twins(oracle, watch, None, self.whole(replace(task, kernel=reach), found), self._launches(task, found))
+        device, reached = self.whole_on_device(task, found), self.whole(replace(task, kernel=reach), found)
+        others = Twins(oracle, watch, device, reached, self._launches(task, found))
         return judge(task.plan, self.whole(task, found), narrow, others)
 
     def _extents(self, task: Task, reach: Kernel) -> Extents | str:
@@ -189,10 +191,16 @@ class _Libraries:
                 return Extents(domain, {})
             return self._search(task, task.reach).at(domain, small)
 
+        def narrow(size: Extents) -> RowFunction | None:
+            device = self.whole_on_device(own, size)
+            if device is None and task.narrow is not None:
+                return self.whole(own, size, wide=False)
+            return None if isinstance(device, str) else device
+
         return Launches(
             extents,
             lambda size: self.whole(own, size),
-            None if task.narrow is None else lambda size: self.whole(own, size, wide=False),
+            narrow,
             self.runner(task, wide=True) if small is None else None,
             task.launch.dims,
         )
@@ -208,22 +216,42 @@ class _Libraries:
         tables = launch_inputs(task.kernel, extents), launch_results(task.kernel, extents)
         return WholeRunner(module, WIDE if wide else NARROW, entries, task.kernel, extents, *tables)
 
+    def whole_on_device(self, task: Task, extents: Extents) -> DeviceLaunches | str | None:
+        """The task's kernel on the device, launch by launch."""
+        from slangad.compiler.check.extents import launch_inputs, launch_results
+        from slangad.compiler.check.whole_device import DeviceLaunches
+
+        found = self._on_device(task.kernel.name)
+        if found is None or isinstance(found, str):
+            return found
+        module, points = found
+        entries = {mode: tuple(e for e in points if e.mode is mode) for mode in dict.fromkeys(e.mode for e in points)}
+        tables = launch_inputs(task.kernel, extents), launch_results(task.kernel, extents)
+        return DeviceLaunches(module, entries, task.kernel, extents, *tables)
+
     def on_device(self, task: Task) -> Runner | str | None:
         """The task's kernel on the device, or why the device doesn't take it; None where the CPU is the device."""
         from slangad.compiler.check.columns import input_table, result_table
-        from slangad.compiler.check.device import DevicePrograms
         from slangad.compiler.check.launch import NARROW, Runner
+
+        found = self._on_device(task.kernel.name)
+        if found is None or isinstance(found, str):
+            return found
+        module, points = found
+        entries = {point.mode: point for point in points}
+        return Runner(module, NARROW, entries, input_table(task.kernel), result_table(task.kernel))
+
+    def _on_device(self, kernel: str) -> tuple[DeviceModule, list[EntryPoint]] | str | None:
+        """The program that holds a kernel, and its entry points."""
+        from slangad.compiler.check.device import DevicePrograms
 
         if self._load is None or self._load.device is None:
             return None
         if self._device is None:
             self._device = DevicePrograms(self._load.device)
-        points = [e for e in self._load.device.emitted.entry_points if e.kernel == task.kernel.name]
+        points = [e for e in self._load.device.emitted.entry_points if e.kernel == kernel]
         module = self._device.module([point.name for point in points])
-        if isinstance(module, str):
-            return module
-        entries = {point.mode: point for point in points}
-        return Runner(module, NARROW, entries, input_table(task.kernel), result_table(task.kernel))
+        return module if isinstance(module, str) else (module, points)
 
     def runner(self, task: Task, *, wide: bool) -> Runner:
         """The entry points of a task's kernel in one precision."""

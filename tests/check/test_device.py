@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.check import session
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
-from slangad.compiler.report.model import Leg, LegState
+from slangad.compiler.report.model import Leg, LegState, Verdict
 from slangad.compiler.runtime.choice import try_device
+
+if TYPE_CHECKING:
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.nodes import Module
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "quickstart" / "brdf.py"
 
@@ -26,3 +34,71 @@ def test_check__on_a_device__holds_its_float32_against_float64(name: str) -> Non
         leg = next(leg for leg in result.legs if leg.leg is Leg.FLOAT32)
         assert leg.state is LegState.AGREES
         assert leg.compared > 100
+
+
+KERNELS = """
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, OutTensor, Param, Tensor, Texture2D, float2, float3
+
+
+@sa.kernel
+def gathered(i: Each[int], w: Tensor[float, 2], m: Param[float3]) -> Each[float]:
+    return w[i, 1] * w[i, 2] * m.x + m.y
+
+
+@sa.kernel
+def stencil(x: Tensor[float2, 1], y: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    y[i] = sa.dot(x[i], x[i + 2])
+
+
+@sa.kernel
+def in_place(x: InOutTensor[float, 1], k: Param[float]) -> None:
+    i = sa.thread_id()
+    x[i] = x[i] * x[i] * k
+
+
+@sa.kernel
+def painted(uv: Each[float2], t: Texture2D[float3, "mirror"]) -> Mean[float]:
+    return sa.dot(t.sample(uv), t.load(1, 0))
+"""
+
+
+@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+def test_check__launches_on_a_device__hold_against_float64(name: str, tmp_path: Path) -> None:
+    works, why = try_device(name)
+    if not works:
+        pytest.skip(f"{name}: {why}")
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS, encoding="utf-8")
+    report = check(parse_inputs([str(path)]), CheckOptions(device=name, samples=24))
+    for result in report.results:
+        assert result.verdict.good, (result.function, result.reason)
+        states = {leg.leg: leg.state for leg in result.legs}
+        assert states[Leg.FLOAT32] is states[Leg.ACCUMULATION] is LegState.AGREES
+
+
+@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+def test_check__additions_that_race_on_a_device__are_noticed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works, why = try_device(name)
+    if not works:
+        pytest.skip(f"{name}: {why}")
+    emit = session.emit_module
+
+    def racing(module: Module) -> EmittedModule:
+        emitted = emit(module)
+        texts = {
+            key: re.sub(r"(\w+\[\w+\])\.add\(value\);", r"\1.store(\1.load() + value);", text)
+            for key, text in emitted.libraries.items()
+        }
+        return replace(emitted, libraries=texts)
+
+    monkeypatch.setattr(session, "emit_module", racing)
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS, encoding="utf-8")
+    report = check(parse_inputs([str(path)]), CheckOptions(device=name, samples=24, only=("gathered",)))
+    (result,) = report.results
+    assert result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC), result.reason
+    assert any(failure.leg is Leg.ACCUMULATION for failure in result.failures)
