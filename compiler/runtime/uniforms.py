@@ -1,12 +1,15 @@
-"""Values that go to a kernel without a buffer: arrays of a parameter's parts go in, lists and mappings come out."""
+"""Values that go to a kernel without a buffer: arrays of a parameter's parts go in, lists and mappings come out.
+
+Matrices stay arrays, which is how slangpy wants them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import ParameterRole
-from slangad.compiler.ir.types import BOOL, Array, Struct
+from slangad.compiler.ir.types import BOOL, Array, Matrix, Struct
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.wanted import Slot
 
     Arrays = Mapping[Path, npt.NDArray[Any]]
+
+_AXES: Final = 2
+"""Of a matrix."""
 
 FieldNames = Mapping[str, Mapping[str, str]]
 """For each struct, by key, what its fields are called in the Slang."""
@@ -35,7 +41,7 @@ def uniform_value(
     names = {p.name for p in entry.parameters if p.parameter == value.name and p.role is ParameterRole.UNIFORM}
     if len(names) == 1 and isinstance(_innermost(value.type), Struct) and not _sent_apart(signature, value.name):
         return _nested(value.type, (), (), parts, fields)
-    return _plain(parts[parameter.path])
+    return _plain(parts[parameter.path], _part_type(value.type, parameter.path))
 
 
 def _sent_apart(signature: Signature, name: str) -> bool:
@@ -60,9 +66,21 @@ def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fiel
         case Array(element, size) if isinstance(_innermost(type_), Struct):
             return [_nested(element, path, (*index, number), parts, fields) for number in range(size)]
         case _:
-            return _plain(parts[path][index])
+            return _plain(parts[path][index], type_)
 
 
-def _plain(array: npt.NDArray[Any]) -> object:
-    """Python's own numbers and lists; bools as 0 and 1."""
-    return (array.astype("u4") if array.dtype == bool else array).tolist()
+def _part_type(type_: Type, path: Path) -> Type:
+    """The type of a part of a value; arrays of structs on the way make no difference to what a part is made of."""
+    for step in path:
+        inner = _innermost(type_)
+        assert isinstance(inner, Struct)  # noqa: S101  (only structs have parts)
+        type_ = next(member.type for member in inner.fields if member.name == step)
+    return type_
+
+
+def _plain(array: npt.NDArray[Any], type_: Type) -> object:
+    """Python's own numbers and lists, of matrices maybe; bools as 0 and 1."""
+    array = array.astype("u4") if array.dtype == bool else array
+    if isinstance(_innermost(type_), Matrix):
+        return array if array.ndim == _AXES else [_plain(item, type_) for item in array]
+    return array.tolist()
