@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _ELSEWHERE: Final = "use another device"
 _HALF: Final = "shader-f16"
+_WIDE: Final = "vec8<"
+"""What Slang writes for a row of halfs in a uniform: there is no such type."""
 
 
 def no_double(what: str) -> ToolchainError:
@@ -48,6 +50,8 @@ def check_shader(shader: Shader, limits: Limits, features: Collection[str]) -> N
     """
     if shader.has_half and _HALF not in features:
         raise beyond(shader.entry, "computes in half precision, which this device lacks")
+    if _WIDE in shader.code:
+        raise beyond(shader.entry, "has a uniform of half matrices or arrays, which Slang can't write in WGSL")
     for needed, limit, what in (
         (shader.storage_buffers, "max-storage-buffers-per-shader-stage", "buffers at once"),
         (math.prod(shader.group), "max-compute-invocations-per-workgroup", "threads in a group"),

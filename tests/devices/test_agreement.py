@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SAMPLES = [ROOT / "samples" / name for name in ("network/mlp.py", "quickstart/brdf.py", "root/kepler.py")]
 FILES = [*sorted((ROOT / "tests" / "emit" / "described").glob("*.py")), *SAMPLES]
-DEVICES = ("vulkan", "cuda")
+DEVICES = ("vulkan", "cuda", "webgpu")
 DOMAINS = {1: (70,), 2: (7, 10), 3: (2, 5, 7)}
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("scattering.py")
-DEVICES = ("cpu", "vulkan", "cuda")
+DEVICES = ("cpu", "vulkan", "cuda", "webgpu")
 COUNTS = (1, 63, 257, 70_001, 1 << 20)
 MANY = 1 << 24
 RUNS = 10

@@ -49,7 +49,7 @@ def module(text: str) -> EmittedModule:
     return EmittedModule("test.slang", text, {}, points, {}, ())
 
 
-@pytest.fixture(params=["vulkan", "cuda"])
+@pytest.fixture(params=["vulkan", "cuda", "webgpu"])
 def device(request: pytest.FixtureRequest) -> Device:
     try:
         return opened_device(request.param)

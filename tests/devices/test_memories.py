@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.toolchain
 
-DEVICES = ("cpu", "vulkan", "cuda")
+DEVICES = ("cpu", "vulkan", "cuda", "webgpu")
 COUNTS = (1, 63, 257, 70_001)
 MANY = 1 << 24
 

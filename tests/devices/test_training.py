@@ -39,7 +39,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["vulkan", "cuda"])
+@pytest.fixture(scope="module", params=["vulkan", "cuda", "webgpu"])
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     try:
         opened = open_device(request.param)

@@ -1,0 +1,145 @@
+"""What is WebGPU's own: limits that are told before the driver meets them, filters in the kernel, no wgpu."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler import calls
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.inputs import Input
+from slangad.compiler.pipeline import Options
+from slangad.compiler.programs import read_program
+from slangad.compiler.runtime.devices import Launch, open_device
+from slangad.compiler.runtime.webgpu_device import WebgpuDevice
+from slangad.compiler.toolchain.cache import default_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.programs import Program
+
+pytestmark = pytest.mark.toolchain
+FOLDER = Path(__file__).parent
+MANY = """
+import slangad as sa
+from slangad import Each
+
+@sa.struct
+class Wide:
+    a: float
+    b: float
+    c: float
+    d: float
+    e: float
+
+@sa.kernel
+def wide(x: Each[Wide]) -> Each[float]:
+    return x.a * x.b + x.c * x.d * x.e
+
+@sa.kernel
+def half(x: Each[sa.half]) -> Each[sa.half]:
+    return x * x
+
+@sa.kernel
+def inside(x: Each[float]) -> Each[float]:
+    return float(sa.double(x) * sa.double(x))
+
+@sa.kernel(dims=2)
+def plane(x: Each[float]) -> Each[float]:
+    return x * x
+"""
+
+
+@pytest.fixture(scope="module")
+def smallest(wgpu_device: object) -> Iterator[WebgpuDevice]:
+    """A device with no feature, and no more buffers at once than every WebGPU has."""
+    import wgpu
+
+    adapter = wgpu.gpu.request_adapter_sync()
+    limits = {"max-storage-buffers-per-shader-stage": 8, "max-compute-invocations-per-workgroup": 256}
+    with WebgpuDevice(adapter.request_device_sync(required_limits=limits)) as device:
+        yield device
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    (tmp_path / "many.py").write_text(MANY, encoding="utf-8")
+    return read_program(Input(tmp_path / "many.py"), Options(targets=(), cache=default_cache()))
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("wide_backward", "wide_backward needs 11 buffers at once, and this device has 8"),
+        ("half_forward", "half_forward computes in half precision, which this device lacks"),
+        ("inside_forward", "many.slang needs double, of which it has none"),
+    ],
+)
+def test_load__more_than_the_device_has__names_it(
+    smallest: WebgpuDevice, program: Program, entry: str, reason: str
+) -> None:
+    with pytest.raises(ToolchainError, match=f"SA253.*{reason}"):
+        program.load_on(smallest, (entry,))
+    assert program.load_on(smallest, ("wide_forward",)).emitted is program.emitted
+
+
+def test_submit__more_groups_than_an_axis_has__says_so(smallest: WebgpuDevice, program: Program) -> None:
+    loaded = program.load_on(smallest, ("plane_forward",))
+    x, result = smallest.buffer(np.dtype("f4"), 4), smallest.buffer(np.dtype("f4"), 4)
+    launch = Launch(loaded, "plane_forward", (2, 2, 1), {"domain": [2, 2], "x": x, "result": result})
+    with pytest.raises(ToolchainError, match=r"SA253.*plane_forward needs \d+ groups along an axis.*has 65535"):
+        smallest.submit([replace(launch, threads=(2, 1 << 24, 1))])
+    x.upload(np.arange(4, dtype="f4"))
+    smallest.submit([launch])
+    assert result.download().tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
+def test_memory__larger_than_can_be_bound__is_refused(smallest: WebgpuDevice) -> None:
+    most = smallest.handle.limits["max-storage-buffer-binding-size"]
+    with pytest.raises(ToolchainError, match=r"SA251.*a buffer of .* MiB is needed, and one has .* MiB at most"):
+        smallest.buffer(np.dtype("u1"), most + 4)
+    texels = np.zeros((1, smallest.handle.limits["max-texture-dimension-2d"] + 1), "f4")
+    with pytest.raises(ToolchainError, match=r"SA253.*a texture has 1 by \d+ texels"):
+        smallest.texture(texels, sa.Texture2D)  # type: ignore[arg-type]  # not looked at
+
+
+def test_halves__in_rows_of_a_uniform__are_refused(wgpu_device: object) -> None:
+    with pytest.raises(ToolchainError, match=r"SA253.*halves_forward has a uniform of half matrices or arrays"):
+        sa.load(FOLDER / "uniforms.py", "webgpu").halves(np.ones(3, "f4"), np.ones((2, 2), "f2"))
+
+
+def test_buffers__of_odd_halves__keep_them_all(wgpu_device: object) -> None:
+    with open_device("webgpu") as device:
+        buffer = device.buffer(np.dtype("f2"), 3)
+        buffer.upload(np.array([1.0, 2.0, 3.0]))
+        assert buffer.download().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_textures__where_the_hardware_does_not_filter__are_filtered_in_the_kernel(
+    smallest: WebgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(7)
+    given = [rng.uniform(size=shape).astype("f4") for shape in ((500, 2), (5, 4, 3), (3, 6, 4))]
+    given[0] = 3.0 * given[0] - 1.0
+    expected = sa.load(FOLDER / "memories.py", "cpu").sample.backward(*given)
+    monkeypatch.setitem(calls._OPEN, "webgpu", smallest)
+    sample = sa.load(FOLDER / "memories.py", "webgpu").sample
+    np.testing.assert_allclose(sample(*given), sa.load(FOLDER / "memories.py", "cpu").sample(*given), rtol=1e-4)
+    found = sample.backward(*given)
+    for key in ("uv", "t", "u"):
+        scale = float(np.abs(expected.grad[key]).max())
+        np.testing.assert_allclose(found.grad[key], expected.grad[key], rtol=1e-3, atol=1e-4 * scale)
+
+
+def test_open__without_wgpu__tells_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wgpu", None)
+    with pytest.raises(ToolchainError, match=r"SA249.*the device webgpu can't be used") as caught:
+        open_device("webgpu")
+    assert "pip install 'slangad[webgpu]'" in caught.value.diagnostics[0].help
