@@ -151,6 +151,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
+    from slangad.compiler.check.mutation import check_mutants
     from slangad.compiler.check.session import UnknownNameError, check
     from slangad.compiler.diagnostics import CheckFailed
     from slangad.compiler.inputs import parse_inputs
@@ -169,7 +170,8 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
             raise click.UsageError(f"There is no file {str(item.path)!r}.")
     with session.progress("checking") as progress:
         try:
-            report = check(inputs, replace(options_of(arguments), said_ranges=said_ranges), progress)
+            examine = check_mutants if arguments["mutate"] else check
+            report = examine(inputs, replace(options_of(arguments), said_ranges=said_ranges), progress)
         except UnknownNameError as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
@@ -188,18 +190,25 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
     Raises:
         CheckFailed: One did, and none may.
     """
-    from slangad.compiler.check.mutate import mutation_lines, survivors
+    from slangad.compiler.check.mutate import mutants_of, mutation_lines, survivors
     from slangad.compiler.diagnostics import CheckFailed
     from slangad.compiler.report import json
+    from slangad.compiler.report.model import Verdict
 
     alive = survivors(report)
     if arguments["output_format"] == "json":
         mutants = [
             {"file": one.file, "mutant": one.function, "killed": one.verdict.bad, "verdict": one.verdict.value}
+            for one in mutants_of(report)
+        ]
+        alone = [
+            {"file": one.file, "name": one.function, "reason": one.reason}
             for one in report.results
+            if one.verdict is Verdict.SKIPPED
         ]
         killed = len(mutants) - len(alive)
-        session.product(json.document({"seed": report.seed, "killed": killed, "mutants": mutants}))
+        content = {"seed": report.seed, "killed": killed, "mutants": mutants, "not_mutated": alone}
+        session.product(json.document(content))
     else:
         session.product("".join(f"{line}\n" for line in mutation_lines(report)))
     if alive and arguments["strict"]:

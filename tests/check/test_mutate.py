@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
 from slangad.compiler.check.mutate import survivors
+from slangad.compiler.check.mutation import check_mutants
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -49,3 +55,89 @@ def test_mutate__a_change_without_effect__survives_and_is_explained(
     assert CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--strict"]).exit_code == 3
     document = json.loads(CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--format", "json"]).stdout)
     assert 0 < document["killed"] < len(document["mutants"])
+
+
+PARTS = """
+import slangad as sa
+
+
+@sa.struct
+class Lobe:
+    sharp: float
+    weight: float
+
+    @sa.differentiable
+    def at(self, x: float) -> float:
+        return self.weight * x * x + self.sharp
+
+    @at.backward
+    def at_bwd(self, x, d_out):
+        return Lobe(sharp=d_out, weight=x * x * d_out), 2.0 * self.weight * x * d_out
+
+
+@sa.differentiable
+def branched(x: float) -> float:
+    return x * x if x > 0.5 else x
+
+
+@branched.backward
+def branched_bwd(x, d_out):
+    if x > 0.5:
+        return 2.0 * x * d_out
+    return d_out
+
+
+@sa.differentiable
+def cubed(x: float) -> float:
+    return x * x * x
+
+
+@cubed.forward
+def cubed_fwd(x):
+    return sa.diff_pair(x.p * x.p * x.p, 3.0 * x.p * x.p * x.d)
+"""
+
+
+def test_mutate__methods_fields_returns_and_forward_functions__are_broken_and_noticed(tmp_path: Path) -> None:
+    (tmp_path / "f.py").write_text(PARTS, encoding="utf-8")
+    report = check_mutants(parse_inputs([str(tmp_path / "f.py")]), CheckOptions(mutate=True))
+    names = {result.function for result in report.results}
+    assert {
+        "Lobe.at: gradient 1 (weight) negated",
+        "branched: gradient 1 dropped in return 2",
+        "cubed: forward: tangent doubled",
+    } <= names
+    assert not [result.function for result in survivors(report)]
+
+
+def test_mutate__a_forward_function_that_is_not_linear__is_noticed(checked: Checked) -> None:
+    text = PARTS.replace("3.0 * x.p * x.p * x.d", "3.0 * x.p * x.p / x.d")
+    assert checked(text)["cubed"].verdict is Verdict.FAIL
+
+
+def test_mutate__hand_written_slang__is_broken_and_noticed() -> None:
+    path = Path(__file__).parent / "slang" / "own.slang"
+    report = check_mutants(parse_inputs([str(path)]), CheckOptions(mutate=True))
+    killed = {result.function for result in report.results if result.verdict.bad}
+    assert len(killed) >= 30
+    assert {
+        "product: gradients 1 and 2 swapped",
+        "product: accumulation forgotten in line 21 (7)",
+        "cubed: forward: gradient 1 times 1.001",
+        "mixed: term dropped in line 47 (34)",
+    } <= killed
+    assert not survivors(report)
+    left = {result.function: result.reason for result in report.results if result.verdict is Verdict.SKIPPED}
+    assert left["elsewhere: not mutated"] == "its derivative 'elsewhere_bwd' does not stand in this file"
+    assert left["mixed: gradient 1 negated"] == "it does not compile then"
+
+
+def test_mutate__what_was_left_alone__is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent / "slang")
+    result = CliRunner().invoke(cli, ["check", "own.slang:mixed", "--mutate"])
+    assert result.exit_code == 0
+    assert "own.slang: mixed: gradient 1 negated: it does not compile then" in result.stdout
+    assert "own.slang: elsewhere: not mutated" in result.stdout
+    document = json.loads(CliRunner().invoke(cli, ["check", "own.slang", "--mutate", "--format", "json"]).stdout)
+    assert document["killed"] == len(document["mutants"])
+    assert {one["name"] for one in document["not_mutated"]} >= {"elsewhere: not mutated"}

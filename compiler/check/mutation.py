@@ -1,0 +1,131 @@
+"""``slangad check --mutate``: inputs go in, a report with one result for each broken derivative comes out.
+
+Mutants of descriptions are made in the module, those of Slang files in a copy of their text; both are checked like
+anything else. What can't be broken, or does not compile then, is ``SKIPPED`` with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.mutate_slang import Broken, broken_text, mutant_name
+from slangad.compiler.check.session import check
+from slangad.compiler.frontends.encoding import decode, read_bytes
+from slangad.compiler.inputs import Input
+from slangad.compiler.report.model import Leg, Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.report.model import Report
+
+_TRIES: Final = 8
+_NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
+_PLACE: Final = re.compile(r":(\d+):\d+: error")
+
+
+def check_mutants(
+    inputs: Sequence[Input], options: CheckOptions, progress: Callable[[int, int], None] | None = None
+) -> Report:
+    """Check mutants of every input.
+
+    Raises:
+        CompileError: A file can't be read.
+        ToolchainError: There is no Slang or no C++ compiler.
+        UnknownNameError: A name that was asked for is nowhere.
+    """
+    described = [item for item in inputs if item.path.suffix != ".slang"]
+    report = check(described, options, progress)
+    results = list(report.results)
+    seconds = report.seconds
+    for item in inputs:
+        if item.path.suffix == ".slang":
+            made, took = _of_slang(item, options)
+            results += made
+            seconds += took
+    return replace(report, results=tuple(results), seconds=seconds)
+
+
+def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
+    source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
+    without: set[int] = set()
+    seconds = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / item.path.name
+        for _ in range(_TRIES):
+            broken = broken_text(source, str(item.path), without)
+            if not broken.labels:
+                break
+            copy.write_text(broken.text, encoding="utf-8")
+            report = check([Input(copy)], _options(item, broken, options))
+            seconds += report.seconds
+            faulty = {number for result in report.results if not result.function for number in _faulty(result, broken)}
+            if not faulty:
+                return [*_results(item, broken, report), *_untold(item, source, broken, without)], seconds
+            without |= faulty
+    broken = broken_text(source, str(item.path))
+    return list(_untold(item, source, broken, set(broken.labels))), seconds
+
+
+def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:
+    """As asked for, with ranges of functions also for their mutants."""
+    more = [
+        (f"{mutant_name(owner, number)}{path[len(owner) :]}", low, high)
+        for path, low, high in options.ranges
+        for number, owner in broken.owners.items()
+        if path.startswith(f"{owner}.")
+    ]
+    include = (*options.include_dirs, str(item.path.absolute().parent))
+    return replace(
+        options, mutate=False, only=(), said_ranges=(), ranges=(*options.ranges, *more), include_dirs=include
+    )
+
+
+def _faulty(result: Result, broken: Broken) -> set[int]:
+    """The mutants that the compiler complains about."""
+    told = "\n".join(note for failure in result.failures for note in failure.notes)
+    places = {int(place) for place in _PLACE.findall(told)} | {result.span.line}
+    return {
+        number
+        for number, stretches in broken.lines.items()
+        if any(first <= place <= last for first, last in stretches for place in places)
+    }
+
+
+def _results(item: Input, broken: Broken, report: Report) -> Iterator[Result]:
+    """What became of the mutants, under the names of what they are of."""
+    file = str(item.path)
+    for result in report.results:
+        found = _NUMBERED.fullmatch(result.function)
+        if not result.function:
+            yield replace(result, file=file, verdict=Verdict.SKIPPED, function="")
+        if found is None or int(found["number"]) not in broken.labels:
+            continue
+        number = int(found["number"])
+        if not _wanted(broken.owners[number], item, found["name"]):
+            continue
+        name = f"{found['name']}: {broken.labels[number]}"
+        uncompiled = any(f.leg is Leg.COMPILE and "does not compile" in f.message for f in result.failures)
+        if uncompiled or result.verdict is Verdict.SKIPPED:
+            reason = "it does not compile then" if uncompiled else result.reason
+            result = replace(result, verdict=Verdict.SKIPPED, reason=reason)  # noqa: PLW2901  (as it is told)
+        yield replace(result, file=file, function=name)
+
+
+def _wanted(owner: str, item: Input, qualified: str) -> bool:
+    return not item.kernels or owner in item.kernels or qualified in item.kernels
+
+
+def _untold(item: Input, source: str, broken: Broken, without: set[int]) -> Iterator[Result]:
+    """What was not tried: functions that can't be broken, and ways that make no Slang."""
+    every = broken_text(source, str(item.path))
+    for name, reason in broken.left_alone:
+        yield Result(str(item.path), f"{name}: not mutated", "function", Verdict.SKIPPED, reason=reason)
+    for number in sorted(without):
+        name = f"{every.owners[number]}: {every.labels[number]}"
+        yield Result(str(item.path), name, "function", Verdict.SKIPPED, reason="it does not compile then")
