@@ -296,7 +296,8 @@ class _Size:
             far = np.abs(wide.gradients(near, weights) - expected)
             moved = np.fmax(moved, np.where(np.isfinite(far), far, 0.0))
         size, grain = sizes
-        slack = (_HALF if half else _SINGLE) * size + _ULPS * moved + 1e-30
+        held = (2.0**-8 if half else 2.0**-21) * abs(self.sums.start)
+        slack = (_HALF if half else _SINGLE) * size + _ULPS * moved + held + 1e-30
         slack += (_HALF if half else _ROUNDING_SINGLE) * grain
         if isinstance(narrow, WholeRunner):
             found = self._added(replace(narrow, sums=self.sums), rows, weights)
@@ -306,7 +307,6 @@ class _Size:
             far = (_HALF if half else _ORDER) * (size + moved + abs(self.sums.start))
             for number in self._gradients(again, found, size + moved, far + 1e-30):
                 yield replace(number, repeated=True)
-            slack = slack + _ORDER * abs(self.sums.start)
         else:
             found = narrow.gradients(rows, weights)
         yield from self._gradients(found, expected, size + moved, slack, " in float32")
