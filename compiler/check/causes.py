@@ -43,6 +43,23 @@ def likely_cause(found: Floats, expected: Floats, names: Sequence[str], groups: 
     return _swapped(found[known], expected[known], names, groups, entry) or _scaled(mine, right, wrong, size)
 
 
+def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float]) -> str:
+    """Name why the gradient for a cotangent is not the sum of the gradients of the results, weighted by it.
+
+    Args:
+        found: One input's gradient for the cotangent.
+        slopes: The same input's gradients for cotangents of one result each, which are right.
+        cotangent: One number for each result.
+    """
+    weights = np.asarray(cotangent)
+    close = _CLOSE * float(np.abs(slopes).sum())
+    if abs(found - float(slopes.sum())) <= close and close > 0.0:
+        return "the cotangent is not used: the gradient is the one for a cotangent of 1"
+    if abs(found - float((np.abs(weights) * slopes).sum())) <= close * float(np.abs(weights).max()):
+        return "the cotangent's sign is lost"
+    return "the gradient is not proportional to the cotangent"
+
+
 def _nothing(mine: Floats, wrong: npt.NDArray[np.bool_], right: Floats) -> str:
     if not np.any(mine):
         return "no gradient reaches this input: a missing term, detach, a cast or a parameter that was forgotten"

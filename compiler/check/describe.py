@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.causes import likely_cause
+from slangad.compiler.check.causes import cause_of_cotangent, likely_cause
 from slangad.compiler.check.examine import Findings, State, tolerance
 from slangad.compiler.report.model import (
     Curve,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Column, Table
-    from slangad.compiler.check.legs import Compared
+    from slangad.compiler.check.legs import Compared, Wrong
     from slangad.compiler.check.samples import Samples
 
     Floats = npt.NDArray[np.float64]
@@ -137,8 +137,15 @@ class Describer:
             wrong.expected if numbers else None,
             wrong.tolerance if numbers else None,
             found=wrong.found if numbers else None,
+            cause=self._cause_of_sum(wrong),
             reproduce=command,
         )
+
+    def _cause_of_sum(self, wrong: Wrong) -> str:
+        """Why reverse mode is not linear in the cotangent, where that is what is wrong."""
+        if not wrong.cotangent or wrong.column < 0 or Leg.REVERSE not in self.found:
+            return ""
+        return cause_of_cotangent(wrong.found, self.found[Leg.REVERSE][wrong.sample, :, wrong.column], wrong.cotangent)
 
     def leg(self, leg: Leg) -> LegResult:
         """What came of one mode against the oracle."""

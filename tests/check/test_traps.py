@@ -81,6 +81,7 @@ def test_check__a_cotangent_that_is_ignored__names_the_leg(results: dict[str, Re
     (failure,) = results["ignores_cotangent"].failures
     assert failure.leg is Leg.TRANSPOSE
     assert failure.cotangent
+    assert failure.cause == "the cotangent is not used: the gradient is the one for a cotangent of 1"
 
 
 def test_check__hand_written_slang_that_is_right__accuses_none() -> None:
