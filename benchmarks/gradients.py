@@ -6,8 +6,8 @@ W1  gradients of 3 shared parameters of a quadratic over 2^24 elements (2^22 on 
 W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
 W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
 
-slangad's and slangpy's times are medians of 5 x 10 runs after a second of warming up, wall clock until the device is
-done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest
+slangad's and slangpy's times are medians of 5 x 10 runs after three seconds of warming up, wall clock until the device
+is done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest
 matmul precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
 slangad's gradients are compared with float64 sums; the last column is W3 again with ``--deterministic``. ``--divide N``
 shrinks the work.
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SIDE = 1024
-WARM_UP = 1.0
-"""Seconds; a GPU is slower for a while after it was idle."""
+WARM_UP = 3.0
+"""Seconds of what is measured afterwards: a GPU is slower for a while after it was idle, or with pauses."""
 WORKLOADS = ("W1", "W2", "W3 spread", "W3 hot")
 FLOORS = {"W1": 16, "W2": 15, "W3 spread": 60, "W3 hot": 60}
 """Microseconds on an H200: bytes at 4.3 TB/s, or float32 operations at 60 TFLOP/s; W3 without its atomics."""
@@ -67,7 +67,8 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
     """The median of five times a run takes, in microseconds."""
     start = time.perf_counter()
     while time.perf_counter() - start < WARM_UP:
-        run()
+        for _ in range(repeats):
+            run()
         wait()
     times = []
     for _ in range(5):

@@ -1,13 +1,14 @@
 """Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
 
-Where there are few totals, elements that lie next to each other are added up side by side: on the CPU each of a row has
-sums of its own, so that they need not wait for each other; elsewhere a row is one element.
+Where there are few totals, a thread works on rows of elements that lie next to each other: on the CPU each of a row has
+sums of its own, so that they need not wait for each other; on a GPU several are read at a time, if nothing but sums
+comes out.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.calls import print_call
 from slangad.compiler.emit.functions import thread_values
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.entry import Entry
     from slangad.compiler.emit.writer import Writer
+
+_READ_AHEAD: Final = 4
+"""Fewer leave an H200 waiting for memory, more take registers for nothing (benchmarks/RESULTS.md)."""
 
 
 def print_share(entry: Entry, writer: Writer) -> None:
@@ -31,7 +35,8 @@ def print_share(entry: Entry, writer: Writer) -> None:
         writer.line(f"sa.keep_sums<{size}>({local('lane')});")
     given = (f"{local('thread')}.x", local("count"), local("parts"))
     library, share = _library(entry), local("share")
-    writer.line(f"{library}.Share {share} = {library}.share<{size}>({', '.join(given)});")
+    made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
+    writer.line(f"{library}.Share {share} = {library}.{made};")
     with _elements(entry, writer):
         if entry.kernel.dims > 1 and thread_values(entry.function):
             _print_id(entry, writer)
@@ -45,6 +50,13 @@ def print_share(entry: Entry, writer: Writer) -> None:
         place = (f"{local('thread')}.x", local("lane"), local("parts"))
         arguments = (local(group.named("partials")), merged, *place)
         writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
+
+
+def _row(entry: Entry) -> int:
+    """Elements that a thread of a GPU reads at a time; what threads store should lie next to each other."""
+    parts = (*entry.places, *entry.results, *entry.memory)
+    stored = (p for part in parts for p in part.parameters(entry.mode) if p.access in ("write", "add", "change"))
+    return 1 if any(stored) else _READ_AHEAD
 
 
 def _library(entry: Entry) -> str:
@@ -61,11 +73,10 @@ def _elements(entry: Entry, writer: Writer) -> Iterator[None]:
         with writer.block():
             yield
         return
-    row, way, library = entry.scope.local("row"), entry.scope.local("way"), _library(entry)
-    step = f"{library}.WAYS * {share}.step"
-    writer.line(f"for (uint {row} = {share}.first; {row} < {share}.last; {row} += {step})")
+    row, way = entry.scope.local("row"), entry.scope.local("way")
+    writer.line(f"for (uint {row} = {share}.first; {row} < {share}.last; {row} += {share}.step)")
     with writer.block():
-        writer.line(f"for (int {way} = 0; {way} < {library}.ways({row}, {share}.last); ++{way})")
+        writer.line(f"for (int {way} = 0; {way} < {share}.ways({row}); ++{way})")
         with writer.block():
             writer.line(f"int {i} = int({row}) + {way};")
             yield

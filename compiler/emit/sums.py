@@ -141,8 +141,9 @@ def print_additions(
 ) -> None:
     """Adds a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
     for slot in all_.of(*value_of):
-        sums = scope.local(all_.group_of(slot).named("sums"))
-        way = f"[{scope.local('way')}]" if all_.side_by_side else ""
+        group = all_.group_of(slot)
+        way = f"[{group.library}.side({scope.local('way')})]" if all_.side_by_side else ""
+        sums = scope.local(group.named("sums"))
         counters = scope.counters(slot.leaf)
         place = str(slot.first)
         if counters:
