@@ -50,13 +50,17 @@ class Effort:
         return kept
 
 
-def effort_of(accesses: int, kernel: Kernel, extents: Extents) -> Effort:
-    """What is affordable for a kernel whose launches use so many indices."""
+def work_of(accesses: int, kernel: Kernel, extents: Extents) -> float:
+    """What a launch of a kernel is that uses so many indices."""
     textures = sum(p.memory is Memory.TEXTURE2D for p in kernel.params)
-    work = accesses + math.prod(extents.domain) * (_THREAD + _SAMPLE * textures)
+    return float(accesses + math.prod(extents.domain) * (_THREAD + _SAMPLE * textures))
+
+
+def effort_of(work: float) -> Effort:
+    """What is affordable where a launch is so much work."""
     return Effort(
         min(6000, max(150, int(_MOST / (_SCREEN * work)))),
         min(500, max(12, int(_MOST / (_DEEP * work)))),
         min(2048, max(32, int(_MOST / (_SCOUT * work)))),
-        float(work),
+        work,
     )

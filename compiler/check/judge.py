@@ -11,6 +11,7 @@ import numpy as np
 
 from slangad.compiler.check.accumulate import compare_accumulation
 from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
+from slangad.compiler.check.chain_legs import compare_joined
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.effort import Effort, effort_of
 from slangad.compiler.check.examine import Examiner, Findings, State, part_of
@@ -29,9 +30,7 @@ from slangad.compiler.check.legs import (
 )
 from slangad.compiler.check.samples import chosen, draw, with_rows
 from slangad.compiler.check.scout import scout
-from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.report.model import (
     Counts,
     Failure,
@@ -50,11 +49,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.accumulate import Launches
-    from slangad.compiler.check.launch import RowFunction
+    from slangad.compiler.check.launch import Bounded, Oracle, RowFunction
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
-    from slangad.compiler.check.whole import WholeRunner
-    from slangad.compiler.ir.nodes import ClipGradient, Kernel, Range
+    from slangad.compiler.ir.nodes import ClipGradient, Range
     from slangad.compiler.report.model import Generated
 
     Floats = npt.NDArray[np.float64]
@@ -112,15 +110,17 @@ class Twins:
         oracle: Has frozen parts (see ``intent``).
         watch: Minds loops (see ``bounds``).
         device: The same in float32 on a device other than the CPU, or why that doesn't take it.
-        reach: Tells how far a launch reaches into its tensors (see ``reach``).
+        reach: Tells whether a launch stays inside its tensors (see ``reach``).
         launches: Of the kernel itself, where it adds something up.
+        apart: A pipeline with every stage by itself, where it is run with some of them joined.
     """
 
-    oracle: RowFunction | None = None
+    oracle: Oracle | None = None
     watch: RowFunction | None = None
     device: RowFunction | str | None = None
-    reach: WholeRunner | None = None
+    reach: Bounded | None = None
     launches: Launches | None = None
+    apart: RowFunction | None = None
 
 
 def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
@@ -172,13 +172,13 @@ class _Judge:
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
 
-    def _prepare(self, reach: WholeRunner, modes: tuple[str, ...]) -> None:
+    def _prepare(self, reach: Bounded, modes: tuple[str, ...]) -> None:
         """Of a launch: how much of everything is affordable, and what of it to look at."""
         inputs = self.wide.inputs
         name = f"blocks {self.plan.subject.name}"
         drawn = draw(inputs.columns, self.plan.ranges, _FEWEST, self.plan.seed, name, ())
         drawn = chosen(drawn, self._inside(drawn.rows))
-        self.effort = effort_of(reach.accesses(drawn.rows[:_FEWEST]), reach.kernel, reach.extents)
+        self.effort = effort_of(reach.work(drawn.rows[:_FEWEST]))
         if not is_large(self.wide):
             return
         with np.errstate(all="ignore"):
@@ -212,7 +212,7 @@ class _Judge:
         reach = self.twins.reach
         if reach is None:
             return np.ones(len(rows), bool)
-        return within(reach.reach(rows), reach.kernel, reach.extents)
+        return reach.inside(rows)
 
     def _evaluate(self, rows: Floats, base: Floats) -> Floats:
         if self.twins.oracle is not None:
@@ -287,15 +287,20 @@ class _Judge:
             )
         if self.twins.watch is not None:
             yield compare_bounds(self.twins.watch, rows)
+        if self.twins.apart is not None:
+            yield compare_joined(self.wide, self.twins.apart, rows, findings, self.plan.seed)
+        yield from self._in_float32(samples, findings, found)
+
+    def _in_float32(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         reach, device = self.twins.reach, self.twins.device
         if reach is not None and device is not None and not isinstance(device, str):
-            yield self._on_device(device, reach.kernel, samples, (findings, found))
+            yield self._on_device(device, samples, (findings, found), filtered=reach.filtered)
             return
         narrow = self.narrow if device is None else device
         if isinstance(narrow, str):
             yield Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail=narrow))
         elif narrow is not None:
-            yield compare_float32((self.wide, narrow), rows, found, findings, self.plan.seed)
+            yield compare_float32((self.wide, narrow), samples.rows, found, findings, self.plan.seed)
 
     def _blocks_note(self) -> Iterator[Note]:
         if self.found is not None:
@@ -304,7 +309,7 @@ class _Judge:
             yield Note(NoteKind.SAMPLES, f"looked at {what}")
 
     def _on_device(
-        self, device: RowFunction, kernel: Kernel, samples: Samples, known: tuple[Findings, dict[Leg, Floats]]
+        self, device: RowFunction, samples: Samples, known: tuple[Findings, dict[Leg, Floats]], *, filtered: bool
     ) -> Compared:
         """Float32 on the device at some of the samples: there, a launch takes a while."""
         findings, found = known
@@ -312,7 +317,6 @@ class _Judge:
         if self.found is not None:
             device = focused(device, self.found.inputs, self.found.results)
         there = {leg: jacobian[some] for leg, jacobian in found.items()}
-        filtered = any(p.memory is Memory.TEXTURE2D for p in kernel.params)
         compared = compare_float32(
             (self.wide, device), samples.rows[some], there, part_of(findings, some), self.plan.seed, filtered=filtered
         )

@@ -76,6 +76,27 @@ class RowFunction(Protocol):
         """The results as forward mode computes them, and their tangents for one direction a row."""
 
 
+class Oracle(Protocol):
+    """A function of rows of numbers without derivatives."""
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others."""
+
+
+class Bounded(Protocol):
+    """What tells whether launches stay inside their tensors, and how much they do."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether textures are sampled, which devices do with weights of a few bits."""
+
+    def work(self, rows: Floats) -> float:
+        """What one launch costs, in units of ``effort``."""
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runner:
     """The entry points of one kernel in one build.

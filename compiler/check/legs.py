@@ -83,7 +83,7 @@ def compare_linear(
         slack += 20 * _moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=1))
     found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
-    return _compared(
+    return compared(
         Leg.TRANSPOSE,
         (mine, wanted, slack),
         certain,
@@ -114,7 +114,7 @@ def compare_tangents(
     certain = np.asarray(_certain(findings).all(axis=2))
     found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
     message = "forward mode is not linear: Jv is not the Jacobian times v for random v"
-    return _compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, by_result=True)
+    return compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, by_result=True)
 
 
 def both(one: Compared, other: Compared) -> Compared:
@@ -129,7 +129,7 @@ def both(one: Compared, other: Compared) -> Compared:
 def compare_bounds(watch: RowFunction, rows: Floats) -> Compared:
     """Whether a loop would run longer than its bound allows."""
     exceeded = watch.values(rows)[:, [k for k, c in enumerate(watch.results.columns) if c.path.startswith("exceeded")]]
-    return _compared(
+    return compared(
         Leg.BOUND,
         (exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5)),
         np.ones(exceeded.shape, bool),
@@ -158,7 +158,7 @@ def compare_clipped(
         slack = 4 * CONSTANTS * np.abs(wanted) + 1e-12 * np.nanmax(np.abs(wanted), initial=0.0)
     certain = _certain(findings)
     wrong = certain & ~(np.abs(mine - wanted) <= slack)
-    return _compared(Leg.INTENT, (mine, wanted, slack), certain, wrong, "the gradient is not the clipped one")
+    return compared(Leg.INTENT, (mine, wanted, slack), certain, wrong, "the gradient is not the clipped one")
 
 
 def compare_primal(runner: RowFunction, rows: Floats, findings: Findings, seed: int) -> Compared:
@@ -175,7 +175,7 @@ def compare_primal(runner: RowFunction, rows: Floats, findings: Findings, seed: 
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
     found_wrong = certain & ~(np.abs(mine - alone) <= slack)
     message = "forward mode computes another value than the function alone"
-    return _compared(Leg.PRIMAL, (mine, alone, slack), certain, found_wrong, message, by_result=True)
+    return compared(Leg.PRIMAL, (mine, alone, slack), certain, found_wrong, message, by_result=True)
 
 
 def compare_repeat(runner: RowFunction, rows: Floats) -> Compared:
@@ -185,14 +185,14 @@ def compare_repeat(runner: RowFunction, rows: Floats) -> Compared:
     seeds[:, outputs] = 1.0
     first, second = (runner.gradients(rows, seeds)[:, runner.inputs.differentiable] for _ in range(2))
     differs = ~((first == second) | (np.isnan(first) & np.isnan(second)))
-    compared = _compared(
+    told = compared(
         Leg.REPEAT,
         (second, first, np.zeros_like(first)),
         np.ones(first.shape, bool),
         differs,
         "two runs with the same inputs give different gradients",
     )
-    return Compared(compared.result, Verdict.NONDETERMINISTIC, compared.message, compared.wrong)
+    return Compared(told.result, Verdict.NONDETERMINISTIC, told.message, told.wrong)
 
 
 def compare_float32(
@@ -239,8 +239,8 @@ def compare_float32(
     message = (
         f"{leg.value} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
     )
-    compared = _compared(Leg.FLOAT32, (mine, wanted, slack), certain, wrong & often, message)
-    return Compared(compared.result, Verdict.PRECISION, compared.message, compared.wrong, mine)
+    told = compared(Leg.FLOAT32, (mine, wanted, slack), certain, wrong & often, message)
+    return Compared(told.result, Verdict.PRECISION, told.message, told.wrong, mine)
 
 
 def _moved(
@@ -262,7 +262,7 @@ def _certain(findings: Findings) -> Bools:
     return np.asarray(np.all([states == State.OK for states in findings.states.values()], axis=0))
 
 
-def _compared(
+def compared(
     leg: Leg,
     numbers: tuple[Floats, Floats, Floats],
     certain: Bools,
@@ -273,6 +273,7 @@ def _compared(
     by_result: bool = False,
     about_sample: bool = False,
 ) -> Compared:
+    """The leg that comes of what was found, what was wanted and how far apart they may be; the worst is kept."""
     mine, wanted, slack = numbers
     with np.errstate(all="ignore"):
         far = np.where(certain, np.abs(mine - wanted) / np.where(slack > 0, slack, 1.0), 0.0)

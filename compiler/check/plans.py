@@ -56,7 +56,7 @@ def make_plan(
         tuple(missing),
         tuple(_notes(function, subject, intents)),
         command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
-        linear=subject.kernel not in intents.clipped,
+        linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
     )
@@ -95,7 +95,8 @@ def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
     subject = plan.subject
     if subject.skipped:
         return blank(plan, Verdict.SKIPPED, subject.skipped)
-    mine = [r for r in wide.refusals if r.kernel == subject.kernel and not _NO_MODE.search(r.reason)]
+    own = subject.course.kernels if subject.course else (subject.kernel,)
+    mine = [r for r in wide.refusals if r.kernel in own and not _NO_MODE.search(r.reason)]
     both = [r for r in mine if _refused_too(r, narrow)]
     if both:
         itself = [r for r in both if r.mode in ("", Mode.FORWARD.value)]

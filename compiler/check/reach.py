@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.chained import is_stage
 from slangad.compiler.check.parts import using
 from slangad.compiler.ir.nodes import (
     Automatic,
@@ -55,6 +56,8 @@ class Reaches:
 
 def is_launch(kernel: Kernel) -> bool:
     """Whether what a thread does depends on memory that other threads use: a whole launch is one function then."""
+    if is_stage(kernel):
+        return True
     memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
     return any(memory not in _PER_THREAD for memory in memories)
 
@@ -73,7 +76,7 @@ def rank_of(type_: object) -> int:
 
 def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
     """Give these kernels twins, and every tensor its name (see ``passes.tensors``)."""
-    launches = [kernel for kernel in kernels if is_launch(kernel)]
+    launches = [kernel for kernel in kernels if is_launch(kernel) and (axes_of(kernel) or not is_stage(kernel))]
     functions = {f.key: f for f in module.functions}
     twins = [_twin(functions[kernel.function], kernel) for kernel in launches]
     made = replace(

@@ -14,6 +14,7 @@ from slangad import __version__
 from slangad.compiler.check import build
 from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
+from slangad.compiler.check.chain_judge import ChainTask
 from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
@@ -199,8 +200,9 @@ class _Session:
         wanted = [subject for subject in subjects if self._wants(item, subject)]
         if not wanted:
             return []
-        self._start_workers(sum(bool(s.kernel) for s in wanted))
-        names = {name for s in wanted for name in (s.kernel, s.launch, *intents.twins(s.kernel))}
+        self._start_workers(sum(not s.skipped for s in wanted))
+        needed = [kernel for s in wanted for kernel in (s.kernel, s.launch, *(s.course.kernels if s.course else ()))]
+        names = {name for kernel in needed for name in (kernel, *intents.twins(kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module)
@@ -247,6 +249,14 @@ class _Session:
         source = Source(include, self._options.defines, self._options.cache)
         return DeviceJob(self._options.device, replace(emitted, text=text), source)
 
+    def _lent(self, idle: SimpleQueue[Worker], task: Task | ChainTask) -> Result:
+        """A worker's judgement, once there is one that has nothing else to do."""
+        worker = idle.get()
+        try:
+            return _judged(worker, task)
+        finally:
+            idle.put(worker)
+
     def _judge_all(
         self, item: Input, intents: Intents, subjects: Sequence[Subject], wide: Built, narrow: Built
     ) -> list[Result]:
@@ -263,21 +273,25 @@ class _Session:
             early = refused(plan, wide, narrow)
             if early is not None:
                 return early
+            if subject.course is not None:
+                twins = {name: _chain_twins(intents, name) for name in subject.course.kernels}
+                return self._lent(idle, ChainTask(plan, subject.course, kernels, twins))
             kernel = kernels[subject.kernel]
             oracle, watch, reach = (kernels.get(name) for name in intents.twins(subject.kernel))
             asked = intents.asked.get(subject.kernel, frozenset())
             number = _holding(wide, subject.kernel)
             assert number is not None  # noqa: S101  (else it is refused)
-            worker = idle.get()
-            try:
-                holding = _holding(narrow, subject.kernel)
-                launch = kernels.get(subject.launch)
-                return _judged(worker, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
-            finally:
-                idle.put(worker)
+            holding = _holding(narrow, subject.kernel)
+            launch = kernels.get(subject.launch)
+            return self._lent(idle, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             return list(pool.map(one, subjects))
+
+
+def _chain_twins(intents: Intents, kernel: str) -> tuple[str, str]:
+    oracle, _, reach = intents.twins(kernel)
+    return oracle, reach
 
 
 def _holding(built: Built, kernel: str) -> int | None:
@@ -288,7 +302,7 @@ def _holding(built: Built, kernel: str) -> int | None:
     return None
 
 
-def _judged(worker: Worker, task: Task) -> Result:
+def _judged(worker: Worker, task: Task | ChainTask) -> Result:
     answer = worker.judge(task)
     if not isinstance(answer, Crashed):
         return answer
@@ -299,7 +313,7 @@ def _judged(worker: Worker, task: Task) -> Result:
     return _failed(task, limit, "a loop that never ends; or more work than --run-limit allows")
 
 
-def _failed(task: Task, how: str, cause: str) -> Result:
+def _failed(task: Task | ChainTask, how: str, cause: str) -> Result:
     from slangad.compiler.check.judge import blank
 
     failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=cause, reproduce=task.plan.command)

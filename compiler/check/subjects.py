@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check.chained import add_courses, as_launch
 from slangad.compiler.check.parts import called_by
 from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
@@ -47,6 +48,7 @@ from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from slangad.compiler.check.chained import Course
     from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
@@ -66,6 +68,7 @@ class Subject:
         doubts: Why some mode is likely to be wrong.
         policy: What was declared about its derivative, if it was described.
         launch: The name of the kernel as it is launched, where it adds something up.
+        course: The stages of a pipeline.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Subject:
     doubts: tuple[str, ...] = ()
     policy: Derivative | None = None
     launch: str = ""
+    course: Course | None = None
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -97,14 +101,17 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
         *(changed.get(function.key, function) for function in module.functions),
         *(function for key, function in changed.items() if key not in known),
     )
-    subjects = (*(subject for subject, _, _ in found), *map(_chain, module.pipelines))
-    reached = _reached({f.key: f for f in functions_then}, {kernel.function for kernel in kernels})
-    kept = tuple(_without_probes(function) for function in functions_then if function.key in reached)
-    return replace(module, functions=kept, kernels=kernels, buffers=(), pipelines=()), subjects
+    plain = replace(module, functions=functions_then, kernels=kernels, buffers=(), pipelines=())
+    made, courses = add_courses(module, plain)
+    pipelines = (_pipeline(pipeline, courses[pipeline.name]) for pipeline in module.pipelines)
+    subjects = (*(subject for subject, _, _ in found), *pipelines)
+    reached = _reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
+    kept = tuple(_without_probes(function) for function in made.functions if function.key in reached)
+    return replace(made, functions=kept), subjects
 
 
-def _chain(pipeline: Pipeline) -> Subject:
-    return Subject(pipeline.name, "pipeline", pipeline.span, skipped="pipelines are not checked yet, their kernels are")
+def _pipeline(pipeline: Pipeline, course: Course) -> Subject:
+    return Subject(pipeline.name, "pipeline", pipeline.span, ranges=course.ranges, course=course)
 
 
 def _reached(functions: dict[str, Function], start: set[str]) -> set[str]:
@@ -234,7 +241,7 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None
             continue
         if is_launch(kernel):
-            yield replace(subject, kernel=kernel.name, launch=kernel.name), _as_launch(kernel), None
+            yield replace(subject, kernel=kernel.name, launch=kernel.name), as_launch(kernel), None
             continue
         params = tuple(
             replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
@@ -261,15 +268,7 @@ def _whole_launches(
     for kernel in module.kernels:
         if kernel.name in launches:
             key = f"{LAUNCHED}{kernel.function}"
-            yield replace(_as_launch(kernel), function=key), replace(functions[kernel.function], key=key)
-
-
-def _as_launch(kernel: Kernel) -> Kernel:
-    """The kernel itself, with buffers for values that all threads share: they differ from launch to launch."""
-    params = tuple(
-        replace(p, memory=Memory.PARAM, no_diff=True) if p.memory is Memory.UNIFORM else p for p in kernel.params
-    )
-    return replace(kernel, params=params, modes=())
+            yield replace(as_launch(kernel), function=key), replace(functions[kernel.function], key=key)
 
 
 def _flows_through(kernel: Kernel, function: Function) -> bool:

@@ -15,6 +15,6 @@ def used(device: str, adapter: str) -> tuple[tuple[str, str], ...]:
         ToolchainError: There is no Slang.
     """
     compiler = find_cxx()
-    cxx = (("c++", compiler.described()),) if compiler else ()
+    cxx = (("c++", compiler.described().partition(": ")[2] or compiler.command[0]),) if compiler else ()
     own = (("adapter", adapter),) if device != "cpu" and adapter else ()
     return (*toolchain_record(None).items(), *cxx, ("python", platform.python_version()), *own)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.effort import work_of
 from slangad.compiler.check.intent import STATE, TAPE, TAPE_SIZE
 from slangad.compiler.check.reach import REACH, axes_of
+from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.cpu_rows import launch_rows
@@ -100,6 +102,19 @@ class WholeRunner:
     def accesses(self, rows: Floats) -> int:
         """How many indices a launch uses; of a twin that writes them down."""
         return max((part.accesses() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})), default=0)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it samples textures."""
+        return any(p.memory is Memory.TEXTURE2D for p in self.kernel.params)
+
+    def work(self, rows: Floats) -> float:
+        """How much one launch does; of a twin that writes indices down."""
+        return work_of(self.accesses(rows), self.kernel, self.extents)
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside a tensor; of a twin that writes them down."""
+        return within(self.reach(rows), self.kernel, self.extents)
 
     def _run(self, mode: Mode, given: Given, wanted: ParameterRole) -> Floats:
         found = [part.read(wanted) for part in self._parts(mode, given)]

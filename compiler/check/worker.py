@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.build import Library
+    from slangad.compiler.check.chain_judge import ChainTask
     from slangad.compiler.check.device import DeviceJob, DeviceModule, DevicePrograms
     from slangad.compiler.check.extents import Extents
     from slangad.compiler.check.judge import Plan
@@ -80,7 +81,7 @@ class Worker:
         """Say which libraries tasks mean from now on, and where else float32 is to run."""
         self._load, self._loaded = _Load(tuple(wide), tuple(narrow), device), False
 
-    def judge(self, task: Task) -> Result | Crashed:
+    def judge(self, task: Task | ChainTask) -> Result | Crashed:
         """Judge one subject."""
         try:
             if self._child is None or not self._loaded:
@@ -119,8 +120,7 @@ def main() -> None:
                     libraries = _Libraries(request)
                     answer: object = "loaded"
                 else:
-                    assert isinstance(request, Task)  # noqa: S101  (our own parent)
-                    answer = libraries.judge(request)
+                    answer = libraries.judge(request)  # type: ignore[arg-type]  # our own parent sends tasks
             except Exception as error:
                 answer = error
             send(pipe, answer)
@@ -134,16 +134,33 @@ class _Libraries:
         self._modules: dict[tuple[bool, int], CpuModule] = {}
         self._device: DevicePrograms | None = None
 
-    def judge(self, task: Task) -> Result:
-        """Judge one subject: thread by thread, or launch by launch."""
+    def judge(self, task: Task | ChainTask) -> Result:
+        """Judge one subject: thread by thread, launch by launch, or as a chain of launches."""
         from slangad.compiler.check.judge import Twins, judge
 
+        if not isinstance(task, Task):
+            return self._judge_chain(task)
         if task.reach is not None:
             return self._judge_whole(task, task.reach)
         narrow = None if task.narrow is None else self.runner(task, wide=False)
         oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
         twins = Twins(oracle, watch, device, launches=self._launches(task))
         return judge(task.plan, self.runner(task, wide=True), narrow, twins)
+
+    def _judge_chain(self, task: ChainTask) -> Result:
+        from slangad.compiler.check.chain_judge import judge_chain
+
+        elsewhere = self._load is not None and self._load.device is not None
+        return judge_chain(task, self.holding, device="pipelines run in float32 on the cpu only" if elsewhere else "")
+
+    def holding(self, kernel: str, wide: bool) -> tuple[CpuModule, list[EntryPoint]] | None:  # noqa: FBT001  (which build)
+        """The library that holds a kernel, and its entry points in it; None where it doesn't compile."""
+        assert self._load is not None  # noqa: S101  (the parent loads first)
+        for number, library in enumerate(self._load.wide if wide else self._load.narrow):
+            points = [entry for entry in library.entries if entry.kernel == kernel]
+            if points:
+                return self._module(number, library, wide=wide), points
+        return None
 
     def _judge_whole(self, task: Task, reach: Kernel) -> Result:
         from slangad.compiler.check.judge import Twins, blank, judge

@@ -61,6 +61,8 @@ class Leg(str, Enum):
     """The derivative against the one that was declared: a surrogate, a clip, nothing at all."""
     ACCUMULATION = "accumulation"
     """Gradient buffers that hold something already, indices that collide."""
+    JOINED = "joined"
+    """A pipeline with neighbouring stages joined, as it is run, against every stage by itself."""
     REPEAT = "repeat"
     """Two runs of the same launch against each other."""
     COMPILE = "compile"

@@ -73,6 +73,7 @@ LEGS: Final[dict[Leg, str]] = {
     Leg.BOUND: "loops against their declared bounds",
     Leg.INTENT: "the derivative against the declared one",
     Leg.ACCUMULATION: "sums into gradient buffers",
+    Leg.JOINED: "stages that were joined into one kernel against the same by themselves",
     Leg.REPEAT: "two runs against each other",
     Leg.COMPILE: "whether it compiles and runs",
 }

@@ -1,0 +1,146 @@
+"""One pipeline from samples to verdict, in a worker: its stages' kernels in both builds go in, a result comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.chain import ChainRunner
+from slangad.compiler.check.chain_blame import with_stages
+from slangad.compiler.check.chain_oracle import ChainOracle, StageRunner
+from slangad.compiler.check.chain_shapes import ChainSearch
+from slangad.compiler.check.extents import Extents, launch_inputs, launch_results
+from slangad.compiler.check.judge import Plan, Twins, blank, judge
+from slangad.compiler.check.launch import NARROW, WIDE
+from slangad.compiler.check.row_device import LoadedProgram
+from slangad.compiler.check.whole import WholeRunner
+from slangad.compiler.emit.model import EmittedModule, Mode
+from slangad.compiler.ir.nodes import Module
+from slangad.compiler.report.model import Verdict
+from slangad.compiler.runtime.chains import chains
+from slangad.compiler.runtime.execute import KernelPlan
+from slangad.compiler.runtime.signature import signatures
+from slangad.compiler.runtime.stages import shapes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from slangad.compiler.check.chained import Course
+    from slangad.compiler.check.columns import Table
+    from slangad.compiler.emit.model import EntryPoint
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.ir.pipelines import Pipeline
+    from slangad.compiler.report.model import Result
+    from slangad.compiler.runtime.arrays import Prepared
+    from slangad.compiler.runtime.chains import Chain
+    from slangad.compiler.runtime.cpu import CpuModule
+
+    Find = Callable[[str, bool], "tuple[CpuModule, list[EntryPoint]] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTask:
+    """One pipeline to judge.
+
+    Attributes:
+        kernels: Those of its stages and their twins, by name.
+        twins: The names of the oracle and of what writes down indices, by kernel; empty where there is none.
+    """
+
+    plan: Plan
+    course: Course
+    kernels: Mapping[str, Kernel]
+    twins: Mapping[str, tuple[str, str]]
+
+
+def judge_chain(task: ChainTask, find: Find, *, device: str = "") -> Result:
+    """Check one pipeline.
+
+    Args:
+        task: Which.
+        find: The library that holds a kernel in a precision, with its entry points; None where it doesn't compile.
+        device: Why float32 is not compared, if it isn't.
+    """
+    chosen = _Chosen(task, find)
+    found = chosen.search()
+    if isinstance(found, str):
+        return blank(task.plan, Verdict.INCONCLUSIVE, found)
+    pipeline = task.course.joined
+    wide = chosen.runner(pipeline, found, wide=True)
+    narrow = chosen.runner(pipeline, found, wide=False)
+    assert wide is not None  # noqa: S101  (else it is refused)
+    oracle = chosen.oracle(found)
+    apart = chosen.runner(task.course.apart, found, wide=True) if task.course.apart != pipeline else None
+    twins = Twins(oracle=oracle, device=device or None, reach=oracle, apart=apart)
+    return with_stages(judge(task.plan, wide, narrow, twins), oracle, task.plan.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    task: ChainTask
+    find: Find
+
+    def search(self) -> Prepared | str:
+        """The sizes of its values."""
+        plan = self.task.plan
+        chain = self._chain(self.task.course.apart, wide=True)
+        return ChainSearch(chain, self.oracle, dict(plan.shapes), plan.ranges, plan.seed).find()
+
+    def runner(self, pipeline: Pipeline, prepared: Prepared, *, wide: bool) -> ChainRunner | None:
+        """The pipeline as the runtime runs it."""
+        entries: dict[str, tuple[CpuModule, EntryPoint]] = {}
+        for stage in pipeline.stages:
+            held = self.find(stage.kernel, wide)
+            if held is None:
+                return None
+            entries |= {point.name: (held[0], point) for point in held[1]}
+        chain = self._chain(pipeline, wide=wide)
+        emitted = EmittedModule("", "", {}, (), {}, ())
+        program = LoadedProgram(emitted, entries)
+        tables = self._tables(chain, prepared)
+        return ChainRunner(chain, program, WIDE if wide else NARROW, prepared, shapes_of(chain, prepared), *tables)
+
+    def oracle(self, prepared: Prepared) -> ChainOracle:
+        """The pipeline stage by stage."""
+        course = self.task.course
+        chain = self._chain(course.apart, wide=True)
+        shapes = shapes_of(chain, prepared)
+        stages = []
+        for stage, shape in zip(course.apart.stages, shapes.stages, strict=True):
+            frozen, reach = (self.task.kernels.get(name) for name in self.task.twins[stage.kernel])
+            extents = Extents(shape.domain, shape.extents)
+            stages.append(
+                StageRunner(
+                    self._whole(self.task.kernels[stage.kernel], extents),
+                    self._whole(frozen, extents) if frozen else None,
+                    self._whole(reach, extents) if reach else None,
+                    course.shown[stage.kernel],
+                )
+            )
+        return ChainOracle(chain, shapes, stages, *self._tables(chain, prepared))
+
+    def _whole(self, kernel: Kernel, extents: Extents) -> WholeRunner:
+        held = self.find(kernel.name, True)  # noqa: FBT003  (wide)
+        assert held is not None  # noqa: S101  (else it is refused)
+        module, points = held
+        entries = {mode: tuple(p for p in points if p.mode is mode) for mode in dict.fromkeys(p.mode for p in points)}
+        tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
+        return WholeRunner(module, WIDE, entries, kernel, extents, *tables)
+
+    def _tables(self, chain: Chain, prepared: Prepared) -> tuple[Table, Table]:
+        shapes = shapes_of(chain, prepared)
+        results = {r.name: shapes.values[r.value] for r in chain.pipeline.results}
+        extents = Extents(prepared.domain, {**prepared.extents, **results})
+        outside = self.task.course.outside
+        return launch_inputs(outside, extents), launch_results(outside, extents)
+
+    def _chain(self, pipeline: Pipeline, *, wide: bool) -> Chain:
+        kernels = tuple(self.task.kernels[name] for name in dict.fromkeys(s.kernel for s in pipeline.stages))
+        module = Module(pipeline.name, "", kernels=kernels, pipelines=(pipeline,))
+        plans = {}
+        for name, signature in signatures(module).items():
+            held = self.find(name, wide)
+            points = held[1] if held else []
+            entries = {mode: tuple(p for p in points if p.mode is mode) for mode in Mode}
+            plans[name] = KernelPlan(signature, entries, {})
+        return chains(module, plans)[pipeline.name]

@@ -1,0 +1,253 @@
+"""Whole pipelines: right ones pass, a wrong stage is named, and so is a wrong chain of right stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from check.in_process import InProcess
+
+from slangad.compiler.check import session
+from slangad.compiler.report.model import Leg, LegState, Verdict
+from slangad.compiler.runtime.steps import Steps
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+    from slangad.compiler.report.model import Result
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+HEAD = """
+import slangad as sa
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float2, float3
+
+
+@sa.kernel
+def scale(x: Each[float], k: Param[float]) -> Each[float]:
+    return x * k * k
+
+
+@sa.kernel
+def total(x: Each[float]) -> Sum[float]:
+    return x * x
+
+"""
+WRONG = """
+@sa.differentiable
+def soft(x: float) -> float:
+    return x / (1.0 + x * x)
+
+
+@soft.backward
+def soft_backward(x: float, d_out: float) -> float:
+    return d_out / (1.0 + x * x)
+
+
+@sa.kernel
+def bend(x: Each[float]) -> Each[float]:
+    return soft(x)
+
+"""
+
+RIGHT = {
+    "a value that two stages use": """
+@sa.kernel
+def weigh(x: Each[float], s: Param[float]) -> Each[float]:
+    return x / (1.0 + s * s)
+
+
+@sa.pipeline
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    y = scale(x, k)
+    s = total(y)
+    return total(weigh(scale(y, k), s))
+""",
+    "a gather": """
+@sa.kernel
+def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return w[i] * w[i]
+
+
+@sa.pipeline
+def p(i: Each[int], w: Tensor[float, 1], k: Param[float]) -> Sum[float]:
+    return total(scale(gather(i, w), k))
+""",
+    "a tensor changed in place, twice": """
+@sa.kernel
+def advance(p: InOutTensor[float, 1], v: Tensor[float, 1]) -> None:
+    i = sa.thread_id()
+    p[i] = p[i] + 0.5 * v[i] * p[i]
+
+
+@sa.pipeline
+def p(q: InOutTensor[float, 1], v: Tensor[float, 1]) -> Sum[float]:
+    advance(q, v)
+    advance(q, v)
+    return total(q)
+""",
+    "a tensor that is written": """
+@sa.kernel
+def spread(x: Each[float], out: OutTensor[float, 1]) -> None:
+    out[sa.thread_id()] = x * x * x
+
+
+@sa.pipeline
+def p(x: Each[float], out: OutTensor[float, 1]) -> Sum[float]:
+    spread(x, out)
+    return total(out)
+""",
+    "a texture": """
+Tiles = sa.texture(float3, address="repeat")
+
+
+@sa.kernel
+def look(at: Each[float2], t: Tiles) -> Each[float3]:
+    return t.sample(at)
+
+
+@sa.kernel
+def differ(c: Each[float3], seen: NoDiff[Each[float3]]) -> Mean[float]:
+    return sa.dot(c - seen, c - seen)
+
+
+@sa.pipeline(fuse=False)
+def p(at: Each[float2], t: Tiles, seen: NoDiff[Each[float3]]) -> Mean[float]:
+    return differ(look(at, t), seen)
+""",
+    "a value passed without gradient": """
+@sa.kernel
+def cut(x: Each[float], y: NoDiff[Each[float]]) -> Each[float]:
+    return x * y + y * y
+
+
+@sa.pipeline
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    y = scale(x, k)
+    return total(cut(y, y))
+""",
+    "constants, uniforms, structs and several results": """
+@sa.struct
+class Pair:
+    a: float
+    b: float2
+
+
+@sa.kernel
+def split(v: Each[Pair], s: Uniform[float], n: Uniform[int]) -> tuple[Each[float], Each[Pair]]:
+    return v.a * v.b.x * s, Pair(v.b.y * float(n), v.b * v.a)
+
+
+@sa.kernel
+def put(x: Each[float], v: Each[Pair], m: Param[Pair]) -> tuple[Sum[float], Each[float2]]:
+    return x * v.a * m.a, m.b * v.b + float2(x, v.a)
+
+
+@sa.pipeline
+def p(v: Each[Pair], s: Uniform[float], m: Param[Pair]) -> tuple[Sum[float], Each[float2]]:
+    x, w = split(v, s, 3)
+    return put(x, w, m)
+""",
+}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in RIGHT.items()])
+def test_check__a_right_pipeline__passes_in_every_leg(checked: Checked, text: str) -> None:
+    result = checked(HEAD + text, only=("p",))["p"]
+    assert result.kind == "pipeline"
+    assert result.verdict is Verdict.PASS, result.reason
+    states = {leg.leg: leg.state for leg in result.legs}
+    needed = (Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL, Leg.REPEAT, Leg.FLOAT32)
+    assert all(states[leg] is LegState.AGREES for leg in needed)
+
+
+@pytest.mark.parametrize("file", ["pipeline/sharpen.py", "pipeline/sharpen.yaml", "mlp/mlp.py:fit"])
+def test_check__sample_pipelines__pass(file: str) -> None:
+    results = _check_file(SAMPLES / file)
+    assert [one.verdict for one in results if one.kind == "pipeline"] == [Verdict.PASS]
+
+
+PIPELINE = """
+@sa.pipeline{options}
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    return total(scale(bend(scale(x, k)), k))
+"""
+
+
+@pytest.mark.parametrize("options", ["", "(fuse=False)"])
+def test_check__a_wrong_stage__is_named(checked: Checked, options: str) -> None:
+    result = checked(HEAD + WRONG + PIPELINE.replace("{options}", options), only=("p",))["p"]
+    assert result.verdict is Verdict.FAIL
+    assert "stage 2, bend, is to blame" in result.reason
+    for failure in result.failures:
+        assert failure.leg in (Leg.REVERSE, Leg.FORWARD)
+        assert any(note.startswith("stage 2, bend, is wrong by itself: ") for note in failure.notes)
+        assert failure.sample is not None
+        assert failure.reproduce.endswith("--only p")
+
+
+def test_check__two_wrong_stages__are_both_named(checked: Checked) -> None:
+    text = PIPELINE.replace("{options}", "").replace("scale(bend(scale(x, k)), k)", "bend(scale(bend(x), k))")
+    result = checked(HEAD + WRONG + text, only=("p",))["p"]
+    assert "stage 1, bend, and stage 3, bend, are to blame" in result.reason
+
+
+LOST = """
+@sa.pipeline
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    y = scale(x, k)
+    return total(scale(y, total(y)))
+"""
+
+
+def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "Worker", InProcess)
+    assert checked(HEAD + LOST, only=("p",))["p"].verdict is Verdict.PASS
+    monkeypatch.setattr(Steps, "add", Steps.copy)
+    result = checked(HEAD + LOST, only=("p",))["p"]
+    assert result.verdict is Verdict.FAIL
+    (failure,) = (one for one in result.failures if one.leg is Leg.REVERSE)
+    assert "every stage is right by itself here: look at what lies between them" in failure.notes
+
+
+def test_check__ranges__hold_as_declared_for_kernels_and_as_said_for_the_pipeline(checked: Checked) -> None:
+    text = HEAD.replace("@sa.kernel\ndef scale", "@sa.kernel(ranges={'k': (2.0, 3.0)})\ndef scale") + PIPELINE.replace(
+        "{options}", ""
+    )
+    result = checked(
+        text.replace("bend(scale(x, k))", "scale(x, k)"), only=("p",), ranges=(("p.x", 5.0, 6.0),), samples=20
+    )["p"]
+    values = {value.path: value.value for sample in result.samples for value in sample.inputs}
+    assert 2.0 <= values["k"] <= 3.0
+    assert 5.0 <= values["x[4]"] <= 6.0
+
+
+def test_check__a_pipeline_without_gradient__is_skipped(checked: Checked) -> None:
+    text = "\n@sa.kernel\ndef f(x: NoDiff[Each[float]]) -> Sum[float]:\n    return x\n\n\n"
+    text += "@sa.pipeline\ndef p(x: NoDiff[Each[float]]) -> Sum[float]:\n    return f(x)\n"
+    assert checked(HEAD + text)["p"].verdict is Verdict.SKIPPED
+
+
+def test_check__a_pipeline_that_does_not_fit_any_size__says_what_to_declare(checked: Checked) -> None:
+    text = """
+@sa.kernel
+def half(x: Tensor[float, 1]) -> Each[float]:
+    return x[sa.thread_id()]
+
+
+@sa.pipeline
+def p(x: Tensor[float, 1]) -> Sum[float]:
+    return total(half(x, domain=(x.shape[0] + 1,)))
+"""
+    result = checked(HEAD + text)["p"]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "--shape p." in result.reason
+
+
+def _check_file(path: Path) -> tuple[Result, ...]:
+    from slangad.compiler.check.session import CheckOptions, check
+    from slangad.compiler.inputs import parse_inputs
+
+    return check(parse_inputs([str(path)]), CheckOptions(samples=32)).results
