@@ -15,8 +15,14 @@ PROBE_LIMIT: Final = 60.0
 """Seconds a device may take before it counts as hanging."""
 
 _SOFTWARE: Final = ("llvmpipe", "lavapipe", "swiftshader", "warp", "basic render")
-_PREFERENCES: Final = {"linux": ("cuda", "vulkan"), "win32": ("cuda", "d3d12", "vulkan"), "darwin": ("metal",)}
-_HARDWARE: Final = {"cuda": ("/dev/nvidiactl", "/dev/dxg"), "vulkan": ("/dev/dri", "/dev/nvidiactl", "/dev/dxg")}
+_PREFERENCES: Final = {
+    "linux": ("cuda", "vulkan", "webgpu"),
+    "win32": ("cuda", "d3d12", "vulkan", "webgpu"),
+    "darwin": ("metal", "webgpu"),
+}
+"""WebGPU last: what it runs on is faster without it, but its drivers may be the ones that work."""
+_ANY: Final = ("/dev/dri", "/dev/nvidiactl", "/dev/dxg")
+_HARDWARE: Final = {"cuda": ("/dev/nvidiactl", "/dev/dxg"), "vulkan": _ANY, "webgpu": _ANY}
 
 
 def best_device() -> str:

@@ -45,6 +45,7 @@ _WAVES: Final = ("SLANGAD_FILTERS", "SLANGAD_WAVES")
 _METAL: Final = ("SLANGAD_FILTERS", "SLANGAD_FLOAT_ATOMICS", "SLANGAD_WAVES")
 _VULKAN: Final = (*_METAL, "SLANGAD_GROUP_ATOMICS")
 _CUDA: Final = ("SLANGAD_FLOAT_ATOMICS", "SLANGAD_GROUP_ATOMICS", "SLANGAD_WAVES")
+_WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 
 _ROWS = (
@@ -58,7 +59,7 @@ _ROWS = (
         ".wgsl",
         is_text=True,
         title="WebGPU source",
-        macros=("SLANGAD_FILTERS",),
+        macros=_WEBGPU,
         lacks=("double", "table with inf or nan"),
     ),
     Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_CUDA),

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.toolchain
 
 FILE = Path(__file__).with_name("sums.py")
 COUNT = 100_003
+SOFTWARE = ("vulkan", "webgpu")
 
 
 @cache
@@ -43,8 +44,8 @@ def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
     """The kernels of ``sums.py`` on a device."""
     found = _loaded(request.param)
     if isinstance(found, str):
-        if request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no Vulkan device: {found}")
+        if request.param in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"no {request.param} device: {found}")
         pytest.skip(f"no {request.param} device: {found}")
     return found
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"
 MLP = ROOT / "samples" / "mlp"
+SOFTWARE = ("vulkan", "webgpu")
 pytestmark = pytest.mark.toolchain
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "images": {"image": (8, 12), "target": (2, 3)},
@@ -44,7 +45,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     try:
         opened = open_device(request.param)
     except ToolchainError as error:
-        if request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN"):
+        if request.param in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN"):
             raise
         pytest.skip(f"no {request.param}: {error}")
     with opened:
