@@ -52,6 +52,8 @@ _ROUNDING: Final = 1e-12
 _ROUNDING_SINGLE: Final = 1e-5
 _SINGLE: Final = 1e-4
 """The same in float32."""
+_GRADIENT: Final = "the gradient of "
+_IN_FLOAT32: Final = " in float32"
 _ORDER: Final = 1e-5
 """What the order of additions, which devices are free to choose, may make in float32."""
 _HALF: Final = 3e-2
@@ -131,7 +133,7 @@ def _wrong(worst: Number, count: int) -> Compared:
         Leg.ACCUMULATION,
         verdict,
         message,
-        column=worst.what,
+        column=worst.what.removeprefix(_GRADIENT).removesuffix(_IN_FLOAT32),
         expected=worst.expected,
         error=worst.slack,
         found=worst.found,
@@ -230,7 +232,7 @@ class _Size:
         wide = self.launches.wide(self.extents)
         kept = wide.inputs.differentiable
         names = [wide.inputs.columns[k].path for k in kept]
-        text = f"the gradient of {{}}{where}"
+        text = f"{_GRADIENT}{{}}{where}"
         yield from self._worst(names, found[:, kept], expected[:, kept], slack[:, kept], size[:, kept], text)
 
     def _worst(
@@ -266,7 +268,7 @@ class _Size:
                 size = np.abs(parts).sum(axis=1)
                 for k in np.flatnonzero(np.isfinite(expected)):
                     allowed = 1e-6 * float(size[k]) + float(slack[k]) + _ROUNDING * float(grain[k, 0])
-                    what = f"the gradient of {owner}"
+                    what = f"{_GRADIENT}{owner}"
                     yield Number(
                         what, self.extents.domain, float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
                     )
@@ -309,4 +311,4 @@ class _Size:
                 yield replace(number, repeated=True)
         else:
             found = narrow.gradients(rows, weights)
-        yield from self._gradients(found, expected, size + moved, slack, " in float32")
+        yield from self._gradients(found, expected, size + moved, slack, _IN_FLOAT32)

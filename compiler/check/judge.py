@@ -28,7 +28,7 @@ from slangad.compiler.check.legs import (
     compare_repeat,
     compare_tangents,
 )
-from slangad.compiler.check.samples import chosen, draw, with_rows
+from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
@@ -196,16 +196,35 @@ class _Judge:
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
         samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
         samples = chosen(samples, self._inside(samples.rows))
+        if self.twins.reach is not None:
+            samples = replace(samples, rows=self._finite(samples.rows))
         sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
         samples = chosen(samples, self.effort.thinned(*sizes))
         scouts = min(_SCOUTS, count * _SCOUTS_EACH, self.effort.scouts)
         many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, ())
         scales = np.max(samples.scales, axis=0, initial=0.0)
         rows = many.rows[self._inside(many.rows)]
+        if self.twins.reach is not None:
+            rows = self._finite(rows)
         found = scout(self.wide, self._evaluate, rows, scales, self.plan.seed, modes)
         if self.found is not None:
             samples = with_rows(samples, self.found.rows, "block")
         return with_rows(samples, found, "scout")
+
+    def _finite(self, rows: Floats) -> Floats:
+        """The rows of launches with magnitudes in place of values where only that gives something finite.
+
+        One thread outside its domain is enough for a launch not to be finite, and domains are mostly the positive side.
+        """
+        columns = self.wide.inputs.columns
+        intervals = [interval_of(column, self.plan.ranges) for column in columns]
+        low, high = (np.array([getattr(i, side) for i in intervals]) for side in ("low", "high"))
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(self._evaluate(rows, rows)).all(axis=1)
+            sizes = np.abs(rows)
+            sizes = np.where((low <= sizes) & (sizes <= high), sizes, rows)
+            good = np.isfinite(self._evaluate(sizes, sizes)).all(axis=1) & self._inside(sizes)
+        return np.where((bad & good)[:, None], sizes, rows)
 
     def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """The rows at which no index leads outside a tensor."""

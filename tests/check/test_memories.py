@@ -73,6 +73,37 @@ def f(uv: Each[float2], t: Texture2D[float3, "repeat"]) -> Mean[float]:
 def f(uv: Each[float2], t: Texture2D[float2, "mirror"]) -> Each[float2]:
     return t.sample(uv)
 """,
+    "positive_only": """
+@sa.kernel
+def f(x: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
+    i = sa.thread_id()
+    y[i] = 1.0 / x[i] + sa.log(x[i + 1])
+""",
+    "indices_in_a_tensor": """
+@sa.kernel
+def f(idx: Tensor[int, 1], w: Tensor[float, 1]) -> Sum[float]:
+    i = sa.thread_id()
+    return w[idx[i]] * w[idx[i + 1]]
+""",
+    "elements_and_params": """
+@sa.struct
+class P:
+    pos: float2
+    mass: float
+
+@sa.kernel
+def f(p: Each[P], w: Tensor[float2, 1], s: Param[P]) -> Each[P]:
+    i = sa.thread_id()
+    return P(pos=p.pos * w[i] + s.pos, mass=p.mass * s.mass)
+""",
+    "in_and_out": """
+@sa.kernel
+def f(x: InOutTensor[float2, 1], w: Tensor[float, 1]) -> Sum[float]:
+    i = sa.thread_id()
+    v = x[i]
+    x[i] = float2(v.y * w[i], v.x)
+    return v.x * v.y
+""",
     "declared": """
 @sa.kernel
 def f(w: Tensor[float, 1], y: OutTensor[float, 1]) -> None:
@@ -88,7 +119,8 @@ def test_check__right_kernels__pass(checked: Checked, name: str) -> None:
     assert result.verdict.good, result.reason
     assert result.kind == "kernel"
     compared = {leg.leg for leg in result.legs if leg.state is LegState.AGREES}
-    assert {Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.FLOAT32} <= compared
+    assert {Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.FLOAT32, Leg.ACCUMULATION} <= compared
+    assert result.counts.compared > 0.5 * result.counts.drawn
 
 
 def test_check__shapes__are_found(checked: Checked) -> None:
