@@ -24,7 +24,7 @@ from slangad.compiler.emit.entry import (
     scattered,
 )
 from slangad.compiler.emit.functions import differentiable, print_doc
-from slangad.compiler.emit.memory import has_gradient
+from slangad.compiler.emit.memory import TensorPrinter, has_gradient
 from slangad.compiler.emit.model import EntryPoint, Mode, Work
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
@@ -102,6 +102,9 @@ def print_kernel(
         for part in (*results, *places):
             if isinstance(part, (SumPart, SharedParam)):
                 part.count(mode)
+        for tensor in memory:
+            if isinstance(tensor, TensorPrinter) and tensor.summed and mode is Mode.BACKWARD:
+                slots.add_tensor(tensor.buffer.param, tensor.summed)
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
         entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
         writer.gap()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.intrinsics import is_own
 from slangad.compiler.emit.model import ParameterRole, Work
-from slangad.compiler.ir.nodes import Function, Intrinsic, Module, SlangBody
+from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
 from slangad.compiler.ir.types import FLOAT as FLOAT_TYPE
 from slangad.compiler.ir.types import UINT as UINT_TYPE
@@ -76,6 +76,12 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
                     yield TEXTURES
                 case _:
                     continue
+
+
+def sum_libraries(module: Module) -> Iterator[str]:
+    """The library that says what threads add up in, if they add up elements of tensors by themselves."""
+    if any(buffer.accumulation is Accumulation.SUM for buffer in module.buffers):
+        yield SUMS
 
 
 def sums_namespace(scalar: Scalar) -> str:

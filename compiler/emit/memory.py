@@ -6,9 +6,11 @@ written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slangad.compiler.emit.additions import print_addition
 from slangad.compiler.emit.buffers import buffer_scalar, components_of, element_type_of, shape_of
 from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
 from slangad.compiler.ir.nodes import Accumulation
@@ -44,7 +46,8 @@ class MemoryNames:
 def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
     """Names everything a tensor or texture may need."""
     stem = f"{buffer.kernel}_{buffer.param}"
-    gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "grad"
+    summed = buffer.accumulation is Accumulation.SUM
+    gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
     words = (
         "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
     )  # fmt: skip
@@ -143,6 +146,22 @@ def rank_of(buffer: Buffer) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class SummedTensor:
+    """A tensor of which all threads read the same few elements, the first ``reach`` along each axis.
+
+    Attributes:
+        sums: What a thread's sums are called, which the derivative of reading adds to.
+        extents: What tells how many elements there really are.
+        element: Their type.
+    """
+
+    sums: str
+    extents: EntryParameter
+    element: Type
+    reach: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TensorPrinter:
     """One tensor; prints its declarations and functions, and tells what entry points need for it.
 
@@ -173,6 +192,8 @@ class TensorPrinter:
             yield self._parameter(self.names.tangent, role, self._kind, "change" if self.tensor.writes else "read")
         elif self.tensor.writes:
             yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
+        elif self.buffer.accumulation is Accumulation.SUM:
+            return
         elif is_scattered(self.buffer):
             yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
         else:
@@ -237,6 +258,10 @@ class TensorPrinter:
         writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
         for name, type_ in declared.items():
             writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
+        if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
+            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
+            scalar = "double" if total_scalar(self.tensor.element) == DOUBLE else "sa.Sum"
+            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
         if self.tensor.rank > 1:
             self._print_at(writer)
         if self.tensor.reads:
@@ -250,6 +275,7 @@ class TensorPrinter:
         return {
             Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
             Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
+            Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
             Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
         }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
 
@@ -308,6 +334,9 @@ class TensorPrinter:
     def _print_add(self, writer: Writer) -> None:
         """Adds ``d_out`` to the element's gradient."""
         element = self.tensor.element
+        if self.buffer.accumulation is Accumulation.SUM:
+            self._print_sum(writer)
+            return
         if not is_scattered(self.buffer):
             writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
             return
@@ -320,6 +349,24 @@ class TensorPrinter:
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
         scatter = scatter_function(self.buffer, kept=self.kept)
         print_scatter(writer, scatter, self.names.gradient, "at", element, "d_out")
+
+    def _print_sum(self, writer: Writer) -> None:
+        """Adds ``d_out`` to the thread's sum of the element."""
+        size, place = components_of(self.tensor.element), "i"
+        for name, extent in zip("jkl", self.buffer.reach[1:], strict=False):
+            place = f"{f'({place})' if ' ' in place else place} * {extent} + {name}"
+        if size > 1:
+            place = f"{size} * {f'({place})' if ' ' in place else place}"
+        writer.line(f"int at = {place};")
+        print_addition(writer, (self.names.gradient, ""), "at", self.tensor.element, "d_out", str)
+
+    @property
+    def summed(self) -> SummedTensor | None:
+        """What entry points add up of it, if every thread has sums of its own."""
+        if self.buffer.accumulation is not Accumulation.SUM:
+            return None
+        extents = next(p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS)
+        return SummedTensor(self.names.gradient, extents, self.tensor.element, self.buffer.reach)
 
     def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
         element, name = self.tensor.element, self.names.write

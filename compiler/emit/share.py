@@ -31,6 +31,7 @@ def print_share(entry: Entry, writer: Writer) -> None:
     for group in entry.slots.groups:
         extents = f"[{group.count}]{ways.format(group.library)}"
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
+    _print_tensors(entry, writer, "{own} = 0;")
     if entry.keeper:
         writer.line(f"sa.keep_sums<{size}>({local('lane')});")
     given = (f"{local('thread')}.x", local("count"), local("parts"))
@@ -44,6 +45,7 @@ def print_share(entry: Entry, writer: Writer) -> None:
     if entry.keeper:
         totals = next(p for p in entry.keeper.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
         writer.line(f"sa.give_sums<{size}>({totals.name}, {local('lane')});")
+    _print_tensors(entry, writer, "{sums} += {own};")
     for group in entry.slots.groups:
         sums = local(group.named("sums"))
         merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
@@ -57,6 +59,20 @@ def _row(entry: Entry) -> int:
     parts = (*entry.places, *entry.results, *entry.memory)
     stored = (p for part in parts for p in part.parameters(entry.mode) if p.access in ("write", "add", "change"))
     return 1 if any(stored) else _READ_AHEAD
+
+
+def _print_tensors(entry: Entry, writer: Writer, line: str) -> None:
+    """A line for each sum of elements of tensors: ``own`` is what reading adds to, ``sums`` what is passed on."""
+    way = "[0]" if entry.slots.side_by_side else ""
+    for slot in entry.slots.all:
+        if slot.tensor is None:
+            continue
+        k, sums = entry.scope.local("k"), entry.scope.local(entry.slots.group_of(slot).named("sums"))
+        place = f"{slot.first} + {k}" if slot.first else k
+        writer.line("[ForceUnroll]")
+        writer.line(f"for (int {k} = 0; {k} < {slot.count}; ++{k})")
+        with writer.indented():
+            writer.line(line.format(own=f"{slot.tensor.sums}[{k}]", sums=f"{sums}[{place}]{way}"))
 
 
 def _library(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from slangad.compiler.emit.derivatives import print_any, print_gradient
 from slangad.compiler.emit.differentials import converted_types, print_converters
 from slangad.compiler.emit.functions import print_doc
 from slangad.compiler.emit.kernels import modes_of, print_kernel
-from slangad.compiler.emit.library import libraries_of, memory_libraries
+from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
 from slangad.compiler.emit.literals import literal
 from slangad.compiler.emit.memory import TensorPrinter, kept_buffers, name_memory
 from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
@@ -56,7 +56,7 @@ def emit_module(module: Module) -> EmittedModule:
         kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
     }
     entries_text, entries = _print_kernels(names, module, scope, accessors, (*memory, *probes), modes)
-    libraries = libraries_of(module, memory_libraries(entries))
+    libraries = libraries_of(module, (*memory_libraries(entries), *sum_libraries(module)))
     _print_header(writer, module, libraries)
     _print_structs(names, writer, module)
     print_converters(names, writer, converted_types(module))

@@ -6,15 +6,17 @@ A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.buffers import Leaf, buffer_leaves, components_of
+from slangad.compiler.emit.additions import print_addition
+from slangad.compiler.emit.buffers import Leaf, buffer_leaves, components_of, shape_of
 from slangad.compiler.emit.library import sums_namespace
-from slangad.compiler.emit.memory import total_scalar
+from slangad.compiler.emit.memory import SummedTensor, total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
 from slangad.compiler.emit.places import field_path
-from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Matrix, Scalar, Type, Vector, show
+from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Scalar, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +27,14 @@ if TYPE_CHECKING:
 _FEW: Final = 16
 """Totals of an entry point up to which elements are added up side by side."""
 _INTEGERS: Final = (INT, UINT)
-_WIDENED: Final = {"half": "float({})", "int": "uint({})"}
-"""How a scalar becomes what it is added to, where that is not of its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """The sums of one leaf: its first slot, and the buffer that gets the totals.
 
-    ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there.
+    ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there;
+    ``tensor`` is what the sums are of if that is no single value.
     """
 
     parameter: str
@@ -42,6 +43,7 @@ class Slot:
     first: int
     mean: bool = False
     added: bool = False
+    tensor: SummedTensor | None = None
 
     @property
     def count(self) -> int:
@@ -127,6 +129,14 @@ class Slots:
                 before = sum(other.count for other in self.all if other.whole == slot.whole)
                 self.all.append(replace(slot, first=before))
 
+    def add_tensor(self, parameter: str, tensor: SummedTensor) -> None:
+        """Makes room for the gradient of a tensor's elements."""
+        type_ = tensor.element
+        for extent in reversed(tensor.reach):
+            type_ = Array(type_, extent)
+        self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
+        self.all[-1] = replace(self.all[-1], tensor=tensor)
+
     def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
         """Those of one value."""
         return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
@@ -158,60 +168,25 @@ def print_additions(
         with writer.indented(len(counters)):
             if counters:
                 with writer.block():
-                    _print_addition(scope, writer, (sums, way), place, slot.leaf.type, part)
+                    print_addition(writer, (sums, way), place, slot.leaf.type, part, scope.local)
             else:
-                _print_addition(scope, writer, (sums, way), place, slot.leaf.type, part)
-
-
-def _print_addition(
-    scope: KernelScope, writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str
-) -> None:
-    """Adds a value to sums from a place on; ``target`` is their array, and what follows the place."""
-    match type_:
-        case Scalar(name):
-            sums, way = target
-            writer.line(f"{sums}[{_folded(place)}]{way} += {_WIDENED.get(name, '{}').format(value)};")
-        case Vector(element, size):
-            for k in range(size):
-                _print_addition(scope, writer, target, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}")
-        case Matrix(element, rows, columns):
-            for row in range(rows):
-                for column in range(columns):
-                    offset = f"{place} + {row * columns + column}"
-                    _print_addition(scope, writer, target, offset, element, f"{value}[{row}][{column}]")
-        case Array(element, size):
-            counter = scope.local(f"n{value.count('[')}")
-            step = components_of(element)
-            inner = f"{place} + {step} * {counter}" if step > 1 else f"{place} + {counter}"
-            writer.line("[ForceUnroll]")
-            writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
-            with writer.block():
-                _print_addition(scope, writer, target, inner, element, f"{value}[{counter}]")
-        case _:
-            raise TypeError(f"{show(type_)} has no scalars in one buffer")
-
-
-def _folded(place: str) -> str:
-    """``4 + 2`` as ``6``, ``4 + 3 * n + 2`` as ``6 + 3 * n``, zeros left out."""
-    words = place.split(" + ")
-    constant = sum(int(word) for word in words if word.isdecimal())
-    rest = [word for word in words if not word.isdecimal()]
-    return " + ".join([*([str(constant)] if constant or not rest else []), *rest])
+                print_addition(writer, (sums, way), place, slot.leaf.type, part, scope.local)
 
 
 def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParameter]:
     """The buffers that get the totals."""
     for slot in group.slots:
+        tensor = slot.tensor
         yield EntryParameter(
             name=scope.buffer(slot.parameter, slot.leaf, slot.role),
             role=slot.role,
             parameter=slot.parameter,
             path=slot.leaf.path,
             scalar=slot.scalar,
-            shape=slot.leaf.shape,
+            shape=shape_of(tensor.element) if tensor else slot.leaf.shape,
             type=f"RWStructuredBuffer<{slot.scalar.name}>",
             access="add" if slot.added else "write",
-            axes=0,
+            axes=len(tensor.reach) if tensor else 0,
         )
 
 
@@ -227,5 +202,32 @@ def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str
         if group.scalar != slot.scalar:
             value = f"{slot.scalar.name}({value})"
         buffer = scope.buffer(slot.parameter, slot.leaf, slot.role)
+        if slot.tensor:
+            with writer.block():
+                _print_element_total(scope, writer, slot.tensor, index, f"{buffer}[{{}}] += {value};")
+            continue
         with writer.indented(1 if len(group.slots) > 1 else 0):
             writer.line(f"{buffer}[{index}] {'+=' if slot.added else '='} {value};")
+
+
+def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
+    """Adds a total to an element, if the tensor has it; ``addition`` wants to be told the number of the scalar."""
+    at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
+    size = components_of(tensor.element)
+    writer.line(f"uint {at} = {index};")
+    element = f"{at} / {size}" if size > 1 else at
+    parts: list[str] = []
+    for axis, extent in enumerate(tensor.reach):
+        inner = math.prod(tensor.reach[axis + 1 :])
+        part = f"{element} / {inner}" if inner > 1 else element
+        parts.append(f"{part} % {extent}" if axis else part)
+    made = parts[0] if rank == 1 else f"uint{rank}({', '.join(parts)})"
+    writer.line(f"{tensor.extents.type} {place} = {made};")
+    flat = place if rank == 1 else f"{place}.x"
+    for axis in range(1, rank):
+        flat = f"{f'({flat})' if ' ' in flat else flat} * {extents}.{'xyzw'[axis]} + {place}.{'xyzw'[axis]}"
+    if size > 1:
+        flat = f"{f'({flat})' if ' ' in flat else flat} * {size} + {at} % {size}"
+    writer.line(f"if ({f'{place} < {extents}' if rank == 1 else f'all({place} < {extents})'})")
+    with writer.indented():
+        writer.line(addition.format(flat))

@@ -71,13 +71,14 @@ def _print_total_entry(entry: Entry, sums: SumGroup, writer: Writer, name: str) 
             writer.line("return;")
         count = element_count(inner)
         print_totals(scope, writer, sums, f"{group}.x", total, f"({count})" if " " in count else count)
+    extents = tuple(slot.tensor.extents for slot in sums.slots if slot.tensor)
     return EntryPoint(
         name,
         entry.kernel.name,
         entry.mode,
         entry.group,
         entry.kernel.dims,
-        parameters,
+        (*parameters, *extents),
         Work.TOTALS,
         sums.count,
         sums.named("totals"),

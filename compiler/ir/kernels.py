@@ -78,6 +78,7 @@ class Accumulation(str, Enum):
 
     NONE = "none"
     OWN = "own"
+    SUM = "sum"
     SHARED = "shared"
     SCATTER = "scatter"
     EXACT = "exact"
@@ -89,9 +90,9 @@ class Buffer:
 
     ``Read``, ``Extent`` and ``Sample`` refer to it by a ``Var`` of its ``key``. ``accumulation`` says how its gradient
     comes together: every element has a thread of its own (``own``), all threads read the same one at a time
-    (``shared``), anything else (``scatter``), or it has none; ``exact`` stands for both of these where sums must not
-    depend on their order. ``followed`` says that gradient flows to the coordinates
-    that a texture is sampled at.
+    (``shared``; ``sum`` where these are few, the first ``reach`` along each axis), anything else (``scatter``), or it
+    has none; ``exact`` stands for ``shared`` and ``scatter`` where sums must not depend on their order. ``followed``
+    says that gradient flows to the coordinates that a texture is sampled at.
     """
 
     key: str
@@ -101,4 +102,5 @@ class Buffer:
     no_diff: bool = False
     accumulation: Accumulation = Accumulation.NONE
     followed: bool = False
+    reach: tuple[int, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -155,7 +155,13 @@ class _Reader:
         if not isinstance(type_, (Tensor, Texture)):
             raise ReadError("a buffer is a tensor or texture")
         self.known.buffers[key] = type_
-        return Buffer(key, kernel, param, type_, no_diff, Accumulation(tokens.word()))
+        accumulation = Accumulation(tokens.word())
+        reach: list[int] = []
+        while tokens.accept("," if reach else "("):
+            reach.append(tokens.integer())
+        if reach:
+            tokens.expect(")")
+        return Buffer(key, kernel, param, type_, no_diff, accumulation, reach=tuple(reach))
 
     def _function(self) -> Function:
         tokens = self.tokens

@@ -125,7 +125,8 @@ def _module(module: Module) -> Iterator[str]:
 def _buffer(buffer: Buffer) -> str:
     head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.param)}"
     no_diff = "no_diff " if buffer.no_diff else ""
-    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}"
+    reach = f" ({', '.join(map(str, buffer.reach))})" if buffer.reach else ""
+    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{reach}"
 
 
 def _modes(modes: tuple[str, ...]) -> str:

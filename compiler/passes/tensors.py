@@ -10,11 +10,12 @@ because shader languages pass memory by name: what takes a buffer as an argument
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.nodes import Assign, Buffer, Call, Function, NoDiff, Read, Sample, Var
-from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
+from slangad.compiler.ir.nodes import Accumulation, Assign, Buffer, Call, Function, NoDiff, Read, Sample, Var
+from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
     body_exprs,
     children,
@@ -27,12 +28,15 @@ from slangad.compiler.ir.walk import (
 )
 from slangad.compiler.passes.accesses import accumulation_of
 from slangad.compiler.passes.carrying import Carrying
+from slangad.compiler.passes.index_bounds import reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Expr, Kernel, Module, Param, Stmt
 
+_FEW_SCALARS: Final = 64
+"""Scalars of a tensor that a thread can add up by itself."""
 Given = tuple[tuple[str, str], ...]
 """Which buffer each tensor parameter of a clone stands for: its name and the buffer's key."""
 
@@ -131,7 +135,17 @@ def _with_accumulation(module: Module, buffer: Buffer) -> Buffer:
         buffer = replace(buffer, followed=_is_followed(module, buffer))
     if buffer.no_diff or not _is_read(module, buffer):
         return buffer
-    return replace(buffer, accumulation=accumulation_of(module, buffer))
+    found = accumulation_of(module, buffer)
+    reach = _few_elements(module, buffer) if found is Accumulation.SHARED else ()
+    return replace(buffer, accumulation=Accumulation.SUM if reach else found, reach=reach)
+
+
+def _few_elements(module: Module, buffer: Buffer) -> tuple[int, ...]:
+    """How far all threads read into a tensor, where these are so few elements that each thread adds up by itself."""
+    if not isinstance(buffer.type, Tensor) or buffer.type.writes:
+        return ()
+    reach = reach_of(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
+    return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
 
 
 def _is_followed(module: Module, buffer: Buffer) -> bool:
