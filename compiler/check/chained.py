@@ -37,12 +37,14 @@ class Course:
         joined: The same as it is run, with neighbouring stages joined.
         shown: What the user calls each kernel of ``apart``.
         ranges: Where its parameters are drawn: as declared for the kernels they are passed to.
+        shapes: Of its parameters, declared in the same way.
     """
 
     apart: Pipeline
     joined: Pipeline
     shown: Mapping[str, str]
     ranges: tuple[Range, ...] = ()
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -80,7 +82,13 @@ def add_courses(described: Module, made: Module) -> tuple[Module, dict[str, Cour
     fused = fuse_stages(whole)
     functions = {function.key: function for function in described.functions}
     courses = {
-        one.name: Course(one, joined, stages.shown, tuple(_ranges(plain, stages.known, functions)))
+        one.name: Course(
+            one,
+            joined,
+            stages.shown,
+            tuple(_ranges(plain, stages.known, functions)),
+            tuple(_shapes(plain, stages.known)),
+        )
         for plain, one, joined in zip(described.pipelines, apart, fused.pipelines, strict=True)
     }
     return replace(fused, pipelines=()), courses
@@ -141,6 +149,14 @@ def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mappin
             head = known.path.replace("[", ".", 1).partition(".")[0]
             if passed.get(head) in names:
                 yield replace(known, path=f"{passed[head]}{known.path[len(head) :]}")
+
+
+def _shapes(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    names = {param.name for param in pipeline.params}
+    for stage in pipeline.stages:
+        kernel = kernels[stage.kernel]
+        passed = _passed(stage, [param.name for param in kernel.params])
+        yield from ((passed[name], shape) for name, shape in kernel.shapes if passed.get(name) in names)
 
 
 def _passed(stage: Stage, params: Sequence[str]) -> dict[str, str]:

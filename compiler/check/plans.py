@@ -113,6 +113,8 @@ def _refused_too(refusal: Refusal, narrow: Built) -> bool:
 
 def _failure(refusal: Refusal, plan: Plan) -> Failure:
     message = f"{_NAMES.get(refusal.mode, 'it')} does not compile: {refusal.reason}"
+    if plan.subject.course is not None:
+        message = f"{plan.subject.course.shown.get(refusal.kernel, refusal.kernel)}: {message}"
     return Failure(Leg.COMPILE, Verdict.FAIL, message, reproduce=plan.command)
 
 
@@ -124,6 +126,8 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
 
 def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The declared shapes, the command line's last."""
+    if subject.course is not None:
+        yield from subject.course.shapes
     for kernel in intents.module.kernels:
         if kernel.name == subject.kernel:
             yield from kernel.shapes

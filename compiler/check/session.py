@@ -39,9 +39,10 @@ from slangad.compiler.runtime.devices import Source
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from slangad.compiler.check.columns import Column
     from slangad.compiler.inputs import Input
     from slangad.compiler.ir.nodes import Module
     from slangad.compiler.toolchain.cache import Cache
@@ -148,13 +149,20 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         f"{subject.name}.{column.path}"
         for _, intents, subjects in found
         for subject in subjects
-        for kernel in intents.module.kernels
-        if kernel.name == subject.kernel
-        for column in (anywhere_table if is_launch(kernel) else input_table)(kernel).columns
+        for column in _columns(subject, intents)
     }
     for path in (*options.said_ranges, *(path for path, _ in options.shapes)):
         if not any(covers(path, column) for column in columns):
             raise UnknownNameError(path, columns)
+
+
+def _columns(subject: Subject, intents: Intents) -> Iterator[Column]:
+    """The inputs of a subject, one for all elements of an array."""
+    if subject.course is not None:
+        yield from anywhere_table(subject.course.outside).columns
+    for kernel in intents.module.kernels:
+        if kernel.name == subject.kernel:
+            yield from (anywhere_table if is_launch(kernel) else input_table)(kernel).columns
 
 
 class _Session:

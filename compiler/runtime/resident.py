@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.emit.steps import state_scalar
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Planned = Launch | Step
 
 Role = ParameterRole
+_ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
+"""What is no buffer, and so is bound anew for each stage."""
 
 
 @dataclass
@@ -140,11 +142,11 @@ class Resident:
     def _by_value(self, stage: StageFlow) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
         """Uniforms, constants and textures, which are no buffers."""
         for use in stage.uses:
-            role = {Memory.UNIFORM: Role.UNIFORM, Memory.TEXTURE2D: Role.INPUT}.get(use.value.memory)
-            for part in use.value.parts if role is not None else ():
-                array = self.prepared.arrays.get((role or Role.INPUT, use.version, part.path))
-                if array is not None:
-                    yield (role or Role.INPUT, use.value.name, part.path), array
+            for role in _ROLES.get(use.value.memory, ()):
+                for part in use.value.parts:
+                    array = self.prepared.arrays.get((role, use.version, part.path))
+                    if array is not None:
+                        yield (role, use.value.name, part.path), array
         for value in self.chain.kernels[stage.stage.kernel].signature.parameters:
             if value.name in stage.fixed:
                 yield from _constants(value.name, value.parts, stage.fixed[value.name].scalars)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -244,6 +245,53 @@ def p(x: Tensor[float, 1]) -> Sum[float]:
     result = checked(HEAD + text)["p"]
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "--shape p." in result.reason
+
+
+def test_check__a_stage_that_does_not_compile__fails_the_pipeline_by_its_name(checked: Checked, tmp_path: Path) -> None:
+    crashes = """
+[Differentiable]
+public float again(float x)
+{
+    float s = x;
+    int k = 0;
+    [MaxIters(8)]
+    while (k < 4 && s < 10.0) { s = s * 1.5; k++; }
+    return s;
+}
+"""
+    (tmp_path / "own.slang").write_text(crashes, encoding="utf-8")
+    text = """
+again = sa.extern("again", "own.slang", "(x: float) -> float", differentiable=True)
+
+
+@sa.kernel
+def bad(x: Each[float]) -> Each[float]:
+    return x * again(x)
+
+
+@sa.pipeline
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    return total(bad(scale(x, k)))
+"""
+    results = checked(HEAD + text, time_limit=5.0)
+    assert results["p"].verdict is Verdict.FAIL
+    assert results["p"].reason.startswith("bad: reverse mode of it does not compile: the Slang compiler crashes")
+    assert results["total"].verdict is Verdict.PASS
+
+
+def test_check__a_shape_and_a_range_of_a_pipeline__are_taken_from_the_command_line(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from slangad.cli.main import cli
+
+    file = tmp_path / "p.py"
+    file.write_text(HEAD + RIGHT["a gather"], encoding="utf-8")
+    words = ["check", f"{file}:p", "--shape", "p.w=3", "--range", "p.i=0:2", "--samples", "16", "--format", "json"]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    (one,) = json.loads(result.stdout)["results"]
+    assert [v["path"] for v in one["samples"][0]["inputs"] if v["path"].startswith("w")] == ["w[0]", "w[1]", "w[2]"]
+    assert CliRunner().invoke(cli, [*words, "--range", "p.nothing=0:1"]).exit_code == 2
 
 
 def _check_file(path: Path) -> tuple[Result, ...]:

@@ -34,6 +34,7 @@ GIVEN: dict[str, dict[str, tuple[int, ...]]] = {
     "shared": {"x": (N,)},
     "neighbours": {"x": (N,), "y": (N,)},
     "apart": {"x": (N,), "y": (N,)},
+    "textured": {"at": (N, 2), "tiles": (4, 3, 3)},
     "rays": {"r.origin": (N, 3), "r.weight": (N,), "scale.origin": (3,), "scale.weight": ()},
 }
 pytestmark = pytest.mark.toolchain

@@ -1,7 +1,7 @@
 """Pipelines of every shape: values used twice, sums that others take, tensors that are written, structs, half."""
 
 import slangad as sa
-from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float3
+from slangad import Each, InOutTensor, Mean, NoDiff, OutTensor, Param, Sum, Tensor, Uniform, float2, float3
 
 
 @sa.struct
@@ -131,3 +131,21 @@ def choices(x: Each[float], n: Each[int], on: Each[bool]) -> Sum[float]:
 @sa.pipeline(fuse=False)
 def rays_apart(r: Each[Ray], scale: Param[Ray]) -> Mean[float]:
     return energy(trace(trace(r, scale), scale))
+
+
+Tiles = sa.texture(float3, address="repeat")
+
+
+@sa.kernel
+def look(at: Each[float2], tiles: Tiles) -> Each[float3]:
+    return tiles.sample(at)
+
+
+@sa.kernel
+def lit(v: Each[float3]) -> Sum[float]:
+    return sa.dot(v, v)
+
+
+@sa.pipeline
+def textured(at: Each[float2], tiles: Tiles) -> Sum[float]:
+    return lit(look(at, tiles))
