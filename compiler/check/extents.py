@@ -6,6 +6,7 @@ Columns stand in the order of the launch's buffers, as in ``columns``: all eleme
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Tensor, Texture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.ir.types import Type
@@ -41,9 +42,11 @@ class Extents:
 def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
     """The columns of what a launch reads; what it only writes starts as zeros."""
     return _table(
-        (p.name, _element(p.type), extents.of(p.name, p.memory), p.no_diff or p.memory is Memory.UNIFORM)
-        for p in kernel.params
-        if p.memory is not Memory.OUT_TENSOR
+        tuple(
+            (p.name, _element(p.type), extents.of(p.name, p.memory), p.no_diff or p.memory is Memory.UNIFORM)
+            for p in kernel.params
+            if p.memory is not Memory.OUT_TENSOR
+        )
     )
 
 
@@ -60,14 +63,15 @@ def launch_results(kernel: Kernel, extents: Extents) -> Table:
 
 def anywhere_table(kernel: Kernel) -> Table:
     """The inputs as columns, one for all elements of a part: what ranges may be said for."""
-    return _table((p.name, _element(p.type), (), p.no_diff) for p in kernel.params)
+    return _table(tuple((p.name, _element(p.type), (), p.no_diff) for p in kernel.params))
 
 
 def _element(type_: Type) -> Type:
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
-def _table(values: Iterable[tuple[str, Type, Shape, bool]]) -> Table:
+@lru_cache(maxsize=64)
+def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> Table:
     columns: list[Column] = []
     stretches: dict[tuple[str, tuple[str | int, ...]], tuple[int, int]] = {}
     for name, type_, shape, passive in values:
