@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from check.conftest import by_name
-from support import zoo_memory
+from support import zoo_memory, zoo_pipelines
 from support.zoo_functions import CLASSES, RIGHT
 from support.zoo_memory import KERNELS
 from support.zoo_mutants import all_mutants, module_of
+from support.zoo_pipelines import PIPELINES
 
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
@@ -35,6 +36,7 @@ CHUNK = 40
 MUTANTS = tuple(islice(all_mutants(), 0, None, STRIDE))
 CHUNKS = tuple(MUTANTS[start : start + CHUNK] for start in range(0, len(MUTANTS), CHUNK))
 WRONG_KERNELS = {name: text for kernel in KERNELS for name, text in kernel.mutants().items()}
+WRONG_PIPELINES = {name: text for chain in PIPELINES for name, text in chain.mutants().items()}
 SLANG = Path(__file__).parent / "slang" / "right.slang"
 
 
@@ -57,8 +59,10 @@ def _none_passed(results: dict[str, Result]) -> None:
 
 def test_zoo__of_right_and_wrong_ones__has_enough(capsys: pytest.CaptureFixture[str]) -> None:
     right = {name: len(animals) for name, animals in CLASSES.items()} | Counter(kernel.kind for kernel in KERNELS)
+    right["pipelines"] = len(PIPELINES)
     wrong = Counter(mutant.kind.split("_")[0] for mutant in all_mutants())
     wrong += Counter(f"{name.rsplit('_', 1)[1]} in a kernel" for name in WRONG_KERNELS)
+    wrong += Counter(f"{name.rsplit('_', 1)[1]} in a pipeline" for name in WRONG_PIPELINES)
     with capsys.disabled():
         for title, counts in (("right", right), ("wrong", wrong)):
             told = ", ".join(f"{count} {name}" for name, count in counts.items())
@@ -108,6 +112,26 @@ def test_check__wrong_kernels_of_the_zoo__passes_none(tmp_path: Path, seed: int)
     chosen = dict(islice(WRONG_KERNELS.items(), 0, None, min(STRIDE, 13)))
     path = tmp_path / "wrong.py"
     path.write_text(zoo_memory.module_of(list(chosen.values())), encoding="utf-8")
+    results = _checked(path, seed, tuple(chosen), samples=48)
+    assert results.keys() == chosen.keys()
+    _none_passed(results)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_check__the_right_pipelines_of_the_zoo__accuses_none(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "right.py"
+    path.write_text(zoo_pipelines.module_of([chain.text for chain in PIPELINES]), encoding="utf-8")
+    names = tuple(chain.name for chain in PIPELINES)
+    results = _checked(path, seed, names, samples=48)
+    assert tuple(results) == names
+    _none_accused(results)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_check__wrong_pipelines_of_the_zoo__passes_none(tmp_path: Path, seed: int) -> None:
+    chosen = dict(islice(WRONG_PIPELINES.items(), 0, None, min(STRIDE, 7)))
+    path = tmp_path / "wrong.py"
+    path.write_text(zoo_pipelines.module_of(list(chosen.values())), encoding="utf-8")
     results = _checked(path, seed, tuple(chosen), samples=48)
     assert results.keys() == chosen.keys()
     _none_passed(results)
