@@ -100,6 +100,42 @@ def test_check__a_malformed_range__is_a_usage_error(folder: Path, words: list[st
     assert run("f.slang", *words).exit_code == 2
 
 
+GATHER = """
+import slangad as sa
+from slangad import Each, Tensor
+
+
+@sa.differentiable
+def g(x: float) -> float:
+    return x * x
+
+
+@g.backward
+def g_bwd(x, d_out):
+    return x * d_out
+
+
+@sa.kernel
+def fit(i: Each[int], w: Tensor[float, 2]) -> Each[float]:
+    return g(w[i, 1])
+"""
+
+
+def test_check__a_shape__is_what_the_tensor_gets_also_when_it_is_reproduced(folder: Path) -> None:
+    (folder / "gather.py").write_text(GATHER, encoding="utf-8")
+    result = run("gather.py:fit", "--shape", "fit.w=6x3", "--samples", "8", "--format", "json")
+    assert result.exit_code == 3
+    (found,) = json.loads(result.stdout)["results"]
+    assert found["samples"][0]["jacobian"]["columns"][-1] == "w[5, 2]"
+    assert "--shape=fit.w=6x3" in found["failures"][0]["reproduce"]
+
+
+@pytest.mark.parametrize("word", ["fit.w=", "w=3", "fit.w=3x", "fit.w=0", "fit.w=3x-1", "fit.v=3"])
+def test_check__a_malformed_or_unknown_shape__is_a_usage_error(folder: Path, word: str) -> None:
+    (folder / "gather.py").write_text(GATHER, encoding="utf-8")
+    assert run("gather.py:fit", "--shape", word).exit_code == 2
+
+
 @pytest.mark.parametrize("words", [["--only", "nothing"], ["--range", "nothing.x=0:1"], ["--range", "good.y=0:1"]])
 def test_check__a_name_that_is_not_there__is_a_usage_error_that_names_it(folder: Path, words: list[str]) -> None:
     result = run("f.slang", *words)
