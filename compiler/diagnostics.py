@@ -59,6 +59,10 @@ class CompileError(SlangadError):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
 
+    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
+        """Errors come from worker processes too."""
+        return type(self), (self.diagnostics,)
+
 
 class ToolchainError(SlangadError):
     """A compiler, validator or device is missing or failed; the user's program may be fine."""
@@ -68,6 +72,10 @@ class ToolchainError(SlangadError):
     def __init__(self, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> None:
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(f"{d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
+
+    def __reduce__(self) -> tuple[type[ToolchainError], tuple[tuple[Diagnostic, ...]]]:
+        """Errors come from worker processes too."""
+        return type(self), (self.diagnostics,)
 
 
 class CheckFailed(SlangadError):  # noqa: N818  (reads as what happened)

@@ -42,6 +42,8 @@ _TARGET: Final = "wgsl"
 _NOTES: Final = 5
 _WORD: Final = 4
 """Bytes that sizes and copies are multiples of."""
+_ELEMENT: Final = 64
+"""Bytes of the largest element, a matrix: a buffer that is bound has room for one, even if nothing is in it."""
 _GROUPS: Final = 1056
 _FEW_TOTALS: Final = 32
 _COPIED_SCALARS: Final = 1 << 20
@@ -228,7 +230,7 @@ class WebgpuDevice:
         """Take memory on the device."""
         import wgpu
 
-        size = -(-max(1, count) * dtype.itemsize // _WORD) * _WORD
+        size = max(_ELEMENT, -(-count * dtype.itemsize // _WORD) * _WORD)
         check_memory(size, self.handle.limits)
         usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
         try:

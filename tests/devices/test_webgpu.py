@@ -54,6 +54,10 @@ def inside(x: Each[float]) -> Each[float]:
 @sa.kernel(dims=2)
 def plane(x: Each[float]) -> Each[float]:
     return x * x
+
+@sa.kernel
+def alone(x: Each[float], i: Each[int], w: sa.Tensor[sa.float2, 1]) -> Each[float]:
+    return x * w[i].y if i >= 0 else x
 """
 
 
@@ -143,3 +147,10 @@ def test_open__without_wgpu__tells_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ToolchainError, match=r"SA249.*the device webgpu can't be used") as caught:
         open_device("webgpu")
     assert "pip install 'slangad[webgpu]'" in caught.value.diagnostics[0].help
+
+
+def test_tensors__of_vectors_without_elements__are_bound(wgpu_device: object, program: Program) -> None:
+    alone = sa.load(program.file, "webgpu").alone
+    out = alone.backward(np.ones(4, "f4"), np.full(4, -1), np.zeros((0, 2), "f4"))
+    assert out.grad["x"].tolist() == [1.0] * 4
+    assert out.grad["w"].shape == (0, 2)
