@@ -58,7 +58,7 @@ def make_plan(
         command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
-        shapes=tuple(_shapes(subject, intents, options)),
+        shapes=next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ()),
     )
 
 
@@ -122,18 +122,6 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     """Where the Slang of a subject starts."""
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
-
-
-def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The declared shapes, the command line's last."""
-    if subject.course is not None:
-        yield from subject.course.shapes
-    for kernel in intents.module.kernels:
-        if kernel.name == subject.kernel:
-            yield from kernel.shapes
-    for path, shape in options.shapes:
-        if path.startswith(f"{subject.name}."):
-            yield path[len(subject.name) + 1 :], shape
 
 
 def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:

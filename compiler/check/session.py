@@ -24,7 +24,7 @@ from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.samples import covers
-from slangad.compiler.check.subjects import Subject, find_subjects
+from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
 from slangad.compiler.check.used import used
 from slangad.compiler.check.worker import Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
@@ -219,6 +219,7 @@ class _Session:
     def _describe(self, item: Input) -> _Described:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
         loaded = load(item.path, setting)
+        loaded = with_shapes(loaded, self._options.shapes)
         if self._options.mutate:
             loaded = add_mutants(loaded)
         module, subjects = find_subjects(loaded)

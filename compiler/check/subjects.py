@@ -25,6 +25,7 @@ from slangad.compiler.ir.nodes import (
     Param,
     Probe,
     Range,
+    Read,
     Return,
     Role,
     ThreadCount,
@@ -207,6 +208,32 @@ def _plain(module: Module) -> Iterator[_Found]:
         yield replace(subject, kernel=name), kernel, numbered or made
 
 
+def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
+    """The module whose kernels have these shapes too: ``kernel.parameter`` and extents."""
+    named = tuple(said)
+
+    def of(kernel: Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for path, shape in named:
+            name, _, param = path.partition(".")
+            if name == kernel.name:
+                yield param, shape
+
+    return replace(module, kernels=tuple(replace(k, shapes=(*k.shapes, *of(k))) for k in module.kernels))
+
+
+def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
+    """Where integers may lie that are used as indices into tensors of a declared shape."""
+    shapes = dict(kernel.shapes)
+    types = {p.name: p.type for p in function.params}
+    for expr in body_exprs(statements(function)):
+        if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in shapes:
+            continue
+        for index, extent in zip(expr.indices, shapes[expr.source.name], strict=False):
+            own = index.source if isinstance(index, Read) else index
+            if isinstance(own, Var) and own.name in types:
+                yield Range(own.name, 0.0, float(extent - 1))
+
+
 def _index_ranges(function: Function) -> Iterator[Range]:
     """Where parameters that are used as indices may lie; what is declared wins over it."""
     integers = {p.name for p in function.params if p.type in (INT, UINT)}
@@ -235,7 +262,8 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
     """The kernels, each thread of which is a function of what it reads."""
     for kernel in module.kernels:
         function = functions[kernel.function]
-        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, _ranges(function))
+        ranges = (*_shape_ranges(kernel, function), *_ranges(function))
+        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, ranges)
         flows = _flows_through(kernel, function) if is_launch(kernel) else _flows(function)
         if not function.differentiable or not flows:
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None

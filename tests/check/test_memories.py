@@ -228,9 +228,17 @@ def test_check__declared_shapes__win_over_found_ones(checked: Checked) -> None:
     assert sample.jacobian.columns[-1] == "w[4, 1]"
 
 
+def test_check__indices__are_drawn_within_declared_shapes(checked: Checked) -> None:
+    text = WRONG["one index only"][0].replace("i == 2", "i == 11")
+    assert checked(HEAD + text)["f"].verdict is Verdict.PASS
+    result = checked(HEAD + text, shapes=(("f.w", (12,)),))["f"]
+    assert result.verdict is Verdict.FAIL
+    assert "w[11]" in result.reason
+
+
 def test_check__a_declared_shape_that_does_not_fit__is_told(checked: Checked) -> None:
-    text = "@sa.kernel\ndef f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:\n    return w[i]\n"
-    for shape, reason in (((2,), "index 3 is outside w 2"), ((2, 2), "shape 2x2, and has 1 axes")):
+    text = "@sa.kernel\ndef f(i: Each[int], w: Tensor[float, 1]) -> Each[float]:\n    return w[i + 3]\n"
+    for shape, reason in (((2,), "index 6 is outside w 2"), ((2, 2), "shape 2x2, and has 1 axes")):
         result = checked(HEAD + text, samples=16, shapes=(("f.w", shape),))["f"]
         assert result.verdict is Verdict.INCONCLUSIVE
         assert reason in result.reason
