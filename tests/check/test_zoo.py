@@ -37,7 +37,7 @@ MUTANTS = tuple(islice(all_mutants(), 0, None, STRIDE))
 CHUNKS = tuple(MUTANTS[start : start + CHUNK] for start in range(0, len(MUTANTS), CHUNK))
 WRONG_KERNELS = {name: text for kernel in KERNELS for name, text in kernel.mutants().items()}
 WRONG_PIPELINES = {name: text for chain in PIPELINES for name, text in chain.mutants().items()}
-SLANG = Path(__file__).parent / "slang" / "right.slang"
+SLANG = tuple(Path(__file__).parent / "slang" / name for name in ("right.slang", "own.slang"))
 
 
 def _checked(path: Path, seed: int, only: tuple[str, ...] = (), samples: int = 128) -> dict[str, Result]:
@@ -91,8 +91,9 @@ def test_check__the_right_kernels_of_the_zoo__accuses_none(tmp_path: Path, seed:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_check__right_functions_in_slang__accuses_none(seed: int) -> None:
-    _none_accused(_checked(SLANG, seed))
+@pytest.mark.parametrize("path", SLANG, ids=lambda path: path.stem)
+def test_check__right_functions_in_slang__accuses_none(path: Path, seed: int) -> None:
+    _none_accused(_checked(path, seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
