@@ -97,7 +97,9 @@ def main() -> None:
         if not (folder / f"{name}.json").is_file():
             print(f"{name} …", file=sys.stderr, flush=True)
             words = ["--every", str(said.every), "--inputs", str(said.inputs), "--run", peer, dtype]
-            subprocess.run([sys.executable, __file__, *words, str(folder / f"{name}.json")], check=True)
+            subprocess.run(
+                [sys.executable, __file__, *words, str(folder / f"{name}.json")], check=True, stdout=sys.stderr
+            )
     text = tables(
         all_cases(said.every), {name: json.loads((folder / f"{name}.json").read_text()) for name, _, _ in RUNS}
     )
@@ -187,11 +189,14 @@ def _row(first: str, cells: list[str]) -> str:
 
 
 def _rows(cases: list[Case], data: dict[str, dict], kind: str, groups: dict[str, str | None]) -> list[str]:
-    rows = []
-    for group, text in [*groups.items(), ("", "**all**")]:
-        chosen = [case for case in cases if not group or case.group == group]
-        rows.append(_row(text or group, [str(_count(chosen, data, name, mode, kind)) for name, mode, _ in COLUMNS]))
-    return rows
+    chosen = {text or group: [case for case in cases if case.group == group] for group, text in groups.items()}
+    if "thousandth" in groups:
+        chosen["**all but factor 1.001**"] = [case for case in cases if case.group != "thousandth"]
+    chosen["**all**"] = cases
+    return [
+        _row(title, [str(_count(part, data, name, mode, kind)) for name, mode, _ in COLUMNS])
+        for title, part in chosen.items()
+    ]
 
 
 def _count(cases: list[Case], data: dict[str, dict], name: str, mode: str, kind: str, inputs: int = 0) -> Count:
