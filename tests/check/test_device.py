@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SAMPLE = Path(__file__).parents[2] / "samples" / "quickstart" / "brdf.py"
 
 
-@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+@pytest.mark.parametrize("name", ["vulkan", "cuda", "webgpu"])
 def test_check__on_a_device__holds_its_float32_against_float64(name: str) -> None:
     works, why = try_device(name)
     if not works:
@@ -64,7 +64,7 @@ def painted(uv: Each[float2], t: Texture2D[float3, "mirror"]) -> Mean[float]:
 """
 
 
-@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+@pytest.mark.parametrize("name", ["vulkan", "cuda", "webgpu"])
 def test_check__launches_on_a_device__hold_against_float64(name: str, tmp_path: Path) -> None:
     works, why = try_device(name)
     if not works:

@@ -192,10 +192,11 @@ def test_run__missing_device__exits_with_4(project: Project) -> None:
     assert is_clean(project)
 
 
-def test_run__driver_that_is_not_there__exits_with_4(project: Project) -> None:
-    words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "vulkan", "-o", "out.npz")
-    ended = project.run(*words, code=4, VK_DRIVER_FILES=str(project.folder / "none.json"))
-    assert "error[SA249]: the device vulkan can't be used" in ended.stderr
+@pytest.mark.parametrize("device", ["vulkan", "webgpu"])
+def test_run__driver_that_is_not_there__exits_with_4(project: Project, device: str) -> None:
+    words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", device, "-o", "out.npz")
+    ended = project.run(*words, code=4, VK_DRIVER_FILES=str(project.folder / "none.json"), WGPU_BACKEND_TYPE="Vulkan")
+    assert f"error[SA249]: the device {device} can't be used" in ended.stderr
     assert ended.stdout == ""
     assert is_clean(project)
 

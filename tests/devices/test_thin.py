@@ -34,13 +34,13 @@ def _loaded(device: str) -> LoadedFile | str:
     return kernels
 
 
-@pytest.fixture(params=("cpu", "vulkan", "cuda"))
+@pytest.fixture(params=("cpu", "vulkan", "cuda", "webgpu"))
 def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
     """The kernels of ``thin.py`` on a device."""
     found = _loaded(request.param)
     if isinstance(found, str):
-        if request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no Vulkan device: {found}")
+        if request.param in ("vulkan", "webgpu") and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+            pytest.fail(f"no {request.param} device: {found}")
         pytest.skip(f"no {request.param} device: {found}")
     return found
 

@@ -51,12 +51,12 @@ def reference(optimizer: Optimizer, values: Array, gradients: Array) -> Array:
     return values
 
 
-@pytest.fixture(scope="module", params=["cpu", "vulkan", "cuda"])
+@pytest.fixture(scope="module", params=["cpu", "vulkan", "cuda", "webgpu"])
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
     try:
         opened = open_device(request.param)
     except ToolchainError as error:
-        if request.param == "cpu" or (request.param == "vulkan" and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN")):
+        if request.param == "cpu" or (request.param in ("vulkan", "webgpu") and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN")):
             raise
         pytest.skip(f"no {request.param}: {error}")
     with opened:
@@ -66,8 +66,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 @pytest.mark.parametrize("scalar", ["half", "float", "double"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: f"{o.name}-{o.values[-1]}")
 def test_optimizer__some_steps__are_those_of_numpy(device: Device, optimizer: Optimizer, scalar: str) -> None:
-    if scalar == "double" and device.name == "vulkan":
-        pytest.skip("double is not for Vulkan")
+    if scalar == "double" and device.name in ("vulkan", "webgpu"):
+        pytest.skip("double is not for Vulkan, and WebGPU has none")
     stream = np.random.default_rng(4)
     begin = stream.uniform(-1, 1, COUNT).astype(DTYPES[scalar])
     gradients = stream.normal(0, 1, (STEPS, COUNT)).astype(DTYPES[state_scalar(scalar)])
