@@ -38,7 +38,9 @@ def add_mutants(module: Module) -> Module:
     functions = {f.key: f for f in module.functions}
     added: list[Function] = []
     for function, own in _owned(module, functions):
-        changes = ((one, change) for one in own if isinstance(one.body, tuple) for change in _changes(one))
+        if function.span.file != module.source:
+            continue
+        changes = ((one, change) for one in own for change in _changes(one))
         for place, (broken, change) in enumerate(changes):
             key = f"{function.key} mutant {place}"
             twins = {
@@ -55,12 +57,13 @@ def add_mutants(module: Module) -> Module:
 
 
 def left_alone(module: Module) -> Iterator[tuple[str, Span, str]]:
-    """The functions with derivatives of their own that can't be broken: name, place and why."""
+    """The functions with derivatives of their own that are not broken: name, place and why."""
     functions = {f.key: f for f in module.functions}
     for function, own in _owned(module, functions):
-        for one in own:
-            if not isinstance(one.body, tuple):
-                yield f"{function.name}: not mutated", one.span, f"its {one.role.value} function is written in Slang"
+        if function.span.file != module.source:
+            yield f"{function.name}: not mutated", function.span, f"it stands in {function.span.file}: name that file"
+        elif not any(change for one in own for change in _changes(one)):
+            yield f"{function.name}: not mutated", function.span, "nothing in its derivative is a number to be changed"
 
 
 def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[Function, list[Function]]]:
@@ -96,7 +99,7 @@ def mutation_lines(report: Report) -> Iterator[str]:
         if result.verdict is Verdict.SKIPPED:
             yield f"{result.file}: {result.function or 'not mutated'}: {result.reason}"
     count = len(mutants_of(report))
-    rate = f", {(count - len(alive)) / count:.1%}" if count else ": no function has a derivative of its own"
+    rate = f", {(count - len(alive)) / count:.1%}" if count else ": there is no derivative to be broken"
     yield f"{count - len(alive)} of {count} mutants killed{rate}"
 
 

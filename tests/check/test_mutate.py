@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-from slangad.compiler.check.mutate import survivors
+from slangad.compiler.check.mutate import mutation_lines, survivors
 from slangad.compiler.check.mutation import check_mutants
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
@@ -141,3 +141,31 @@ def test_mutate__what_was_left_alone__is_told(tmp_path: Path, monkeypatch: pytes
     document = json.loads(CliRunner().invoke(cli, ["check", "own.slang", "--mutate", "--format", "json"]).stdout)
     assert document["killed"] == len(document["mutants"])
     assert {one["name"] for one in document["not_mutated"]} >= {"elsewhere: not mutated"}
+
+
+def test_mutate__what_an_imported_file_describes__is_named_as_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(PARTS, encoding="utf-8")
+    text = """
+import parts
+import slangad as sa
+
+
+@sa.differentiable
+def f(v: sa.Array[float, 2], x: float) -> float:
+    return parts.cubed(v[0]) * v[1] * x
+
+
+@f.backward
+def f_bwd(v, x, d_out):
+    return sa.bwd_diff(g)(v, x, d_out)
+
+
+@sa.differentiable
+def g(v: sa.Array[float, 2], x: float) -> float:
+    return parts.cubed(v[0]) * v[1] * x
+"""
+    (tmp_path / "f.py").write_text(text, encoding="utf-8")
+    report = check_mutants(parse_inputs([str(tmp_path / "f.py")]), CheckOptions(mutate=True))
+    told = list(mutation_lines(report))
+    assert any("cubed: not mutated: it stands in" in line for line in told)
+    assert any("f: not mutated: nothing in its derivative" in line for line in told)
