@@ -45,6 +45,16 @@ def roots_of(chain: Chain) -> tuple[str, ...]:
     return tuple(v.name for v in chain.signature.parameters if v.differentiable and v.memory is not Memory.OUT_TENSOR)
 
 
+def modes_of(chain: Chain) -> dict[Mode, bool]:
+    """The modes in which something flows from the parameters to the results."""
+    return {Mode.FORWARD: True} | {mode: True for mode in (Mode.BACKWARD, Mode.JVP) if _flows(chain, mode)}
+
+
+def _flows(chain: Chain, mode: Mode) -> bool:
+    flow = flow_of(chain, roots_of(chain), mode)
+    return any(flow.last[value] in flow.active for _, value in outputs_of(chain))
+
+
 @dataclass(frozen=True)
 class ChainRunner:
     """A pipeline in one build, launch by launch.
@@ -67,8 +77,7 @@ class ChainRunner:
     @property
     def entries(self) -> Mapping[Mode, bool]:
         """The modes in which something flows from the parameters to the results."""
-        flowing = {mode: self._flows(mode) for mode in (Mode.BACKWARD, Mode.JVP)}
-        return {Mode.FORWARD: True} | {mode: True for mode, flows in flowing.items() if flows}
+        return modes_of(self.chain)
 
     def values(self, rows: Floats) -> Floats:
         """The results."""
@@ -94,10 +103,6 @@ class ChainRunner:
             part = slice(start, start + step)
             yield _Batch(self, rows[part], rows[part] if given is None else given[part])
 
-    def _flows(self, mode: Mode) -> bool:
-        flow = flow_of(self.chain, roots_of(self.chain), mode)
-        return any(flow.last[value] in flow.active for _, value in outputs_of(self.chain))
-
 
 class _RowResident(Resident):
     """The runtime's buffers of a pipeline, with a row of every input for each launch."""
@@ -109,23 +114,10 @@ class _RowResident(Resident):
         fresh = (stage.number, tangents) not in self.runs
         run = super()._run(stage, tangents=tangents)
         if fresh:
-            for name, fixed in stage.fixed.items():
-                self._bind_constant(run, name, fixed.scalars)
             for use in stage.uses:
                 if use.value.memory is Memory.TEXTURE2D:
                     self._bind_texture(run, use, tangents=tangents)
         return run
-
-    def _bind_constant(self, run: Run, name: str, scalars: tuple[int | float | bool, ...]) -> None:
-        """A constant that is passed for a value of all threads, which is a buffer here."""
-        value = next(v for v in run.plan.signature.parameters if v.name == name)
-        at = 0
-        for part in value.parts:
-            size = int(np.prod(part.shape, dtype=int))
-            buffer = self.buffer("uint" if part.scalar.name == "bool" else part.scalar.name, size)
-            buffer.upload(np.array(scalars[at : at + size]))
-            run.buffers[Role.INPUT, name, part.path] = buffer
-            at += size
 
     def _bind_texture(self, run: Run, use: Use, *, tangents: bool) -> None:
         given = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.chain import ChainRunner
 from slangad.compiler.check.chain_blame import with_stages
+from slangad.compiler.check.chain_device import ChainOnDevice
 from slangad.compiler.check.chain_oracle import ChainOracle, StageRunner
 from slangad.compiler.check.chain_shapes import ChainSearch
 from slangad.compiler.check.extents import Extents, launch_inputs, launch_results
@@ -23,10 +24,11 @@ from slangad.compiler.runtime.signature import signatures
 from slangad.compiler.runtime.stages import shapes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.check.chained import Course
     from slangad.compiler.check.columns import Table
+    from slangad.compiler.check.device import DeviceModule
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.ir.pipelines import Pipeline
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.cpu import CpuModule
 
+    OnDevice = Callable[..., "tuple[DeviceModule, list[EntryPoint]] | str | None"]
     Find = Callable[[str, bool], "tuple[CpuModule, list[EntryPoint]] | None"]
 
 
@@ -53,13 +56,13 @@ class ChainTask:
     twins: Mapping[str, tuple[str, str]]
 
 
-def judge_chain(task: ChainTask, find: Find, *, device: str = "") -> Result:
+def judge_chain(task: ChainTask, find: Find, device: OnDevice) -> Result:
     """Check one pipeline.
 
     Args:
         task: Which.
         find: The library that holds a kernel in a precision, with its entry points; None where it doesn't compile.
-        device: Why float32 is not compared, if it isn't.
+        device: Kernels on the device where float32 runs, or why it doesn't take them; None where that is the CPU.
     """
     chosen = _Chosen(task, find)
     found = chosen.search()
@@ -71,7 +74,7 @@ def judge_chain(task: ChainTask, find: Find, *, device: str = "") -> Result:
     assert wide is not None  # noqa: S101  (else it is refused)
     oracle = chosen.oracle(found)
     apart = chosen.runner(task.course.apart, found, wide=True) if task.course.apart != pipeline else None
-    twins = Twins(oracle=oracle, device=device or None, reach=oracle, apart=apart)
+    twins = Twins(oracle=oracle, device=chosen.on_device(found, device), reach=oracle, apart=apart)
     return with_stages(judge(task.plan, wide, narrow, twins), oracle, task.plan.seed)
 
 
@@ -83,7 +86,7 @@ class _Chosen:
     def search(self) -> Prepared | str:
         """The sizes of its values."""
         plan = self.task.plan
-        chain = self._chain(self.task.course.apart, wide=True)
+        chain = self._chain(self.task.course.apart, self._wide)
         return ChainSearch(chain, self.oracle, dict(plan.shapes), plan.ranges, plan.seed).find()
 
     def runner(self, pipeline: Pipeline, prepared: Prepared, *, wide: bool) -> ChainRunner | None:
@@ -94,16 +97,27 @@ class _Chosen:
             if held is None:
                 return None
             entries |= {point.name: (held[0], point) for point in held[1]}
-        chain = self._chain(pipeline, wide=wide)
+        chain = self._chain(pipeline, lambda name: [p for _, p in entries.values() if p.kernel == name])
         emitted = EmittedModule("", "", {}, (), {}, ())
         program = LoadedProgram(emitted, entries)
         tables = self._tables(chain, prepared)
         return ChainRunner(chain, program, WIDE if wide else NARROW, prepared, shapes_of(chain, prepared), *tables)
 
+    def on_device(self, prepared: Prepared, device: OnDevice) -> ChainOnDevice | str | None:
+        """The pipeline on the device, as users run it."""
+        pipeline = self.task.course.joined
+        found = device(*dict.fromkeys(stage.kernel for stage in pipeline.stages))
+        if found is None or isinstance(found, str):
+            return found
+        module, points = found
+        chain = self._chain(pipeline, lambda name: [point for point in points if point.kernel == name])
+        tables = self._tables(chain, prepared)
+        return ChainOnDevice(chain, module, prepared, shapes_of(chain, prepared), *tables)
+
     def oracle(self, prepared: Prepared) -> ChainOracle:
         """The pipeline stage by stage."""
         course = self.task.course
-        chain = self._chain(course.apart, wide=True)
+        chain = self._chain(course.apart, self._wide)
         shapes = shapes_of(chain, prepared)
         stages = []
         for stage, shape in zip(course.apart.stages, shapes.stages, strict=True):
@@ -134,13 +148,16 @@ class _Chosen:
         outside = self.task.course.outside
         return launch_inputs(outside, extents), launch_results(outside, extents)
 
-    def _chain(self, pipeline: Pipeline, *, wide: bool) -> Chain:
+    def _chain(self, pipeline: Pipeline, entries_of: Callable[[str], Sequence[EntryPoint]]) -> Chain:
         kernels = tuple(self.task.kernels[name] for name in dict.fromkeys(s.kernel for s in pipeline.stages))
         module = Module(pipeline.name, "", kernels=kernels, pipelines=(pipeline,))
         plans = {}
         for name, signature in signatures(module).items():
-            held = self.find(name, wide)
-            points = held[1] if held else []
+            points = entries_of(name)
             entries = {mode: tuple(p for p in points if p.mode is mode) for mode in Mode}
             plans[name] = KernelPlan(signature, entries, {})
         return chains(module, plans)[pipeline.name]
+
+    def _wide(self, name: str) -> Sequence[EntryPoint]:
+        held = self.find(name, True)  # noqa: FBT003  (wide)
+        return held[1] if held else ()

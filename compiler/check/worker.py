@@ -150,8 +150,7 @@ class _Libraries:
     def _judge_chain(self, task: ChainTask) -> Result:
         from slangad.compiler.check.chain_judge import judge_chain
 
-        elsewhere = self._load is not None and self._load.device is not None
-        return judge_chain(task, self.holding, device="pipelines run in float32 on the cpu only" if elsewhere else "")
+        return judge_chain(task, self.holding, self._on_device)
 
     def holding(self, kernel: str, wide: bool) -> tuple[CpuModule, list[EntryPoint]] | None:  # noqa: FBT001  (which build)
         """The library that holds a kernel, and its entry points in it; None where it doesn't compile."""
@@ -258,15 +257,15 @@ class _Libraries:
         entries = {point.mode: point for point in points}
         return Runner(module, NARROW, entries, input_table(task.kernel), result_table(task.kernel))
 
-    def _on_device(self, kernel: str) -> tuple[DeviceModule, list[EntryPoint]] | str | None:
-        """The program that holds a kernel, and its entry points."""
+    def _on_device(self, *kernels: str) -> tuple[DeviceModule, list[EntryPoint]] | str | None:
+        """The program that holds some kernels, and their entry points."""
         from slangad.compiler.check.device import DevicePrograms
 
         if self._load is None or self._load.device is None:
             return None
         if self._device is None:
             self._device = DevicePrograms(self._load.device)
-        points = [e for e in self._load.device.emitted.entry_points if e.kernel == kernel]
+        points = [e for e in self._load.device.emitted.entry_points if e.kernel in kernels]
         module = self._device.module([point.name for point in points])
         return module if isinstance(module, str) else (module, points)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram, Launch
     from slangad.compiler.runtime.flow import Flow, StageFlow, Use
-    from slangad.compiler.runtime.signature import Part, Path
+    from slangad.compiler.runtime.signature import Part, Path, Value
     from slangad.compiler.runtime.stages import Shapes
     from slangad.compiler.runtime.steps import Step
 
@@ -149,7 +149,7 @@ class Resident:
                         yield (role, use.value.name, part.path), array
         for value in self.chain.kernels[stage.stage.kernel].signature.parameters:
             if value.name in stage.fixed:
-                yield from _constants(value.name, value.parts, stage.fixed[value.name].scalars)
+                yield from _constants(value, stage.fixed[value.name].scalars)
 
     def _launches(self, run: Run, mode: Mode) -> Iterator[Planned]:
         """The launches of a mode, after what has to be zero before them; none over nothing."""
@@ -366,13 +366,13 @@ def _device_scalar(part: Part) -> str:
 
 
 def _constants(
-    name: str, parts: tuple[Part, ...], scalars: tuple[int | float | bool, ...]
+    value: Value, scalars: tuple[int | float | bool, ...]
 ) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
     """The arrays of a constant argument, from its scalars in memory order."""
     import numpy as np
 
-    at = 0
-    for part in parts:
+    at, role = 0, Role.UNIFORM if value.memory is Memory.UNIFORM else Role.INPUT
+    for part in value.parts:
         size = math.prod(part.shape)
-        yield (Role.UNIFORM, name, part.path), np.array(scalars[at : at + size], part.dtype).reshape(part.shape)
+        yield (role, value.name, part.path), np.array(scalars[at : at + size], part.dtype).reshape(part.shape)
         at += size

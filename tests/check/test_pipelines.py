@@ -11,6 +11,7 @@ from check.in_process import InProcess
 
 from slangad.compiler.check import session
 from slangad.compiler.report.model import Leg, LegState, Verdict
+from slangad.compiler.runtime.choice import try_device
 from slangad.compiler.runtime.steps import Steps
 
 if TYPE_CHECKING:
@@ -211,6 +212,21 @@ def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
     assert result.verdict is Verdict.FAIL
     (failure,) = (one for one in result.failures if one.leg is Leg.REVERSE)
     assert "every stage is right by itself here: look at what lies between them" in failure.notes
+
+
+@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+@pytest.mark.parametrize("which", ["a texture", "constants, uniforms, structs and several results"])
+def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
+    checked: Checked, name: str, which: str
+) -> None:
+    works, why = try_device(name)
+    if not works:
+        pytest.skip(f"{name}: {why}")
+    result = checked(HEAD + RIGHT[which], only=("p",), device=name, samples=16)["p"]
+    assert result.verdict is Verdict.PASS, result.reason
+    leg = next(leg for leg in result.legs if leg.leg is Leg.FLOAT32)
+    assert leg.state is LegState.AGREES
+    assert leg.compared > 20
 
 
 def test_check__ranges__hold_as_declared_for_kernels_and_as_said_for_the_pipeline(checked: Checked) -> None:
