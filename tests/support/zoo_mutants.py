@@ -189,10 +189,10 @@ SAME = frozenset(
         *("clamped_arc_branch_x", "clamped_branch_x", "saturated_branch_x", "smooth_edge_branch_x", "narrow_branch_x"),
         *("rounded_stale_y", "stepped_stale_y", "truncated_stale_y", "threshold_stale_x", "rows_index_m"),
         *("raised_stale_y", "whole_quotient_stale_y", "counted_up_stale_y", "all_in_stale_y", "nearly_tied_stale_x"),
-        *("quadratic_form_transposed_m", "stopped_stale_x"),
+        *("quadratic_form_transposed_m", "stopped_stale_x", "array_of_structs_integer_x"),
     )
 )
-"""What would be no mutants: the gradient is zero wherever it is changed, the same elsewhere, or symmetric."""
+"""What would be no mutants: the gradient is zero wherever it is changed, the same elsewhere, or symmetric; or no integer is 2."""
 
 LINEAR = frozenset(
     (
