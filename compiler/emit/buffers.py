@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.types import (
     BOOL,
+    HALF,
     UINT,
     Array,
     Matrix,
@@ -118,6 +119,19 @@ def buffer_scalar(type_: Type) -> Scalar:
     """The scalar a buffer of a type holds; ``uint`` for bools."""
     scalar = scalar_of(type_)
     return UINT if scalar == BOOL else scalar
+
+
+def comes_apart(type_: Type) -> bool:
+    """Whether a uniform is a parameter for each part, since some of them are sent as another type.
+
+    WGSL has no bools there, and no rows of halfs; slangpy takes no matrices of them.
+    """
+    return any(_is_resent(leaf.type) for leaf in buffer_leaves(type_))
+
+
+def _is_resent(type_: Type) -> bool:
+    scalar = scalar_of(type_)
+    return scalar == BOOL or (scalar == HALF and isinstance(type_, (Array, Matrix)))
 
 
 def element_type(type_: Type) -> Type:

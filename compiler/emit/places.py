@@ -5,10 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.buffers import Accessors, Leaf, buffer_leaves, element_type_of, scalar_of
+from slangad.compiler.emit.buffers import Accessors, Leaf, buffer_leaves, comes_apart, element_type_of, scalar_of
 from slangad.compiler.emit.differentials import spell_differential, zero_differential
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
-from slangad.compiler.ir.types import BOOL, UINT, Array, Matrix, Struct, Type, Vector, carries_gradient, show
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    HALF,
+    UINT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    carries_gradient,
+    show,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +221,8 @@ class EachParam:
 class UniformParam:
     """One value for all threads, without gradient.
 
-    Bools are ``uint`` as in buffers (WGSL has no bool there), so a struct that holds one comes in field by field.
+    Bools are ``uint`` as in buffers (WGSL has no bool there), half matrices and arrays ``float`` (nor rows of halfs),
+    so a struct that holds one comes in field by field.
     Arrays are copied entry by entry: derivatives that take them from the uniform's memory are invalid WGSL.
     """
 
@@ -221,15 +235,16 @@ class UniformParam:
         return False
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:  # noqa: ARG002  (the same in every mode)
-        """The value itself: a row for each field of a struct, which is a parameter of its own where bools are."""
+        """The value itself: a row for each field of a struct, which is a parameter of its own where it comes apart."""
         for leaf in buffer_leaves(self.param.type):
-            sent = _sent_type(_entry_leaf(leaf)) if self._has_bool else self.param.type
+            entry = _entry_leaf(leaf)
+            sent = _sent_type(entry) if self._is_apart else self.param.type
             yield EntryParameter(
                 name=self._name(leaf),
                 role=ParameterRole.UNIFORM,
                 parameter=self.param.name,
                 path=leaf.path,
-                scalar=leaf.scalar,
+                scalar=_sent_scalar(entry) if self._is_apart else leaf.scalar,
                 shape=leaf.shape,
                 type=self.scope.names.spell(sent),
                 access="value",
@@ -245,7 +260,7 @@ class UniformParam:
         leaves = [_entry_leaf(leaf) for leaf in buffer_leaves(type_)]
         if len(leaves) == 1 and not leaves[0].steps:
             return self._read(leaves[0])
-        if not self._has_bool and not any(leaf.outer for leaf in leaves):
+        if not self._is_apart and not any(leaf.outer for leaf in leaves):
             return self._name(leaves[0])
         local = self.scope.local(f"{self.param.name}_value")
         start = "" if names.has_external(type_) else " = {}"
@@ -259,18 +274,20 @@ class UniformParam:
         """Nothing to do."""
 
     @property
-    def _has_bool(self) -> bool:
-        return any(scalar_of(leaf.type) == BOOL for leaf in buffer_leaves(self.param.type))
+    def _is_apart(self) -> bool:
+        return comes_apart(self.param.type)
 
     def _read(self, leaf: Leaf) -> str:
         counters = self.scope.counters(leaf)
-        if not self._has_bool:
+        if not self._is_apart:
             return f"{self._name(leaf)}{field_path(self.scope, self.param.type, leaf, counters)}"
         entry = f"{self._name(leaf)}{''.join(f'[{c}]' for c in counters)}"
-        return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else entry
+        if _sent_scalar(leaf) == scalar_of(leaf.type):
+            return entry
+        return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
 
     def _name(self, leaf: Leaf) -> str:
-        if self._has_bool:
+        if self._is_apart:
             return self.scope.buffer(self.param.name, leaf, ParameterRole.UNIFORM)
         key = self.param.name
         if key not in self.scope.locals:
@@ -287,13 +304,20 @@ def _entry_leaf(leaf: Leaf) -> Leaf:
 
 
 def _sent_type(leaf: Leaf) -> Type:
-    """The type of the parameter that brings an entry leaf: bools as ``uint``, in arrays."""
-    type_ = leaf.type
-    if scalar_of(type_) == BOOL:
-        type_ = replace(type_, element=UINT) if isinstance(type_, (Vector, Matrix)) else UINT
+    """The type of the parameter that brings an entry leaf, in arrays."""
+    type_, scalar = leaf.type, _sent_scalar(leaf)
+    type_ = replace(type_, element=scalar) if isinstance(type_, (Vector, Matrix)) else scalar
     for extent in reversed(leaf.outer):
         type_ = Array(type_, extent)
     return type_
+
+
+def _sent_scalar(leaf: Leaf) -> Scalar:
+    """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
+    scalar = scalar_of(leaf.type)
+    if scalar == BOOL:
+        return UINT
+    return FLOAT if scalar == HALF and (leaf.outer or isinstance(leaf.type, Matrix)) else scalar
 
 
 @dataclass(frozen=True, slots=True)

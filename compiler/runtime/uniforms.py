@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.emit.buffers import comes_apart
 from slangad.compiler.emit.model import ParameterRole
-from slangad.compiler.ir.types import BOOL, Array, Matrix, Struct
+from slangad.compiler.ir.types import Array, Matrix, Struct
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,14 +40,9 @@ def uniform_value(
     value = next(v for v in signature.parameters if v.name == parameter.parameter)
     parts = {part.path: arrays[ParameterRole.UNIFORM, value.name, part.path] for part in value.parts}
     names = {p.name for p in entry.parameters if p.parameter == value.name and p.role is ParameterRole.UNIFORM}
-    if len(names) == 1 and isinstance(_innermost(value.type), Struct) and not _sent_apart(signature, value.name):
+    if len(names) == 1 and isinstance(_innermost(value.type), Struct) and not comes_apart(value.type):
         return _nested(value.type, (), (), parts, fields)
     return _plain(parts[parameter.path], _part_type(value.type, parameter.path))
-
-
-def _sent_apart(signature: Signature, name: str) -> bool:
-    """Whether a struct goes part by part, as it does when there is a bool in it."""
-    return any(part.scalar == BOOL for value in signature.parameters if value.name == name for part in value.parts)
 
 
 def _innermost(type_: Type) -> Type:

@@ -40,6 +40,16 @@ def test_uniforms__structs_arrays_matrices_and_halves__arrive(device: str) -> No
     np.testing.assert_array_equal(weigh(x, u, m, a, i, c, {**s, "on": False}), x)
 
 
+def test_uniforms__matrices_and_arrays_of_halfs__arrive(device: str) -> None:
+    x, g, w = drawn(5), drawn(2, 2).astype("f2"), drawn(2, 3).astype("f2")
+    r = {"g": drawn(2, 2, 2), "w": drawn(2, 2, 3), "k": drawn(2), "s": 2.0 * drawn(2, 3)}
+    r = {key: array.astype("f2") for key, array in r.items()}
+    a = float(g[1, 0]) + 2.0 * float(w[1, 1]) + 3.0 * float(r["g"][1, 0, 1]) + 5.0 * float(r["w"][0, 1, 2])
+    expected = x * (a + 7.0 * float(r["k"][1]) + float(r["s"][1, 2]))
+    kernels = sa.load(FILE, device)
+    np.testing.assert_allclose(kernels.rows(x, g, w, r), expected, rtol=1e-5)
+
+
 def test_uniforms__arrays_of_matrices__arrive(device: str) -> None:
     x, t = drawn(5), drawn(2, 2, 3)
     np.testing.assert_allclose(sa.load(FILE, device).stacked(x, t), x * t[1, 0, 2], rtol=1e-6)

@@ -18,6 +18,8 @@ from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import read_program
 from slangad.compiler.runtime.devices import Launch, open_device
 from slangad.compiler.runtime.webgpu_device import WebgpuDevice
+from slangad.compiler.runtime.webgpu_limits import check_shader
+from slangad.compiler.runtime.wgsl import Shader
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -114,9 +116,10 @@ def test_memory__larger_than_can_be_bound__is_refused(smallest: WebgpuDevice) ->
         smallest.texture(texels, sa.Texture2D)  # type: ignore[arg-type]  # not looked at
 
 
-def test_halves__in_rows_of_a_uniform__are_refused(wgpu_device: object) -> None:
-    with pytest.raises(ToolchainError, match=r"SA253.*halves_forward has a uniform of half matrices or arrays"):
-        sa.load(FOLDER / "uniforms.py", "webgpu").halves(np.ones(3, "f4"), np.ones((2, 2), "f2"))
+def test_halfs__in_rows_of_a_uniform_of_slang__are_refused(smallest: WebgpuDevice) -> None:
+    shader = Shader("own", "struct M { @align(16) data_0 : array<vec8<f16>, i32(2)>, };", (64, 1, 1), ())
+    with pytest.raises(ToolchainError, match=r"SA253.*own has a uniform of half matrices or arrays"):
+        check_shader(shader, smallest.handle.limits, smallest.handle.features)
 
 
 def test_buffers__of_odd_halves__keep_them_all(wgpu_device: object) -> None:

@@ -45,6 +45,15 @@ def stacked(x: Each[float], t: Uniform[Array[float2x3, 2]]) -> Each[float]:
     return x * t[1][0][2]
 
 
+@sa.struct
+class Rows:
+    g: half2x2
+    w: Array[half3, 2]
+    k: half
+    s: Array[half, 3]
+
+
 @sa.kernel
-def halves(x: Each[float], g: Uniform[half2x2]) -> Each[float]:
-    return x * float(g[1][0])
+def rows(x: Each[float], g: Uniform[half2x2], w: Uniform[Array[half3, 2]], r: Uniform[Array[Rows, 2]]) -> Each[float]:
+    a = float(g[1][0]) + 2.0 * float(w[1].y)
+    return x * (a + 3.0 * float(r[1].g[0][1]) + 5.0 * float(r[0].w[1].z) + 7.0 * float(r[1].k) + float(r[1].s[2]))
