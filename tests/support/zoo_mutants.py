@@ -192,7 +192,7 @@ SAME = frozenset(
         *("quadratic_form_transposed_m", "stopped_stale_x", "array_of_structs_integer_x"),
     )
 )
-"""What would be no mutants: the gradient is zero where it is changed, the same elsewhere, symmetric; no integer is 2."""
+"""What would be no mutants: the gradient is zero where changed, the same elsewhere, symmetric; or no integer is 2."""
 
 LINEAR = frozenset(
     (
