@@ -5,6 +5,7 @@ In a function that is differentiated, with ``table`` one that is not:
     table(x)                x carries gradient    ->  SA301
     table(k)                k carries none        ->  no_diff(table(k))
     no_diff(x * table(x))                         ->  no_diff(x * no_diff(table(x)))
+    float3(k, k, 1.0)       k carries none        ->  no_diff(float3(k, k, 1.0))
 
 Elsewhere ``no_diff(x)`` is just ``x``: Slang allows it only where something is differentiated.
 """
@@ -15,9 +16,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.ir.nodes import BackwardCall, Call, Const, Memory, NoDiff
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    Memory,
+    NoDiff,
+    Unary,
+)
 from slangad.compiler.ir.types import Array, DiffPair, Struct, carries_gradient, is_floating
-from slangad.compiler.ir.walk import map_body_exprs, map_children, map_functions, rewrite, statements
+from slangad.compiler.ir.walk import children, map_body_exprs, map_children, map_functions, rewrite, statements
 from slangad.compiler.passes.carrying import Carrying, is_differentiated, stops_gradient
 
 if TYPE_CHECKING:
@@ -49,9 +61,11 @@ def _mark_kernel_params(module: Module) -> Module:
     }
     return map_functions(
         module,
-        lambda f: replace(f, params=tuple(replace(p, no_diff=p.no_diff or p.name in passive[f.key]) for p in f.params))
-        if f.key in passive
-        else f,
+        lambda f: (
+            replace(f, params=tuple(replace(p, no_diff=p.no_diff or p.name in passive[f.key]) for p in f.params))
+            if f.key in passive
+            else f
+        ),
     )
 
 
@@ -93,6 +107,8 @@ class _Marker:
                 return NoDiff(marked, marked.type, marked.span) if _needs_mark(marked) else marked
             case BackwardCall():
                 return NoDiff(marked, marked.type, marked.span)
+            case Construct(args=args) if not ended and _is_mixed(args) and not self.carrying.carries(marked):
+                return NoDiff(marked, marked.type, marked.span)
             case _:
                 return marked
 
@@ -111,6 +127,19 @@ class _Marker:
                     "@sa.differentiable, or give it a derivative=",
                 )
             )
+
+
+def _is_mixed(args: tuple[Expr, ...]) -> bool:
+    """Whether values stand beside constants: Slang's reverse mode fails on that where none of them carries gradient."""
+    constant = [_is_constant(arg) for arg in args]
+    return any(constant) and not all(constant) and all(is_floating(arg.type) for arg in args)
+
+
+def _is_constant(expr: Expr) -> bool:
+    """Whether the Slang compiler knows the value."""
+    if isinstance(expr, (Const, ConstantRef)):
+        return True
+    return isinstance(expr, (Construct, Unary, Binary, Cast)) and all(_is_constant(child) for child in children(expr))
 
 
 def _needs_mark(call: Call) -> bool:

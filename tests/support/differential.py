@@ -351,9 +351,7 @@ class _Comparison:
             values.append(python_value(self.wide.python, type_, arrays))
         return tuple(values) if types.startswith("tuple") else values[0]
 
-    def against_differences(
-        self, directions: dict[Key, Floats], slope: Floats, jvp: EntryPoint
-    ) -> None:
+    def against_differences(self, directions: dict[Key, Floats], slope: Floats, jvp: EntryPoint) -> None:
         quotients = []
         for step in (STEP, 2.0 * STEP):
             ahead, behind = (self.on_device(self.wide, self.inputs.moved(directions, s)) for s in (step, -step))

@@ -3,6 +3,8 @@
 import slangad as sa
 from slangad import Each, NoDiff, Uniform, float2, float3, float4
 
+LOWEST = 0.25
+
 
 @sa.struct
 class Lobe:
@@ -138,3 +140,9 @@ def numbered(x: Each[float]) -> Each[float]:
 @sa.kernel
 def outside_the_domain(x: Each[float]) -> Each[float]:
     return sa.acos(sa.clamp(x, -1.0, 1.0)) + sa.sqrt(max(x, 0.0)) + x
+
+
+@sa.kernel
+def no_gradient_beside_literals(x: NoDiff[Each[float]], w: Each[float3]) -> Each[float]:
+    rows = sa.float2x2(float2(x, 1.0), float2(LOWEST, x))
+    return sa.dot(w, float3(x, x, 1.0)) + sa.dot(float3(x, 2.0, LOWEST), w) * (rows @ w.xy).y
