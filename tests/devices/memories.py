@@ -51,6 +51,11 @@ def sample(uv: Each[float2], t: Texture2D[float3, "repeat"], u: Texture2D[float4
 
 
 @sa.kernel
+def edge(uv: Each[float2], t: Texture2D[float]) -> Each[float]:
+    return t.sample(uv)
+
+
+@sa.kernel
 def probed(x: Each[float]) -> Each[float]:
     y = sa.probe("y", x * x)
     return y * y

@@ -14,6 +14,8 @@ import slangad as sa
 from slangad.compiler.diagnostics import ToolchainError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slangad.compiler.calls import LoadedFile
 
 pytestmark = pytest.mark.toolchain
@@ -163,6 +165,66 @@ def test_textures__sampled__carry_gradients_to_texels_and_coordinates(kernels: L
     along = sum(float((out.grad[name] * given).sum()) for name, given in (("uv", direction), ("t", t), ("u", u)))
     near(float((moved.jvp["result"] * moved.result).sum()), along, 2e-3)
     near(moved.result, reference(uv, t, u), 8e-3)
+
+
+def test_textures__sampled__have_the_gradients_of_differences(kernels: LoadedFile) -> None:
+    rng = np.random.default_rng(8)
+    given = {"uv": rng.uniform(-3.0, 4.0, (200, 2)), "t": rng.uniform(size=(5, 4, 3)), "u": rng.uniform(size=(3, 6, 4))}
+    given = {name: array.astype(np.float32).astype(np.float64) for name, array in given.items()}
+    seed = rng.uniform(0.5, 1.5, 200)
+    found = kernels.sample.backward(*(a.astype(np.float32) for a in given.values()), cotangent=seed.astype(np.float32))
+    weights = 1e-4 if kernels.sample.device == "cpu" else 2e-2  # hardware may filter with eight bits
+    for name in ("t", "u"):
+        near(found.grad[name], differences(given, name, lambda results: float(seed @ results)), weights)
+    step = 1e-6
+    for axis in range(2):
+        ends = [reference(given["uv"] + s * np.eye(2)[axis], given["t"], given["u"]) for s in (step, -step)]
+        places = given["uv"][:, axis, None] * [(4, 6), (5, 3)][axis] - 0.5
+        smooth = (np.abs(places - np.round(places)) > 1e-3).all(axis=1)
+        assert smooth.sum() > 150
+        near(found.grad["uv"][smooth, axis], (seed * (ends[0] - ends[1]) / (2 * step))[smooth], weights)
+
+
+def differences(given: dict[str, np.ndarray], name: str, total: Callable[[np.ndarray], float]) -> np.ndarray:
+    """Central differences of a number made of ``sample``'s results, for every element of one argument."""
+    slopes = np.zeros(given[name].size)
+    for k in range(slopes.size):
+        ends = []
+        for step in (1e-4, -1e-4):
+            moved = given[name].copy()
+            moved.reshape(-1)[k] += step
+            ends.append(total(reference(*({**given, name: moved}).values())))
+        slopes[k] = (ends[0] - ends[1]) / 2e-4
+    return slopes.reshape(given[name].shape)
+
+
+@pytest.mark.parametrize("far", [3e4, 1e7, 3e9, 1e30, np.inf, np.nan])
+def test_textures__sampled_far_outside__stay_inside(kernels: LoadedFile, far: float) -> None:
+    t, u = np.full((1, 3, 3), 2.0, np.float32), np.full((1, 3, 4), 3.0, np.float32)
+    uv = np.array([[far, 0.5], [-far, 0.5], [0.5, far]], np.float32)
+    out = kernels.sample.backward(uv, t, u)
+    if abs(far) <= 3e9:
+        near(kernels.sample(uv, t, u), np.full(3, 2.0 + 2.0 * 4.0 + 3.0))
+        near(out.grad["t"].sum(axis=(0, 1)), 3 * np.array([1.0, 4.0, 4.0]))
+        near(out.grad["u"].sum(axis=(0, 1)), np.array([0.0, 0.0, 0.0, 3.0]))
+
+
+def test_textures__clamped_far_outside__have_the_texels_of_the_edge(kernels: LoadedFile) -> None:
+    t = np.arange(12, dtype=np.float32).reshape(3, 4)
+    uv = np.array([[3e9, 2.0], [1e30, -1e30], [-1e30, 0.5]], np.float32)
+    out = kernels.edge.backward(uv, t)
+    near(kernels.edge(uv, t), [11.0, 3.0, 4.0])
+    wanted = np.zeros((3, 4))
+    wanted[2, 3] = wanted[0, 3] = wanted[1, 0] = 1.0
+    near(out.grad["t"], wanted)
+
+
+def test_scattered__gradients_that_are_no_numbers__stay_so(kernels: LoadedFile) -> None:
+    given = np.array([np.nan, 1.0, np.inf, -np.inf], np.float32)
+    out = kernels.collide.backward(np.array([0, 1, 2, 2], np.int32), given, np.ones((3, 3), np.float32))
+    assert np.isnan(out.grad["w"][0]).all()
+    near(out.grad["w"][1], [1.0, 2.0, 2.0])
+    assert np.isnan(out.grad["w"][2]).all()
 
 
 def reference(uv: np.ndarray, t: np.ndarray, u: np.ndarray) -> np.ndarray:
