@@ -108,6 +108,11 @@ def is_mutant(name: str) -> bool:
     return ": " in name
 
 
+def broken_of(name: str) -> str:
+    """The name of what a mutant is made of; any other name itself."""
+    return name.partition(": ")[0]
+
+
 def _changes(derivative: Function) -> Iterator[Change]:
     body = statements(derivative)
     returns = [one for one in _returns(body) if one.value is not None]

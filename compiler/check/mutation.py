@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate_slang import Broken, broken_text, mutant_name
-from slangad.compiler.check.session import check
+from slangad.compiler.check.session import UnknownNameError, check
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.inputs import Input
 from slangad.compiler.report.model import Leg, Result, Verdict
@@ -40,7 +40,8 @@ def check_mutants(
         UnknownNameError: A name that was asked for is nowhere.
     """
     described = [item for item in inputs if item.path.suffix != ".slang"]
-    report = check(described, options, progress)
+    known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
+    report = check(described, replace(options, known=known), progress)
     results = list(report.results)
     seconds = report.seconds
     for item in inputs:
@@ -49,6 +50,20 @@ def check_mutants(
             results += made
             seconds += took
     return replace(report, results=tuple(results), seconds=seconds)
+
+
+def _known(item: Input) -> set[str]:
+    """The names that the mutants of a Slang file may be asked for by.
+
+    Raises:
+        UnknownNameError: The input names something else.
+    """
+    broken = broken_text(decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n"), str(item.path))
+    names = {*broken.owners.values(), *(name for name, _ in broken.left_alone)}
+    for name in item.kernels:
+        if name.rpartition(".")[2] not in names:
+            raise UnknownNameError(name, names)
+    return names
 
 
 def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
@@ -66,10 +81,13 @@ def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
             seconds += report.seconds
             faulty = {number for result in report.results if not result.function for number in _faulty(result, broken)}
             if not faulty:
-                return [*_results(item, broken, report), *_untold(item, source, broken, without)], seconds
+                return [
+                    *_results(item, broken, report, options),
+                    *_untold(item, source, broken, without, options),
+                ], seconds
             without |= faulty
     broken = broken_text(source, str(item.path))
-    return list(_untold(item, source, broken, set(broken.labels))), seconds
+    return list(_untold(item, source, broken, set(broken.labels), options)), seconds
 
 
 def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:
@@ -97,7 +115,7 @@ def _faulty(result: Result, broken: Broken) -> set[int]:
     }
 
 
-def _results(item: Input, broken: Broken, report: Report) -> Iterator[Result]:
+def _results(item: Input, broken: Broken, report: Report, options: CheckOptions) -> Iterator[Result]:
     """What became of the mutants, under the names of what they are of."""
     file = str(item.path)
     for result in report.results:
@@ -107,7 +125,7 @@ def _results(item: Input, broken: Broken, report: Report) -> Iterator[Result]:
         if found is None or int(found["number"]) not in broken.labels:
             continue
         number = int(found["number"])
-        if not _wanted(broken.owners[number], item, found["name"]):
+        if not _wanted((broken.owners[number], found["name"]), item, options):
             continue
         name = f"{found['name']}: {broken.labels[number]}"
         uncompiled = any(f.leg is Leg.COMPILE and "does not compile" in f.message for f in result.failures)
@@ -117,15 +135,18 @@ def _results(item: Input, broken: Broken, report: Report) -> Iterator[Result]:
         yield replace(result, file=file, function=name)
 
 
-def _wanted(owner: str, item: Input, qualified: str) -> bool:
-    return not item.kernels or owner in item.kernels or qualified in item.kernels
+def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
+    words = (*item.kernels, *options.only)
+    return not words or any(name in words for name in names)
 
 
-def _untold(item: Input, source: str, broken: Broken, without: set[int]) -> Iterator[Result]:
+def _untold(item: Input, source: str, broken: Broken, without: set[int], options: CheckOptions) -> Iterator[Result]:
     """What was not tried: functions that can't be broken, and ways that make no Slang."""
     every = broken_text(source, str(item.path))
     for name, reason in broken.left_alone:
         yield Result(str(item.path), f"{name}: not mutated", "function", Verdict.SKIPPED, reason=reason)
     for number in sorted(without):
+        if not _wanted((every.owners[number],), item, options):
+            continue
         name = f"{every.owners[number]}: {every.labels[number]}"
         yield Result(str(item.path), name, "function", Verdict.SKIPPED, reason="it does not compile then")

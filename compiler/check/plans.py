@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.mutate import broken_of
 from slangad.compiler.check.samples import constants_in
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, Intrinsic, Range
@@ -58,7 +59,7 @@ def make_plan(
         command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
-        shapes=next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ()),
+        shapes=tuple(_shapes(subject, intents, options)),
     )
 
 
@@ -124,10 +125,22 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
 
 
-def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
-    for path, low, high in options.ranges:
+def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The shapes that were said; those of a pipeline come last, since they win over its kernels'."""
+    if subject.course is None:
+        yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+        return
+    yield from subject.course.shapes
+    for path, shape in options.shapes:
         if path.startswith(f"{subject.name}."):
-            yield Range(path[len(subject.name) + 1 :], low, high)
+            yield path[len(subject.name) + 1 :], shape
+
+
+def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+    owner = f"{broken_of(subject.name)}."
+    for path, low, high in options.ranges:
+        if path.startswith(owner):
+            yield Range(path[len(owner) :], low, high)
 
 
 def _constants(function: Function | None) -> list[float]:

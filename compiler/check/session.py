@@ -19,19 +19,20 @@ from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
-from slangad.compiler.check.mutate import add_mutants, is_mutant, left_alone
+from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
 from slangad.compiler.check.used import used
-from slangad.compiler.check.worker import Crashed, Task, Worker
+from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
 from slangad.compiler.diagnostics import CompileError, ToolchainError
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
+from slangad.compiler.lacking import not_on
 from slangad.compiler.passes import run_passes
 from slangad.compiler.pipeline import Options
 from slangad.compiler.report.model import Failure, Leg, Report, Result, Verdict
@@ -62,6 +63,7 @@ class CheckOptions:
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
+        known: Names that ``only`` may hold besides those of the inputs.
         run_limit: Seconds the samples of one function may take.
         adapter: What the device calls itself, for reports.
         words: The command line that says all this, without inputs and ``--only``, for reports.
@@ -84,6 +86,7 @@ class CheckOptions:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
     run_limit: float = 60.0
+    known: frozenset[str] = frozenset()
     adapter: str = ""
 
 
@@ -137,16 +140,16 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
     if any(isinstance(one, Result) for _, one in described):
         return
     found = [(item, *one) for item, one in described if not isinstance(one, Result)]
-    names = {subject.name for _, _, subjects in found for subject in subjects}
+    names = {name for _, _, subjects in found for name in _names(subjects)} | options.known
     for name in options.only:
         if name not in names:
             raise UnknownNameError(name, names)
     for item, _, subjects in found:
         for name in item.kernels:
-            if name not in {subject.name for subject in subjects}:
-                raise UnknownNameError(name, {subject.name for subject in subjects})
+            if name not in _names(subjects):
+                raise UnknownNameError(name, _names(subjects))
     columns = {
-        f"{subject.name}.{column.path}"
+        f"{broken_of(subject.name)}.{column.path}"
         for _, intents, subjects in found
         for subject in subjects
         for column in _columns(subject, intents)
@@ -154,6 +157,11 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
     for path in (*options.said_ranges, *(path for path, _ in options.shapes)):
         if not any(covers(path, column) for column in columns):
             raise UnknownNameError(path, columns)
+
+
+def _names(subjects: Sequence[Subject]) -> set[str]:
+    """What subjects can be called: a mutant also by the name of what is broken."""
+    return {name for subject in subjects for name in (subject.name, broken_of(subject.name))}
 
 
 def _columns(subject: Subject, intents: Intents) -> Iterator[Column]:
@@ -208,8 +216,9 @@ class _Session:
         wanted = [subject for subject in subjects if self._wants(item, subject)]
         if not wanted:
             return []
-        self._start_workers(sum(not s.skipped for s in wanted))
-        needed = [kernel for s in wanted for kernel in (s.kernel, s.launch, *(s.course.kernels if s.course else ()))]
+        run = [s for s in wanted if not s.skipped]
+        self._start_workers(len(run))
+        needed = [kernel for s in run for kernel in (s.kernel, s.launch, *(s.course.kernels if s.course else ()))]
         names = {name for kernel in needed for name in (kernel, *intents.twins(kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
@@ -234,7 +243,7 @@ class _Session:
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
-        return not words or subject.name in words
+        return not words or subject.name in words or broken_of(subject.name) in words
 
     def _start_workers(self, count: int) -> None:
         while len(self._workers) < min(self._options.workers, count):
@@ -256,7 +265,9 @@ class _Session:
         include = (str(item.path.absolute().parent), *self._options.include_dirs)
         text = build.prelude(module) + emitted.text
         source = Source(include, self._options.defines, self._options.cache)
-        return DeviceJob(self._options.device, replace(emitted, text=text), source)
+        name = self._options.device
+        refused = {k.name: found[0].message for k in kernels if (found := not_on(name, module, (k.name,)))}
+        return DeviceJob(name, replace(emitted, text=text), source, refused)
 
     def _lent(self, idle: SimpleQueue[Worker], task: Task | ChainTask) -> Result:
         """A worker's judgement, once there is one that has nothing else to do."""
@@ -313,6 +324,8 @@ def _holding(built: Built, kernel: str) -> int | None:
 
 def _judged(worker: Worker, task: Task | ChainTask) -> Result:
     answer = worker.judge(task)
+    if isinstance(answer, Broken):
+        return _failed(task, f"the check itself fails at it: {answer.error}", "a defect of slangad: please report it")
     if not isinstance(answer, Crashed):
         return answer
     if answer.how:

@@ -169,3 +169,49 @@ def g(v: sa.Array[float, 2], x: float) -> float:
     told = list(mutation_lines(report))
     assert any("cubed: not mutated: it stands in" in line for line in told)
     assert any("f: not mutated: nothing in its derivative" in line for line in told)
+
+
+TWO = """
+import slangad as sa
+
+
+@sa.differentiable
+def f(x: float) -> float:
+    return x * x
+
+
+@f.backward
+def f_bwd(x, d_out):
+    return 2.0 * x * d_out
+
+
+@sa.differentiable
+def g(x: float) -> float:
+    return x * x * x
+
+
+@g.backward
+def g_bwd(x, d_out):
+    return 3.0 * x * x * d_out
+"""
+
+
+@pytest.mark.parametrize("words", [["two.py", "--only", "f"], ["two.py:f"], ["two.py", "--range", "f.x=1:2"]])
+def test_mutate__one_name__breaks_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    (tmp_path / "two.py").write_text(TWO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["check", *words, "--mutate", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    owners = {one["mutant"].partition(":")[0] for one in json.loads(result.stdout)["mutants"]}
+    assert owners == ({"f", "g"} if "--range" in words else {"f"})
+
+
+def test_mutate__one_name_of_a_slang_file__breaks_only_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Path(__file__).parent / "slang" / "own.slang"
+    monkeypatch.chdir(own.parent)
+    name = next(iter(check_mutants(parse_inputs([own.name]), CheckOptions()).results)).function.partition(":")[0]
+    result = CliRunner().invoke(cli, ["check", own.name, "--only", name, "--mutate", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    assert {one["mutant"].partition(":")[0] for one in json.loads(result.stdout)["mutants"]} == {name}
+    assert CliRunner().invoke(cli, ["check", own.name, "--only", "nothing", "--mutate"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["check", f"{own.name}:nothing", "--mutate"]).exit_code == 2
