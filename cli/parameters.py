@@ -8,9 +8,10 @@ The tables behind them are loaded when a word is checked or completed, not for `
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 from click.shell_completion import CompletionItem
@@ -157,6 +158,11 @@ class CodeName(click.ParamType[str]):
         return [CompletionItem(c, help=entry.title) for c, entry in explanations().items() if c.startswith(start)]
 
 
+_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity"}
+"""Words for numbers as people write them, and as JSON's reader knows them."""
+_WORDS: Final = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
+
+
 class NamedValue(click.ParamType[tuple[str, object]]):
     """``name=value``: a number, true or false, or a list of them."""
 
@@ -170,7 +176,7 @@ class NamedValue(click.ParamType[tuple[str, object]]):
             return value
         name, equals, text = value.partition("=")
         try:
-            found = json.loads(text)
+            found = json.loads(_WORDS.sub(lambda word: _NUMBERS[word[0].lower()], text))
         except ValueError:
             found = None
         if not name or not equals or not _is_numeric(found):
@@ -198,6 +204,13 @@ class DomainShape(click.ParamType[tuple[int, ...]]):
         if not re.fullmatch(r"\d+([x,]\d+){0,2}", value):
             self.fail(f"{value!r} is not a shape such as 4096 or 512x512.", param, ctx)
         return tuple(int(extent) for extent in re.split("[x,]", value))
+
+
+def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """For ``callback=``: refuses NaN and infinity, which click takes for numbers."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no finite number.", ctx, param)
+    return value
 
 
 class LaunchArguments(TypedDict):
@@ -232,7 +245,7 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
             "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
         ),
         click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files."),
-        click.option("--time-limit", type=positive, help="Seconds a launch may take on the CPU."),
+        click.option("--time-limit", type=positive, callback=finite, help="Seconds a launch may take on the CPU."),
         click.option("--cache-dir", type=folder, help="Where compiled code is kept."),
         click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache."),
         click.option(

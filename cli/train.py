@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import InputName, LaunchArguments, launch_cache, launch_options
+from slangad.cli.parameters import InputName, LaunchArguments, finite, launch_cache, launch_options
 from slangad.cli.project import is_deterministic
 
 if TYPE_CHECKING:
@@ -53,8 +54,13 @@ class TrainArguments(LaunchArguments):
 @click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Steps in all.")
 @click.option("--batch", type=click.IntRange(1), help="Elements of a step.  [default: all]")
 @click.option("--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), help="Instead of the pipeline's own.")
-@click.option("--lr", type=click.FloatRange(0, min_open=True), help="Instead of the pipeline's own learning rate.")
-@click.option("--until-loss", type=float, metavar="X", help="Stop as soon as the loss is below this.")
+@click.option(
+    "--lr",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    help="Instead of the pipeline's own learning rate.",
+)
+@click.option("--until-loss", type=float, callback=finite, metavar="X", help="Stop as soon as the loss is below this.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="For batches and initial values.")
 @click.option("--checkpoint", type=_FILE, help="Keep what training is in this file.")
 @click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Steps.  [default: 10 s]")
@@ -79,22 +85,50 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
         session.document = {}
     if arguments["resume"] and arguments["checkpoint"] is None:
         raise click.UsageError("--resume wants --checkpoint FILE.")
+    _refuse_overwriting(arguments)
     draw = _curve(arguments)
     _train(session, arguments, draw)
+
+
+def _refuse_overwriting(arguments: TrainArguments) -> None:
+    """No output is another one, nor what is read; looked at before anything takes time."""
+    from slangad.compiler.runtime.files import refuse_overwriting
+
+    named = {
+        "--checkpoint": arguments["checkpoint"],
+        "-o": arguments["output"],
+        "--loss": arguments["loss"],
+        "--plot": arguments["plot"],
+    }
+    known: dict[str, str] = {}
+    for option, path in named.items():
+        if path is None:
+            continue
+        first = known.setdefault(os.path.realpath(path), option)
+        if first != option:
+            raise click.UsageError(f"{first} and {option} are both {path}.")
+        refuse_overwriting(path, _read(arguments))
+
+
+def _read(arguments: TrainArguments) -> tuple[str, ...]:
+    """The files that training reads."""
+    return arguments["name"].partition(":")[0], *map(str, arguments["data"])
 
 
 def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
     """What draws the losses; looked for before anything takes time."""
     if arguments["plot"] is None:
         return None
-    from slangad.compiler.report.curve import curve
+    from slangad.compiler.report.curve import FORMATS, curve
 
+    if arguments["plot"].suffix.lower() not in FORMATS:
+        raise click.UsageError(f"--plot draws {', '.join(FORMATS)}, not {arguments['plot'].name}.")
     return curve(arguments["plot"].suffix)
 
 
 def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.checkpoints import load_checkpoint, resume
+    from slangad.compiler.runtime.checkpoints import load_checkpoint, nothing_to_resume, resume
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.loop import Ending, train
     from slangad.compiler.runtime.training import Trainer
@@ -111,6 +145,8 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
             if path is not None and path.exists():
                 checkpoint = load_checkpoint(path)  # whatever else it is, it is not replaced
                 session.show(resume(trainer, checkpoint, path) if arguments["resume"] else [])
+            elif path is not None and arguments["resume"]:
+                session.show([nothing_to_resume(path)])
             with _watched(session, arguments["steps"]) as watch:
                 train(trainer, Ending(arguments["steps"], path, arguments["checkpoint_every"] or 0), watch)
             _write(session, arguments, trainer, draw)
@@ -192,8 +228,7 @@ def _write(
     from slangad.compiler.report.json import document
     from slangad.compiler.runtime.files import save_arrays, save_bytes
 
-    read = (arguments["name"].partition(":")[0], *map(str, arguments["data"]))
-    record = _record(arguments, trainer)
+    read, record = _read(arguments), _record(arguments, trainer)
     if arguments["output"] is not None:
         save_arrays(arguments["output"], trainer.parameters(), read)
     if arguments["loss"] is not None:

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.runtime.files import read_arrays, write_arrays
 from slangad.compiler.toolchain.failures import failed
 
@@ -130,8 +130,6 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
     Raises:
         CompileError: It is of another training.
     """
-    from slangad.compiler.diagnostics import Severity
-
     now = record_of(trainer)
     for key, value in now.items():
         if key not in _FREE and checkpoint.record.get(key) != value:
@@ -141,6 +139,11 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
     trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
     changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
     return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
+
+
+def nothing_to_resume(path: Path) -> Diagnostic:
+    """A note that training begins anew."""
+    return Diagnostic("SA422", f"there is no {path} to go on from: training begins anew", severity=Severity.NOTE)
 
 
 def _shown(value: object) -> str:

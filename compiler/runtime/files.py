@@ -85,10 +85,19 @@ def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
     _save(path, lambda file: file.write(data), read)
 
 
-def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str]) -> None:
+def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
+    """Refuse an output that is one of the files that are read.
+
+    Raises:
+        CompileError: It is.
+    """
     if os.path.realpath(path) in {os.path.realpath(name) for name in read}:
-        message = f"{path} was read and would be overwritten"
-        raise CompileError([Diagnostic("SA406", message, help="choose another output with -o")])
+        message = f"{path} is read and would be overwritten"
+        raise CompileError([Diagnostic("SA406", message, help="choose another output")])
+
+
+def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str]) -> None:
+    refuse_overwriting(path, read)
     beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

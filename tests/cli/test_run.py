@@ -176,6 +176,8 @@ def test_run__nan__is_refused_unless_allowed(project: Project) -> None:
     assert is_clean(project)
     ended = run(project, "square", "-i", given, "-o", "out.npz", "--allow-nan")
     assert ended.stderr == "result  float32[3]  1 nan nan\n"
+    ended = run(project, "square", "--set", "x=[-inf, NaN, nan, 1]", "--set", "a=1", "--allow-nan")
+    assert ended.stderr == "result  float32[4]  inf nan nan 1\n"
 
 
 def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:

@@ -229,8 +229,9 @@ def test_train__checkpoint_of_something_else__is_refused(project: Project, data:
         assert f"c.npz is of a training with {message}" in ended.stderr
     assert "SA422" in train(project, "fit", "--steps", "9", "--checkpoint", "c.npz", "--resume", "--lr", "0.2").stderr
     assert (project.folder / "c.npz").read_bytes() != kept
+    np.savez(project.folder / "other.npz", x=np.ones(3))
     for more in ((), ("--resume",)):
-        assert "in.npz is no checkpoint" in train(project, "fit", "--checkpoint", "in.npz", *more, code=1).stderr
+        assert "other.npz is no checkpoint" in train(project, "fit", "--checkpoint", "other.npz", *more, code=1).stderr
 
 
 def test_train__resumed_with_another_program__goes_on_and_says_so(project: Project, data: Arrays) -> None:
@@ -244,7 +245,38 @@ def test_train__resumed_with_another_program__goes_on_and_says_so(project: Proje
     assert "note[SA422]: the program is not the one that c.npz was made with" in said
 
 
-def test_train__picture_of_an_unknown_kind__is_refused_before_training(project: Project, data: Arrays) -> None:
-    ended = train(project, "fit", "--plot", "loss.gif", code=4)
-    assert "SA424" in ended.stderr
+def test_train__picture_of_an_unknown_kind__is_a_usage_error(project: Project, data: Arrays) -> None:
+    assert "--plot draws .png, .svg, .pdf, not loss.gif" in train(project, "fit", "--plot", "loss.gif", code=2).stderr
     assert "--resume wants --checkpoint" in train(project, "fit", "--resume", code=2).stderr
+
+
+@pytest.mark.parametrize("kinds", [("-o", "--loss"), ("--checkpoint", "-o"), ("--loss", "--plot")])
+def test_train__two_outputs_in_one_file__is_a_usage_error(
+    project: Project, data: Arrays, kinds: tuple[str, str]
+) -> None:
+    ended = train(project, "fit", kinds[0], "./x.svg", kinds[1], "x.svg", code=2)
+    assert "are both x.svg" in ended.stderr
+    assert not (project.folder / "x.svg").exists()
+
+
+@pytest.mark.parametrize("kind", ["-o", "--loss", "--checkpoint"])
+def test_train__output_that_is_data__is_refused_before_training(project: Project, data: Arrays, kind: str) -> None:
+    before = (project.folder / "in.npz").read_bytes()
+    ended = train(project, "fit", "--steps", "100000000", kind, "in.npz", code=1)
+    assert "error[SA406]: in.npz is read and would be overwritten" in ended.stderr
+    assert (project.folder / "in.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--lr", "--until-loss", "--time-limit"])
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_train__setting_that_is_not_finite__is_a_usage_error(
+    project: Project, data: Arrays, option: str, number: str
+) -> None:
+    assert f"{number} is no finite number" in train(project, "fit", option, number, code=2).stderr
+
+
+def test_train__resumed_without_a_checkpoint__says_that_it_begins_anew(project: Project, data: Arrays) -> None:
+    resumed = ("--steps", "3", "--checkpoint", "new.npz", "--resume")
+    note = "note[SA422]: there is no new.npz to go on from: training begins anew"
+    assert note in train(project, "fit", *resumed).stderr
+    assert "anew" not in train(project, "fit", *resumed).stderr
