@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.chained import add_courses, as_launch
+from slangad.compiler.check.global_memory import unchecked
 from slangad.compiler.check.parts import called_by
 from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
@@ -141,6 +142,7 @@ _Found = tuple[Subject, Kernel | None, "Function | None"]
 
 
 def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subject]:
+    reads = unchecked(module.sources)
     for kernel in module.kernels:
         function = functions[kernel.function]
         symbol = function.body.symbol if isinstance(function.body, External) else function.name
@@ -152,6 +154,7 @@ def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subjec
             kernel.name,
             function.key,
             function.ranges,
+            reads.get((function.name, function.span.line), ""),
             missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
             doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
         )

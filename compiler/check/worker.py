@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from slangad.compiler.diagnostics import SlangadError
 from slangad.compiler.toolchain.processes import Child, ProcessDiedError
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ class Crashed(NamedTuple):
     how: str
 
 
+class Broken(NamedTuple):
+    """The check itself failed at a task, which tells nothing of other tasks."""
+
+    error: str
+
+
 class Worker:
     """A child that judges; started at once, so that it is ready when the libraries are."""
 
@@ -81,7 +88,7 @@ class Worker:
         """Say which libraries tasks mean from now on, and where else float32 is to run."""
         self._load, self._loaded = _Load(tuple(wide), tuple(narrow), device), False
 
-    def judge(self, task: Task | ChainTask) -> Result | Crashed:
+    def judge(self, task: Task | ChainTask) -> Result | Crashed | Broken:
         """Judge one subject."""
         try:
             if self._child is None or not self._loaded:
@@ -103,8 +110,10 @@ class Worker:
         assert self._child is not None  # noqa: S101  (judge starts it)
         with closing(self._child.talk(request, self.limit)) as answers:
             answer = next(answers)
-        if isinstance(answer, Exception):
+        if isinstance(answer, SlangadError):
             raise answer
+        if isinstance(answer, Exception):
+            return Broken(f"{type(answer).__name__}: {answer}")
         return answer
 
 
@@ -295,8 +304,9 @@ class _Libraries:
         return None if kernel is None else self.runner(replace(task, kernel=kernel), wide=True)
 
     def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
+        from slangad.compiler.check.global_memory import without_resources
         from slangad.compiler.runtime.cpu import load_module
 
         if (wide, number) not in self._modules:
-            self._modules[wide, number] = load_module(library.data, library.reflection)
+            self._modules[wide, number] = load_module(library.data, without_resources(library.reflection))
         return self._modules[wide, number]

@@ -1,0 +1,243 @@
+"""What functions of Slang files read besides their arguments: files go in, why functions can't be checked comes out.
+
+Nobody gives global parameters a value when a function is run by itself: it would be another function that is checked.
+Slang's reflection does not say who reads what. The text does: names of globals, in bodies and in all that they call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.frontends.slang.scan import scan_text
+from slangad.compiler.frontends.slang.tokens import read_text
+from slangad.compiler.runtime.layout import dtype_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.frontends.slang.tokens import Text, Token
+
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+_BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
+_TYPES: Final = frozenset({"struct", "class", "interface", "extension"})
+_OTHERS: Final = frozenset(
+    {"import", "using", "typedef", "typealias", "associatedtype", "__include", "module", "implementing", "func", "enum"}
+)
+_DERIVATIVES_OF: Final = frozenset({"BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"})
+_BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
+_SET: Final = "it reads the global '{}', which the check can't set"
+_UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What a function or macro uses: ``why`` it can't be checked by itself, and what it calls."""
+
+    name: str
+    line: int
+    why: str
+    calls: frozenset[str]
+
+
+def unchecked(files: Iterable[str]) -> Mapping[tuple[str, int], str]:
+    """Why functions of Slang files can't be checked, by their names and lines."""
+    sources = [_source(file) for file in files]
+    texts = [read_text(source) for source in sources]
+    found = _Globals(texts)
+    bodies = [body for source, text in zip(sources, texts, strict=True) for body in found.bodies(text, source)]
+    reasons = {body.name: body.why for body in bodies if body.why}
+    while True:
+        more = {b.name: reasons[min(b.calls & reasons.keys())] for b in bodies if b.calls & reasons.keys()}
+        if more.keys() <= reasons.keys():
+            break
+        reasons = more | reasons
+    called = ((body, body.calls & reasons.keys()) for body in bodies)
+    return {(b.name, b.line): b.why or reasons[min(calls)] for b, calls in called if b.why or calls}
+
+
+def without_resources(reflection: str) -> str:
+    """Slang's reflection without the globals that the CPU can't be given: nothing that runs uses them."""
+    parsed = json.loads(reflection)
+    parsed["parameters"] = [parameter for parameter in parsed["parameters"] if _can_be_given(parameter)]
+    return json.dumps(parsed)
+
+
+def _can_be_given(parameter: dict[str, Any]) -> bool:
+    try:
+        dtype_of(parameter["type"])
+    except NotImplementedError:
+        return False
+    return True
+
+
+class _Globals:
+    """The globals of some texts, and what mentions them."""
+
+    def __init__(self, texts: Iterable[Text]) -> None:
+        self._variables: dict[str, str] = {}
+        self._scopes: set[str] = set()
+        self._macros: set[str] = set()
+        for text in texts:
+            self._declare(text.tokens)
+            self._macros |= {name for name, _ in _macros(text)}
+
+    def bodies(self, text: Text, source: str) -> Iterator[_Body]:
+        """The functions and macros of a text."""
+        for name, words in _macros(text):
+            yield _Body(name, 0, self._why(words), words)
+        tokens = text.tokens
+        at = {(token.line, token.column): k for k, token in enumerate(tokens)}
+        for header in scan_text(source, "").headers:
+            first = at[header.span.line, header.span.column]
+            body = tokens[_body(tokens, first)]
+            words = frozenset(self._reads(body, set(header.params)))
+            calls = header.calls | (words & self._macros) | set(header.attributes)
+            if _DERIVATIVES_OF & set(header.attributes):
+                for name in header.attributes:
+                    yield _Body(name, 0, "", frozenset({header.name}))
+            why = self._why(words) or next(_unset(body), "")
+            yield _Body(header.name, header.span.line, why, calls - {header.name})
+
+    def _why(self, words: Iterable[str]) -> str:
+        found = sorted(set(words) & self._variables.keys())
+        return self._variables[found[0]].format(found[0]) if found else ""
+
+    def _reads(self, body: Sequence[Token], own: set[str]) -> Iterator[str]:
+        """The words of a body that are neither members nor local variables, nor set before they are read."""
+        for k, token in enumerate(body):
+            if token.kind != "word" or token.text in own:
+                continue
+            before, after = (body[k - 1] if k else None), "".join(t.text for t in body[k + 1 : k + 3])
+            if before is not None and before.text == "." and not (k > 1 and body[k - 2].text in self._scopes):
+                continue
+            assigned = after.startswith("=") and after != "=="
+            typed = before is not None and before.kind == "word" and before.text not in _BEFORE_VALUES
+            if typed or (assigned and self._variables.get(token.text) == _UNSET):
+                own.add(token.text)
+                continue
+            yield token.text
+
+    def _declare(self, tokens: Sequence[Token]) -> None:
+        """Take down the variables of a text."""
+        scopes: list[str] = []
+        start = index = 0
+        while index < len(tokens):
+            text = tokens[index].text
+            if text == "{":
+                kind = self._scope(tokens[start:index])
+                if kind:
+                    scopes.append(kind)
+                    start = index + 1
+                else:
+                    is_function = any(t.text == "(" for t in _until(tokens[start:index], "="))
+                    index = _close(tokens, index)
+                    start = index + 1 if is_function else start
+            elif text in ("(", "["):
+                index = _close(tokens, index)
+            elif text == "}":
+                scopes = scopes[:-1]
+                start = index + 1
+            elif text == ";":
+                self._variable(tokens[start:index], scopes[-1] if scopes else "")
+                start = index + 1
+            index += 1
+
+    def _scope(self, head: Sequence[Token]) -> str:
+        """What a brace begins: a namespace, a type, a block of parameters; nothing for bodies and values."""
+        words = [token.text for token in head if token.kind == "word"]
+        for kind, known in (("namespace", {"namespace"}), ("block", _BLOCKS), ("type", _TYPES)):
+            if known & set(words):
+                self._scopes |= set(words)
+                return kind
+        return ""
+
+    def _variable(self, statement: Sequence[Token], scope: str) -> None:
+        words = {token.text for token in _until(statement, "=")}
+        if "(" in {t.text for t in _until(_without_attributes(statement), "=", ":")} or words & _OTHERS:
+            return
+        static, constant = "static" in words, bool(words & {"const", "let"})
+        given = any(token.text == "=" for token in statement)
+        if (scope == "type" and not static) or (static and (constant or given)):
+            return
+        reason = _UNSET if static or "groupshared" in words else _SET
+        self._variables.update((name, reason) for name in _names(_without_attributes(statement)))
+
+
+def _unset(body: Sequence[Token]) -> Iterator[str]:
+    """Why a body with a static variable without a value can't be checked."""
+    for k, token in enumerate(body):
+        statement = _until(body[k:], ";")
+        if token.text == "static" and not any(t.text in ("=", "const", "let") for t in statement):
+            yield from (_UNSET.format(name) for name in _names(statement))
+
+
+def _without_attributes(statement: Sequence[Token]) -> Sequence[Token]:
+    while statement and statement[0].text == "[":
+        statement = statement[_close(statement, 0) + 1 :]
+    return statement
+
+
+def _until(tokens: Sequence[Token], *marks: str) -> Sequence[Token]:
+    return tokens[: next((k for k, token in enumerate(tokens) if token.text in marks), len(tokens))]
+
+
+def _names(statement: Sequence[Token]) -> Iterator[str]:
+    """The last word of each declarator before its extents, its semantic or its value."""
+    name, depth, done, k = "", 0, False, 0
+    while k < len(statement):
+        token = statement[k]
+        depth += {"<": 1, ">": -1}.get(token.text, 0)
+        if token.text == "," and depth <= 0:
+            yield name
+            done = False
+        elif token.text in ("=", ":"):
+            done = True
+        elif token.text in _CLOSING:
+            k = _close(statement, k)
+        elif token.kind == "word" and depth <= 0 and not done:
+            name = token.text
+        k += 1
+    if name:
+        yield name
+
+
+def _body(tokens: Sequence[Token], name: int) -> slice:
+    """The tokens between the braces of the function whose name is at ``name``; none for a declaration."""
+    position = name
+    while position < len(tokens) and tokens[position].text not in ("{", ";"):
+        position = _close(tokens, position) + 1
+    if position >= len(tokens) or tokens[position].text == ";":
+        return slice(0, 0)
+    return slice(position + 1, _close(tokens, position))
+
+
+def _close(tokens: Sequence[Token], index: int) -> int:
+    """The token that closes the bracket at ``index``; the same one if it is none."""
+    if tokens[index].text not in _CLOSING:
+        return index
+    depth = 0
+    for position in range(index, len(tokens)):
+        text = tokens[position].text
+        depth += (text in _CLOSING) - (text in _CLOSING.values())
+        if not depth:
+            return position
+    return len(tokens) - 1
+
+
+def _macros(text: Text) -> Iterator[tuple[str, frozenset[str]]]:
+    for directive in text.directives:
+        word, _, rest = directive.partition(" ")
+        words = re.findall(r"[^\W\d]\w*", rest)
+        if word == "define" and words:
+            yield words[0], frozenset(words[1:])
+
+
+def _source(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
+    except OSError:
+        return ""

@@ -1,0 +1,109 @@
+"""Slang functions that read what the check can't set are skipped, and take nothing with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.check import session
+from slangad.compiler.check.worker import Broken, Worker
+from slangad.compiler.report.model import Leg, Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+    from slangad.compiler.report.model import Result
+
+GOOD = "\n[Differentiable] float good(float x) { return x * x; }\n"
+GLOBALS = """
+Texture2D pictures[4];
+[[vk::binding(3)]] SamplerState sampler_of;
+ConstantBuffer<float4> constants;
+RWStructuredBuffer<float> stored : register(u2);
+cbuffer Params { float tint; float3 gains; }
+uniform float g1, g2;
+struct Light
+{
+    float3 color;
+    static float state;
+    static const float scale = 2.0;
+    float lit(float x) { return color.x * x; }
+}
+Light light;
+ParameterBlock<Light> block;
+static float never_set;
+static float set_once = 3.0;
+static const float table[3] = { 1.0, 2.0, 3.0 };
+groupshared float shared_by_all[4];
+namespace ns { uniform float inside; [Differentiable] float own(float x) { return x * inside; } }
+#define GAIN (g1 * 2.0)
+
+[Differentiable] float constant(float x) { return x * table[1] * Light.scale * set_once; }
+[Differentiable] float hidden(float x, float g1) { float tint = x * g1; return tint * tint; }
+[Differentiable] float sets(float x) { never_set = 2.0; return x * never_set; }
+[Differentiable] float member(Light g2, float x) { return g2.color.x * x; }
+struct Own : IDifferentiable { float g1; }
+[Differentiable] float field(Own own) { return own.g1 * own.g1; }
+
+[Differentiable] float reads_constants(float x) { return x * constants.x; }
+[Differentiable] float reads_stored(float x, int i) { return x * stored[i]; }
+[Differentiable] float reads_tint(float x) { return x * tint; }
+[Differentiable] float reads_g2(float x) { return x * g2; }
+[Differentiable] float reads_light(float x) { return x * light.color.x; }
+[Differentiable] float reads_block(float x) { return x * block.color.x; }
+[Differentiable] float reads_state(float x) { return x * Light.state; }
+[Differentiable] float reads_never_set(float x) { return x * never_set; }
+[Differentiable] float reads_shared_by_all(float x) { return x * shared_by_all[0]; }
+[Differentiable] float reads_inside(float x) { return x * ns.inside; }
+[Differentiable] float reads_g1(float x) { return x * GAIN; }
+[Differentiable] float calls(float x) { return reads_light(x) * x; }
+[Differentiable] float keeps(float x) { static float kept; return x * kept; }
+[BackwardDerivative(derived_bwd)] [Differentiable] float derived(float x) { return x * x; }
+void derived_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, g2 * x.p * d); }
+"""
+
+
+@pytest.mark.parametrize("text", ["cbuffer P { float3 tint; }", "struct L { float3 c; }\nParameterBlock<L> light;"])
+def test_check__a_block_of_parameters__does_not_end_the_check(checked: Checked, text: str) -> None:
+    assert checked(text + GOOD, ".slang")["good"].verdict is Verdict.PASS
+
+
+def test_check__a_function_that_reads_a_global__is_skipped_with_its_name(checked: Checked) -> None:
+    results = checked(GLOBALS, ".slang")
+    reading = {name: name.removeprefix("reads_") for name in results if name.startswith("reads_")}
+    assert len(reading) == 11
+    for name, read in {**reading, "calls": "light", "keeps": "kept", "derived": "g2", "ns.own": "inside"}.items():
+        assert results[name].verdict is Verdict.SKIPPED, name
+        assert f"'{read}'" in results[name].reason
+    for name in ("constant", "hidden", "sets", "member", "field"):
+        assert results[name].verdict is Verdict.PASS, (name, results[name].reason)
+
+
+def test_worker__a_task_it_fails_at__is_answered_and_the_worker_goes_on() -> None:
+    worker = Worker()
+    try:
+        worker.load((), ())
+        for _ in range(2):
+            answer = worker.judge("no task")  # type: ignore[arg-type]  # it is none
+            assert isinstance(answer, Broken)
+            assert "AttributeError" in answer.error
+    finally:
+        worker.close()
+
+
+def test_check__a_defect_of_the_check__costs_one_function(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(Worker):
+        def judge(self, task: object) -> Result:
+            if task.plan.subject.name == "bad":  # type: ignore[attr-defined]  # a task
+                return Broken("ValueError: no")  # type: ignore[return-value]  # as the worker answers
+            return super().judge(task)  # type: ignore[arg-type, return-value]  # the same
+
+    monkeypatch.setattr(session, "Worker", Failing)
+    results = checked(GOOD + GOOD.replace("good", "bad"), ".slang")
+    assert results["good"].verdict is Verdict.PASS
+    assert results["bad"].verdict is Verdict.FAIL
+    (failure,) = results["bad"].failures
+    assert failure.leg is Leg.COMPILE
+    assert "ValueError" in failure.message
+    assert "defect of slangad" in failure.cause
