@@ -1,6 +1,7 @@
-"""Types that some targets lack: a module goes in, the place of the first such type of each kernel comes out.
+"""Types and functions that some targets lack: a module goes in, the place of each kernel's first such use comes out.
 
-Slang ends in an internal error there; so these targets are refused before it is asked, and the others are written.
+Slang ends in an internal error there, or writes what computes something else without a word; so these targets and
+devices are refused before it is asked, and the others are written.
 """
 
 from __future__ import annotations
@@ -8,14 +9,27 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.diagnostics import Diagnostic
-from slangad.compiler.ir.nodes import BackwardCall, Call, ConstantRef, Custom, External, ForwardCall
-from slangad.compiler.ir.types import FLOAT, Array, DiffPair, Matrix, Scalar, Struct, Tensor, Texture, Tuple, Vector
+from slangad.compiler.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.nodes import BackwardCall, Call, ConstantRef, Custom, External, ForwardCall, Intrinsic
+from slangad.compiler.ir.types import (
+    DOUBLE,
+    FLOAT,
+    Array,
+    DiffPair,
+    Matrix,
+    Scalar,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Vector,
+    element_of,
+)
 from slangad.compiler.ir.walk import body_exprs, statements
-from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Expr, Function, Kernel, Module
     from slangad.compiler.ir.types import Type
@@ -23,14 +37,22 @@ if TYPE_CHECKING:
     from slangad.compiler.spans import Span
 
 
-ENDLESS: Final = "table with inf or nan"
-"""What is no type but lacks a counterpart all the same: constants that are not finite, but for plain floats."""
+_REMEDY: Final = {NOT_FINITE: "the largest finite numbers"}
 
-_REMEDY: Final = {ENDLESS: "the largest finite numbers"}
+_GROUPS: Final = {
+    TRANSCENDENTAL: "exp exp2 log log2 log10 pow sin cos tan asin acos atan atan2 sinh cosh tanh",
+    ROOTS: "sqrt rsqrt floor ceil round trunc floor_to_int ceil_to_int round_to_int trunc_to_int frac fmod mod "
+    "floor_div lerp length distance normalize reflect refract cross determinant isnan isinf isfinite",
+}
+"""The functions that some target has for float only."""
+_GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
+
+_TARGET_OF: Final = {"vulkan": "spirv", "d3d12": "dxil"}
+"""What devices compile to that take a function for double and compute something else."""
 
 
 def first_places(module: Module, kernel: Kernel) -> dict[str, Span]:
-    """Where a kernel first uses each type that some target lacks; nothing for one that is written in Slang."""
+    """Where a kernel first uses each thing that some target lacks; nothing for one that is written in Slang."""
     functions = {function.key: function for function in module.functions}
     if isinstance(functions[kernel.function].body, External):
         return {}
@@ -38,7 +60,9 @@ def first_places(module: Module, kernel: Kernel) -> dict[str, Span]:
     found: dict[str, Span] = {}
     for expr in _exprs(kernel.function, functions, set()):
         if isinstance(expr, ConstantRef) and expr.key in endless and expr.span.line:
-            found.setdefault(ENDLESS, expr.span)
+            found.setdefault(NOT_FINITE, expr.span)
+        if isinstance(expr, Intrinsic) and expr.name in _GROUP_OF and element_of(expr.args[0].type) == DOUBLE:
+            found.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
     for type_, span in _typed(kernel.function, functions, set()):
         for scalar in _scalars(type_):
             if span.line and any(scalar in target.lacks for target in TARGETS.values()):
@@ -46,14 +70,45 @@ def first_places(module: Module, kernel: Kernel) -> dict[str, Span]:
     return found
 
 
+def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
+    """One diagnostic for each function that kernels call and a device would compute wrongly without a word."""
+    if device not in _TARGET_OF:
+        return ()
+    lacks = TARGETS[_TARGET_OF[device]].lacks
+    return tuple(
+        Diagnostic(
+            "SA211",
+            f"{device} has no {what}, which kernel '{kernel.name}' uses",
+            span,
+            label="used here",
+            help="use float, or another device",
+        )
+        for kernel in module.kernels
+        if kernel.name in kernels
+        for what, span in first_places(module, kernel).items()
+        if what in lacks
+    )
+
+
+def refuse_on(device: str, module: Module, kernels: Collection[str]) -> None:
+    """Refuse kernels that a device would compute wrongly without a word.
+
+    Raises:
+        CompileError: There is one.
+    """
+    found = not_on(device, module, kernels)
+    if found:
+        raise CompileError(found)
+
+
 def possible(unit: Unit, targets: Iterable[str]) -> tuple[str, ...]:
-    """The targets that have all types of the kernels that are wanted."""
+    """The targets that have all that the wanted kernels use."""
     used = {scalar for kernel in unit.kernels for scalar in kernel.scalars}
     return tuple(target for target in targets if not used.intersection(TARGETS[target].lacks))
 
 
 def refusals(unit: Unit, targets: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """One diagnostic for each kernel and type that some of the targets lack."""
+    """One diagnostic for each kernel and thing that some of the targets lack."""
     return tuple(
         Diagnostic(
             "SA211",

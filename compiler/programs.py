@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.lacking import refuse_on
 from slangad.compiler.runtime.chains import Chain, chain_of_kernel, chains
 from slangad.compiler.runtime.devices import Source
 from slangad.compiler.runtime.execute import KernelPlan
@@ -44,7 +45,12 @@ class Program:
     module: Module
 
     def load_on(self, device: Device, entries: Collection[str]) -> DeviceProgram:
-        """Compile entry points for a device."""
+        """Compile entry points for a device.
+
+        Raises:
+            CompileError: A kernel calls functions of double that the device doesn't have.
+        """
+        refuse_on(device.name, self.module, {e.kernel for e in self.emitted.entry_points if e.name in entries})
         return device.load(self.emitted, self.source, entries)
 
 

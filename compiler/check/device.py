@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeviceJob:
-    """What a worker needs to run float32 kernels on a device."""
+    """What a worker needs to run float32 kernels on a device; ``refused`` says why it can't run some of them."""
 
     name: str
     emitted: EmittedModule
     source: Source
+    refused: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,12 @@ class DevicePrograms:
 
     def module(self, entries: Collection[str]) -> DeviceModule | str:
         """What launches these entry points, or why the device doesn't take them."""
+        points = self._job.emitted.entry_points
+        for kernel in {e.kernel for e in points if e.name in entries}.intersection(self._job.refused):
+            return self._job.refused[kernel]
         if not self._tried:
             self._tried = True
-            whole = self._load([e.name for e in self._job.emitted.entry_points])
+            whole = self._load([e.name for e in points if e.kernel not in self._job.refused])
             self._whole = None if isinstance(whole, str) else whole
         return self._whole or self._load(entries)
 

@@ -73,10 +73,12 @@ notes name the place if Slang knew it. Try the other targets, or write that plac
 github.com/shader-slang/slang with the emitted Slang.""",
     ),
     "SA211": Explanation(
-        "a type that a target lacks",
+        "something that a target or device lacks",
         """Metal and WGSL have no double. A kernel that uses it, in its parameters, its results or anything it calls, is
-not compiled for them; nor for WGSL one with a constant list, vector or half that is not finite. The other targets are
-written as usual, and the exit code is 1. Use float, or leave these targets
+not compiled for them; nor for WGSL one with a constant list, vector or half that is not finite. SPIR-V and GLSL have
+no exp, log, pow, sin and the like of double, and Direct3D has only arithmetic, abs, min, max and clamp of it; what
+Slang writes there gives other numbers, so kernels that call such a function are refused, for these targets and on the
+devices vulkan and d3d12. The other targets are written as usual, and the exit code is 1. Use float, or leave these targets
 out.""",
     ),
     "SA220": Explanation(

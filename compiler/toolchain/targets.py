@@ -13,6 +13,13 @@ from slangad.compiler.toolchain.tools import CXX_COMPILER, DXC, NVRTC, Tool
 SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
 
+NOT_FINITE: Final = "table with inf or nan"
+"""No type, but there is no way to write it: constants that are not finite, but for plain floats."""
+TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"
+"""SPIR-V's and Direct3D's take half and float; Slang writes them for double all the same, and drivers take that."""
+ROOTS: Final = "root, rounding, remainder or geometric function of double"
+"""Direct3D's take half and float, to which its compiler converts doubles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -27,7 +34,7 @@ class Target:
         tool: A program or library that Slang calls for it; ``None`` when Slang needs nothing else.
         whole: Whether one artefact can hold all entry points of a job.
         macros: What its devices have, as slangad's Slang libraries ask for it.
-        lacks: Scalar types it has no counterpart of.
+        lacks: Scalar types, and functions of them, that it has no counterpart of.
     """
 
     name: str
@@ -49,10 +56,35 @@ _WEBGPU: Final = ("SLANGAD_FILTERS", "SLANGAD_GROUP_ATOMICS")
 _CPU: Final = ("SLANGAD_HOST",)
 
 _ROWS = (
-    Target("spirv", ".spv", is_text=False, title="Vulkan, binary", arguments=SCALAR_LAYOUT, macros=_VULKAN),
-    Target("spirv-asm", ".spvasm", is_text=True, title="Vulkan, disassembled", arguments=SCALAR_LAYOUT, macros=_VULKAN),
-    Target("glsl", ".glsl", is_text=True, title="Vulkan GLSL", arguments=SCALAR_LAYOUT, whole=False, macros=_VULKAN),
-    Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES),
+    Target(
+        "spirv",
+        ".spv",
+        is_text=False,
+        title="Vulkan, binary",
+        arguments=SCALAR_LAYOUT,
+        macros=_VULKAN,
+        lacks=(TRANSCENDENTAL,),
+    ),
+    Target(
+        "spirv-asm",
+        ".spvasm",
+        is_text=True,
+        title="Vulkan, disassembled",
+        arguments=SCALAR_LAYOUT,
+        macros=_VULKAN,
+        lacks=(TRANSCENDENTAL,),
+    ),
+    Target(
+        "glsl",
+        ".glsl",
+        is_text=True,
+        title="Vulkan GLSL",
+        arguments=SCALAR_LAYOUT,
+        whole=False,
+        macros=_VULKAN,
+        lacks=(TRANSCENDENTAL,),
+    ),
+    Target("hlsl", ".hlsl", is_text=True, title="Direct3D source", macros=_WAVES, lacks=(TRANSCENDENTAL, ROOTS)),
     Target("metal", ".metal", is_text=True, title="Metal source", macros=_METAL, lacks=("double",)),
     Target(
         "wgsl",
@@ -60,7 +92,7 @@ _ROWS = (
         is_text=True,
         title="WebGPU source",
         macros=_WEBGPU,
-        lacks=("double", "table with inf or nan"),
+        lacks=("double", NOT_FINITE),
     ),
     Target("cuda", ".cu", is_text=True, title="CUDA source", macros=_CUDA),
     Target("cpp", ".cpp", is_text=True, title="C++ source, runs on the CPU", macros=_CPU),
@@ -74,6 +106,7 @@ _ROWS = (
         tool=DXC,
         whole=False,
         macros=_WAVES,
+        lacks=(TRANSCENDENTAL, ROOTS),
     ),
     Target(
         "shader-sharedlib", ".so", is_text=False, title="shared library for the CPU", tool=CXX_COMPILER, macros=_CPU

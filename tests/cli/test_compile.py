@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.runtime.choice import try_device
 from slangad.compiler.toolchain.request import CompileJob
 
 if TYPE_CHECKING:
@@ -275,6 +276,58 @@ def test_compile__double_where_a_target_has_none__is_refused_there_and_the_other
     project.run("compile", "wide.py:narrow", "-t", "metal", "-o", "narrow")
     project.run("compile", "wide.py:wide", "-t", "metal", "-o", "nothing", code=1)
     assert not (project.folder / "nothing").exists()
+
+
+DOUBLE_FUNCTIONS = """import slangad as sa
+from slangad import Each
+
+
+@sa.differentiable
+def grown(x: sa.double) -> sa.double:
+    return sa.exp(x)
+
+
+@sa.kernel
+def power(x: Each[sa.double]) -> Each[sa.double]:
+    return grown(x) + 1.0
+
+
+@sa.kernel
+def root(x: Each[sa.double]) -> Each[sa.double]:
+    return sa.sqrt(sa.abs(x)) + 1.0
+
+
+@sa.kernel
+def plain(x: Each[sa.double]) -> Each[sa.double]:
+    return sa.radians(x) * x / 3.0 + max(x, sa.clamp(x, 0.0, 2.0)) + x**3
+"""
+
+
+def test_compile__function_of_double_that_a_target_lacks__is_refused_there_and_the_others_are_written(
+    project: Project,
+) -> None:
+    project.write("wide.py", DOUBLE_FUNCTIONS)
+    targets = ("spirv", "spirv-asm", "glsl", "hlsl", "cuda", "cpp")
+    words = ("compile", "wide.py", *(word for target in targets for word in ("-t", target)), "--mode", "forward")
+    ended = project.run(*words, code=1)
+    what = "exponential, logarithm, power or angle function of double, which kernel 'power' uses"
+    assert f"wide.py:7:15: error[SA211]: spirv and spirv-asm and glsl and hlsl have no {what}" in ended.stderr
+    what = "root, rounding, remainder or geometric function of double, which kernel 'root' uses"
+    assert f"wide.py:17:15: error[SA211]: hlsl has no {what}" in ended.stderr
+    assert ended.stderr.count("SA211") == 2
+    for kernel, missing in (("power", ("spirv", "hlsl")), ("root", ("hlsl",)), ("plain", ())):
+        for target in ("spirv", "hlsl", "cuda", "cpp"):
+            code = 1 if target in missing else 0
+            project.run("compile", f"wide.py:{kernel}", "-t", target, "-o", "one", code=code)
+
+
+def test_run__function_of_double_that_vulkan_lacks__is_refused(project: Project) -> None:
+    if not try_device("vulkan")[0]:
+        pytest.skip("no Vulkan driver here")
+    project.write("wide.py", DOUBLE_FUNCTIONS)
+    ended = project.run("run", "wide.py:power", "--random", "1", "--domain", "4", "--device", "vulkan", code=1)
+    assert "wide.py:7:15: error[SA211]: vulkan has no exponential" in ended.stderr
+    project.run("run", "wide.py:root", "--random", "1", "--domain", "4", "--device", "vulkan")
 
 
 def test_compile__table_that_is_not_finite__is_refused_for_wgsl(project: Project) -> None:
