@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from slangad.compiler.emit.model import GROUPS_A_ROW
 from slangad.compiler.emit.steps import GROUP, emit_steps, entry_name
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
     from slangad.compiler.toolchain.cache import Cache
 
+_Wanted = tuple[str, str, str]
+
+_LOADED: WeakKeyDictionary[Device, dict[frozenset[_Wanted], DeviceProgram]] = WeakKeyDictionary()
+"""What devices hold already: a pipeline wants the same in every run, and compiling it takes longer than a run."""
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
@@ -40,7 +45,7 @@ class Step:
 class Steps:
     """The own kernels that one pipeline needs."""
 
-    wanted: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    wanted: dict[_Wanted, None] = field(default_factory=dict)
     program: DeviceProgram | None = None
 
     def step(self, kind: str, scalar: str, count: int, other: str = "", /, **bindings: object) -> Step:
@@ -64,11 +69,15 @@ class Steps:
         return self.step(kind, scalar_name(source), source.count, scalar_name(target), source=source, target=target)
 
     def load(self, device: Device, cache: Cache | None) -> None:
-        """Compile what was asked for."""
-        if self.wanted:
+        """Compile what was asked for, once for a device."""
+        if not self.wanted:
+            return
+        loaded, wanted = _LOADED.setdefault(device, {}), frozenset(self.wanted)
+        if wanted not in loaded:
             emitted = emit_steps(self.wanted)
             names = tuple(entry.name for entry in emitted.entry_points)
-            self.program = device.load(emitted, Source(cache=cache), names)
+            loaded[wanted] = device.load(emitted, Source(cache=cache), names)
+        self.program = loaded[wanted]
 
     def launches(self, planned: Iterable[Launch | Step]) -> list[Launch]:
         """What was planned, ready to be submitted; steps over nothing are left out."""

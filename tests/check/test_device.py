@@ -78,6 +78,52 @@ def test_check__launches_on_a_device__hold_against_float64(name: str, tmp_path: 
         assert states[Leg.FLOAT32] is states[Leg.ACCUMULATION] is LegState.AGREES
 
 
+COARSE = """
+float2 coarse(float2 uv, uint2 extents)
+{
+    float2 size = float2(float(extents.y), float(extents.x));
+    return (ROUNDED((uv * size - 0.5) * 256.0) / 256.0 + 0.5) / size;
+}
+
+#if defined(SLANGAD_FILTERS)"""
+ONCE = "bwd_diff(painted)(uv_pair, result_seed);"
+
+
+@pytest.mark.parametrize(
+    ("rounding", "once", "state"),
+    [
+        pytest.param("round", ONCE, "AGREES", id="rounded"),
+        pytest.param("floor", ONCE, "AGREES", id="cut off"),
+        pytest.param("round", f"{ONCE} if (i == 20) {ONCE}", "DISAGREES", id="one thread twice"),
+    ],
+)
+def test_check__weights_of_eight_bits__are_no_lost_addition_and_hide_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounding: str, once: str, state: str
+) -> None:
+    works, why = try_device("vulkan")
+    if not works:
+        pytest.skip(f"vulkan: {why}")
+    emit = session.emit_module
+
+    def with_coarse_filters(module: Module) -> EmittedModule:
+        emitted = emit(module)
+        text = emitted.libraries["slangad_textures.slang"]
+        coarse = text.replace("\n#if defined(SLANGAD_FILTERS)", COARSE.replace("ROUNDED", rounding), 1)
+        coarse = coarse.replace("SampleLevel(filter, uv,", "SampleLevel(filter, coarse(uv, extents),")
+        assert coarse.count("coarse(uv, extents)") == 3
+        assert ONCE in emitted.text
+        libraries = {**emitted.libraries, "slangad_textures.slang": coarse}
+        return replace(emitted, libraries=libraries, text=emitted.text.replace(ONCE, once))
+
+    monkeypatch.setattr(session, "emit_module", with_coarse_filters)
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS, encoding="utf-8")
+    (result,) = check(parse_inputs([str(path)]), CheckOptions(device="vulkan", samples=24, only=("painted",))).results
+    states = {leg.leg: leg.state for leg in result.legs}
+    assert states[Leg.ACCUMULATION] is LegState[state], result.reason
+    assert [failure.column.partition("[")[0] for failure in result.failures] == ["t"] * (state == "DISAGREES")
+
+
 @pytest.mark.parametrize("name", ["vulkan", "cuda"])
 def test_check__additions_that_race_on_a_device__are_noticed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

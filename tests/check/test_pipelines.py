@@ -12,12 +12,18 @@ from check.in_process import InProcess
 from slangad.compiler.check import session
 from slangad.compiler.report.model import Leg, LegState, Verdict
 from slangad.compiler.runtime.choice import try_device
+from slangad.compiler.runtime.gpu_device import GpuDevice
 from slangad.compiler.runtime.steps import Steps
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from check.conftest import Checked
 
+    from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.report.model import Result
+    from slangad.compiler.runtime.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.gpu_device import GpuProgram
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HEAD = """
@@ -227,6 +233,32 @@ def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
     leg = next(leg for leg in result.legs if leg.leg is Leg.FLOAT32)
     assert leg.state is LegState.AGREES
     assert leg.compared > 20
+
+
+def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works, why = try_device("vulkan")
+    if not works:
+        pytest.skip(f"vulkan: {why}")
+    loaded, submitted = [], []
+    load, submit = GpuDevice.load, GpuDevice.submit
+
+    def counted_load(self: GpuDevice, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+        loaded.append(entries)
+        return load(self, emitted, source, entries)
+
+    def counted_submit(self: GpuDevice, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+        submitted.append(len(launches))
+        submit(self, launches, cleared)
+
+    monkeypatch.setattr(session, "Worker", InProcess)
+    monkeypatch.setattr(GpuDevice, "load", counted_load)
+    monkeypatch.setattr(GpuDevice, "submit", counted_submit)
+    text = HEAD + RIGHT["constants, uniforms, structs and several results"]
+    assert checked(text, only=("p",), device="vulkan", samples=16)["p"].verdict is Verdict.PASS
+    assert len(submitted) > 100
+    assert len(loaded) == 2
 
 
 def test_check__ranges__hold_as_declared_for_kernels_and_as_said_for_the_pipeline(checked: Checked) -> None:
