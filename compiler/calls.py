@@ -13,17 +13,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.emit.model import Mode
+from slangad.compiler.diagnostics import Diagnostic
+from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.inputs import Input
+from slangad.compiler.ir.types import Struct
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import read_program
-from slangad.compiler.runtime.arrays import prepare
+from slangad.compiler.runtime.arrays import InputError, prepare
 from slangad.compiler.runtime.devices import AUTO, open_device
 from slangad.compiler.runtime.execute import run_kernel
 from slangad.compiler.runtime.execute_chain import outputs_of, prepare_chain, run_chain
 from slangad.compiler.runtime.flatten import flatten_named, nested
 from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.tensors import as_arrays, as_tensors, place_of
+from slangad.compiler.runtime.wanted import PREFIXES, wanted
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
@@ -34,6 +37,13 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Device, DeviceProgram
     from slangad.compiler.runtime.execute import KernelPlan
     from slangad.compiler.runtime.signature import Signature
+
+_TAKEN: Final = {
+    ParameterRole.COTANGENT: "cotangents are of floating-point results and of tensors that are written",
+    ParameterRole.TANGENT: "tangents are of parameters that carry gradient",
+    ParameterRole.GRADIENT: "only gradients of Param parameters, tensors and textures are added to",
+}
+"""What takes a derivative."""
 
 _OPEN: Final[dict[str, Device]] = {}
 
@@ -131,20 +141,20 @@ class LoadedKernel:
             **kwargs: Arguments by name.
         """
         given = self.keyed(args, kwargs)
-        given |= flatten_named("cotangent.", self._by_result(cotangent), self.signature)
-        given |= flatten_named("grad.", grad, self.signature)
+        given |= self._derivatives(ParameterRole.COTANGENT, self._by_result(cotangent), RunMode.BACKWARD)
+        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
         return self.run(RunMode.BACKWARD, given, device, domain)
 
     def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
         """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
-        given = self.keyed(args, kwargs) | flatten_named("tangent.", tangent, self.signature)
+        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JVP)
         return self.run(RunMode.JVP, given, device, domain)
 
     def jtjvp(
         self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object
     ) -> Outcome:
         """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent."""
-        given = self.keyed(args, kwargs) | flatten_named("tangent.", tangent, self.signature)
+        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
         return self.run(RunMode.JTJVP, given, device, domain)
 
     def torch(self, device: str = "") -> Callable[..., Any]:
@@ -191,16 +201,37 @@ class LoadedKernel:
             self.loaded[key] = self.program.load_on(device, key[1])
         return self.loaded[key]
 
+    def _derivatives(self, role: ParameterRole, values: object, mode: RunMode) -> dict[str, object]:
+        """Derivatives by key; those that would be for nothing are refused, since they were named on purpose.
+
+        Raises:
+            InputError: A value has no such derivative.
+            TypeError: The values aren't by name.
+        """
+        flat = flatten_named(PREFIXES[role], values, self.signature)
+        taken = {place.value.name for place in wanted(self.signature, mode) if place.role is role}
+        known = {value.name for value in self.signature.values} - taken
+        useless = [name for name in values if name in known] if isinstance(values, Mapping) else []
+        if useless:
+            help_ = f"{_TAKEN[role]}: {', '.join(PREFIXES[role] + name for name in sorted(taken)) or 'there are none'}"
+            message = f"{self.signature.name} takes no {PREFIXES[role]}"
+            raise InputError([Diagnostic("SA411", f"{message}{name}", help=help_) for name in useless])
+        return flat
+
     def _by_result(self, cotangent: object) -> object:
         """A mapping by result, from what may be the one result's own or a tuple of all."""
         names = [value.name for value in self.signature.results]
         if isinstance(cotangent, (tuple, list)) and len(names) > 1:
+            if len(cotangent) != len(names):
+                message = f"{self.signature.name} has {len(names)} results, and these are {len(cotangent)} cotangents"
+                raise InputError([Diagnostic("SA411", message, help="give a mapping by result to leave some out")])
             return dict(zip(names, cotangent, strict=True))
-        known = {value.name for value in self.signature.values}
-        own = isinstance(cotangent, Mapping) and set(cotangent) <= {*known, *(n.removeprefix("result.") for n in names)}
-        if cotangent is None or (own and isinstance(cotangent, Mapping) and set(cotangent) <= known):
+        if cotangent is None or len(names) != 1:
             return cotangent
-        return {names[0]: cotangent} if len(names) == 1 else cotangent
+        known, (single,) = {value.name for value in self.signature.values}, self.signature.results
+        fields = isinstance(single.type, Struct)
+        by_name = isinstance(cotangent, Mapping) and (not fields or set(cotangent) <= known)
+        return cotangent if by_name else {single.name: cotangent}
 
 
 @dataclass(repr=False)
@@ -217,6 +248,13 @@ class LoadedPipeline(LoadedKernel):
         """What it takes and gives."""
         results = tuple(value for value, _ in outputs_of(self.chain) if not value.is_written)
         return replace(self.chain.signature, results=results)
+
+    def _derivatives(self, role: ParameterRole, values: object, mode: RunMode) -> dict[str, object]:
+        """Derivatives by key; a pipeline's gradients begin at zero."""
+        if role is ParameterRole.GRADIENT and values:
+            message = f"{self.signature.name} adds to no gradients: those of a pipeline begin at zero"
+            raise InputError([Diagnostic("SA411", message, help="add them up afterwards")])
+        return super()._derivatives(role, values, mode)
 
     def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key."""
@@ -251,7 +289,8 @@ class LoadedFile(Mapping[str, LoadedKernel]):
 
     def __getattr__(self, name: str) -> LoadedKernel:
         if name.startswith("_") or name not in self._kernels:
-            there = ", ".join(self._kernels) or "none"
+            made = {kernel.name for kernel in self.program.module.kernels if kernel.fused}
+            there = ", ".join(known for known in self._kernels if known not in made) or "none"
             raise AttributeError(f"{self.program.file} has no kernel {name}; it has {there}")
         return self._kernels[name]
 

@@ -59,6 +59,7 @@ class Kernel:
 
     ``modes`` names the entry points it is to have (``forward``, ``backward``, ``jvp``); none named means all that make
     sense. ``shapes`` are those that ``slangad check`` is to give parameters; that of an ``Each`` is the domain.
+    ``fused`` says that it was made of two by joining stages of a pipeline.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Kernel:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     modes: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    fused: bool = field(default=False, compare=False)
 
 
 class Accumulation(str, Enum):

@@ -121,7 +121,7 @@ class _Fused:
             self._body(a, b, sources, params, names), first.differentiable and second.differentiable, span=b.span,
         )  # fmt: skip
         doc = (f"{a.name}, then {b.name} of what it gives.",)
-        self.kernels[name] = Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span)
+        self.kernels[name] = Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True)
         return name
 
     def _body(

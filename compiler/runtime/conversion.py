@@ -37,6 +37,8 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
 
     if is_tensor(given):
         return _checked_tensor(given, part), ""
+    if given is None:
+        raise MisfitError(f"is None, no array of {NAMES[part.dtype]}", "leave it out")
     try:
         array = np.asarray(given)
     except ValueError as error:

@@ -23,7 +23,7 @@ from slangad.compiler.runtime.tensors import typed
 from slangad.compiler.runtime.wanted import PREFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -72,7 +72,9 @@ def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], doma
     wanted = {f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(chain) for p in value.parts if p.differentiable}
     problems, cotangents = [], {}
     for key, array in given.items():
-        if key.startswith(COTANGENT):
+        if key.startswith(COTANGENT) and key not in wanted:
+            problems.append(_unknown(key, wanted))
+        elif key.startswith(COTANGENT):
             try:
                 cotangents[key] = _cotangent(key, array, wanted, shapes)
             except MisfitError as misfit:
@@ -82,9 +84,15 @@ def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], doma
     return Given(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
 
 
+def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, wanted, n=1)
+    help_ = f"did you mean {near[0]}?" if near else f"there are {', '.join(wanted) or 'none'}"
+    return Diagnostic("SA411", f"there is no {key}", help=help_)
+
+
 def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], shapes: Shapes) -> Array:
-    if key not in wanted:
-        raise MisfitError(f"there is no {key}", f"there are {', '.join(wanted) or 'none'}")
     part, value = wanted[key]
     array, _ = convert(given, part)
     right = (*shapes.values[value], *part.shape)

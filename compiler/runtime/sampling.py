@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.runtime.devices import too_little_memory
+from slangad.compiler.runtime.segments import free_memory
 from slangad.compiler.runtime.wanted import wanted
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ _FLOATS: Final = (-1.0, 1.0)
 _DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
 _INTEGERS: Final = 4
 """Integers are drawn from 0 to 3."""
+_MOST_BYTES: Final = 1 << 46
+"""Of an array, where nothing tells how much memory there is."""
 
 
 def draw_missing(
@@ -30,6 +35,9 @@ def draw_missing(
 
     Floats lie in the declared ranges, else in [-1, 1]. Each key has a stream of its own, so the values of one do not
     depend on what else is given. What has a shape that nothing tells is left out.
+
+    Raises:
+        ToolchainError: There is too little memory for them.
     """
     import zlib
 
@@ -45,7 +53,12 @@ def draw_missing(
         known = value.name in extents if value.is_tensor else shape is not None or not value.per_element
         if place.key not in given and known and place.role in _DRAWN:
             stream = np.random.default_rng((seed, zlib.crc32(place.key.encode())))
-            drawn[place.key] = _draw(place, place.shape(shape or (), extents), stream, signature)
+            whole = place.shape(shape or (), extents)
+            _require_memory(place, whole)
+            try:
+                drawn[place.key] = _draw(place, whole, stream, signature)
+            except MemoryError:
+                raise too_little_memory("this machine") from None
     return drawn
 
 
@@ -71,4 +84,29 @@ def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, si
             return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
         case _:
             low, high = _FLOATS if place.role is ParameterRole.TANGENT else signature.range_of(place.part.key)
-            return stream.uniform(low, high, shape).astype(place.part.dtype)
+            return _floats(stream, low, high, shape, "f8" if place.part.dtype == "f8" else "f4").astype(
+                place.part.dtype, copy=False
+            )
+
+
+def _floats(
+    stream: np.random.Generator, low: float, high: float, shape: tuple[int, ...], dtype: Literal["f4", "f8"]
+) -> npt.NDArray[Any]:
+    """Numbers between two, both of which may be as large as the type holds."""
+    import numpy as np
+
+    drawn: npt.NDArray[Any] = np.asarray(stream.random(shape, dtype))
+    rest = np.asarray(1.0 - drawn)
+    drawn *= high
+    rest *= low
+    drawn += rest
+    return np.asarray(np.clip(drawn, low, high, out=drawn))
+
+
+def _require_memory(place: Wanted, shape: tuple[int, ...]) -> None:
+    """Refuse what would not fit before anything is taken: a machine may promise more than it has."""
+    import numpy as np
+
+    size, free = math.prod(shape) * np.dtype(place.part.dtype).itemsize, free_memory()
+    if size > (_MOST_BYTES if free is None else free):
+        raise too_little_memory("this machine", size, free)

@@ -180,6 +180,12 @@ def test_run__nan__is_refused_unless_allowed(project: Project) -> None:
     assert ended.stderr == "result  float32[4]  inf nan nan 1\n"
 
 
+def test_run__random_inputs_larger_than_memory__exits_with_4(project: Project) -> None:
+    ended = run(project, "square", "--domain", "40000000000000", "--random", "1", "-o", "out.npz", code=4)
+    assert "error[SA251]: too little memory on this machine: 145.5 TiB more are needed" in ended.stderr
+    assert is_clean(project)
+
+
 def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
     given = save(project, x=np.array(X), a=np.float64(2))
     ended = run(project, "square", "-i", given)

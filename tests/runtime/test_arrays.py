@@ -134,7 +134,11 @@ def test_draw__missing_inputs__are_the_same_whatever_else_is_given() -> None:
     second = draw_missing(signature("two"), RunMode.JVP, {"x": np.ones(5)}, None, 3)
     np.testing.assert_array_equal(first["y"], second["y"])
     assert not np.array_equal(first["y"], draw_missing(signature("two"), RunMode.JVP, {}, (5,), 4)["y"])
+    assert first["x"].dtype == np.float32
+    assert -1.0 <= first["x"].min() < first["x"].max() <= 1.0
     kinds = draw_missing(signature("kinds"), RunMode.FORWARD, {}, (50,), 0)
+    assert kinds["d"].dtype == np.float64
+    assert kinds["h"].dtype == np.float16
     assert set(np.unique(kinds["i"])) == {0, 1, 2, 3}
     assert kinds["on"].dtype == bool
     assert kinds["scene.pairs.left"].shape == (2, 3)

@@ -131,6 +131,64 @@ def test_call__wrong_arguments__say_what_is_wrong(kernels: LoadedFile) -> None:
         kernels.square(x, 1.0, device="tpu")
 
 
+@pytest.fixture(scope="module")
+def sums(cxx: object) -> LoadedFile:
+    return sa.load(DESCRIBED.parent / "described" / "sums.py", device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "message"),
+    [
+        ("backward", {"grad": {"x": [0.0] * 3}}, "bent takes no grad.x .*only gradients of Param .* grad.p"),
+        ("backward", {"grad": {"k": 1.0}}, "bent takes no grad.k .*only gradients of Param"),
+        ("backward", {"grad": {"q": 1.0}}, r"bent takes no grad.q .*; there are .*grad.p.slope"),
+        ("backward", {"cotangent": {"reslt": 1.0}}, r"bent takes no cotangent.reslt .*; did you mean cotangent.result"),
+        ("backward", {"cotangent": {"x": 1.0}}, r"bent takes no cotangent.x .*cotangent.result"),
+        ("backward", {"cotangent": {"result": 1.0, "more": 2.0}}, "bent takes no cotangent.more"),
+        ("jvp", {"tangent": {"k": 1.0}}, r"bent takes no tangent.k .*tangents are of .*: tangent.p, tangent.x"),
+        ("jvp", {"tangent": {"p": {"slop": 1.0}}}, r"bent takes no tangent.p.slop .*; did you mean tangent.p.slope"),
+    ],
+)
+def test_call__derivative_that_means_nothing__is_named(
+    sums: LoadedFile, mode: str, given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        getattr(sums.bent, mode)(np.ones(3, np.float32), {"slope": 1.0, "offset": 2.0}, 2.0, **given)
+
+
+def test_call__none__is_as_if_nothing_had_been_given(sums: LoadedFile) -> None:
+    x, p = np.ones(3, np.float32), {"slope": 1.0, "offset": 2.0}
+    with pytest.raises(InputError, match=r"x is missing: float32, shape \(n,\)"):
+        sums.bent(None, p, 2.0)
+    with pytest.raises(InputError, match=r"p.slope is None, no array of float32"):
+        sums.bent(x, **{"p.slope": None, "p.offset": 1.0}, k=2.0)
+    plain = sums.bent.backward(x, p, 2.0)
+    assert sums.bent.backward(x, p, 2.0, grad={"p": None}).grad["p"]["slope"] == plain.grad["p"]["slope"]
+
+
+def test_call__fields_that_a_struct_has_not__are_named(sums: LoadedFile) -> None:
+    with pytest.raises(InputError, match=r"bent takes no p.slop .*; did you mean p.slope"):
+        sums.bent(np.ones(3, np.float32), {"slop": 1.0, "slope": 1.0, "offset": 2.0}, 2.0)
+    with pytest.raises(InputError, match=r"bent takes no x.y "):
+        sums.bent({"y": 1.0}, {"slope": 1.0, "offset": 2.0}, 2.0)
+
+
+def test_backward__of_a_pipeline__adds_to_no_gradient(sums: LoadedFile) -> None:
+    x, p = np.ones(3, np.float32), {"slope": 1.0, "offset": 2.0}
+    with pytest.raises(InputError, match="whole adds to no gradients: those of a pipeline begin at zero"):
+        sums.whole.backward(x, p, grad={"p": {"slope": 1.0}})
+    with pytest.raises(InputError, match=r"there is no cotangent.reslt .*; did you mean cotangent.result"):
+        sums.whole.backward(x, p, cotangent={"reslt": 1.0})
+    with pytest.raises(InputError, match="pair has 2 results, and these are 3 cotangents"):
+        sums.pair.backward(x, cotangent=(x, x, x))
+
+
+def test_load__kernels_that_fusion_made__are_not_named(sums: LoadedFile) -> None:
+    assert "bent_then_squares" in sums
+    with pytest.raises(AttributeError, match=r"no kernel nothing; it has bent, squares, pair, whole$"):
+        _ = sums.nothing
+
+
 def test_import__slangad__loads_nothing_of_it() -> None:
     heavy = ("numpy", "slangpy", "slangad.compiler.calls")
     code = f"import sys, slangad; slangad.__version__; print([m for m in {heavy} if m in sys.modules])"

@@ -37,6 +37,17 @@ _HELP: Final = {
     Memory.PARAM: "make it a Param of the pipeline, or what a kernel adds up",
     Memory.TEXTURE2D: "make it a texture of the pipeline",
 }
+_WORDS: Final = {
+    Memory.EACH: "an Each",
+    Memory.UNIFORM: "a Uniform",
+    Memory.PARAM: "a Param",
+    Memory.TENSOR: "a Tensor",
+    Memory.OUT_TENSOR: "an OutTensor",
+    Memory.INOUT_TENSOR: "an InOutTensor",
+    Memory.TEXTURE2D: "a texture",
+    Memory.SUM: "a Sum",
+    Memory.MEAN: "a Mean",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Pro
         Rejected: It does not fit.
     """
     if value.memory not in _FITTING[param.memory]:
-        message = f"'{param.name}' is {_word(param.memory)}, this is {_word(value.memory)}"
+        message = f"'{param.name}' is {_WORDS[param.memory]}, this is {_WORDS[value.memory]}"
         raise problems.error("SA014", where, message, help=_HELP.get(param.memory, "make it a Tensor of the pipeline"))
     if element(value.type) != element(param.type):
         message = f"'{param.name}' holds {show(element(param.type))}, this {show(element(value.type))}"
@@ -85,14 +96,11 @@ def constant_argument(value: object, param: KernelParam, where: Span, problems: 
         Rejected: It does not fit.
     """
     if param.memory is not Memory.UNIFORM:
-        help_ = "numbers are for Uniform parameters"
-        raise problems.error("SA014", where, f"'{param.name}' is {_word(param.memory)}, no number", help=help_)
+        message = f"'{param.name}' is {_WORDS[param.memory]}; a number can only be given to a Uniform"
+        help_ = _HELP.get(param.memory, "make it a Tensor of the pipeline")
+        raise problems.error("SA014", where, message, help=help_)
     table = table_of(value)
     if table is None or not is_default_for(value, param.type):
         raise problems.error("SA014", where, f"'{param.name}' takes {show(param.type)}", label=type(value).__name__)
     floats = isinstance(param.type, Scalar) and is_floating(param.type)
     return Fixed(tuple(float(n) for n in table[1]) if floats else table[1])
-
-
-def _word(memory: Memory) -> str:
-    return memory.value.replace("_", " ")
