@@ -4,7 +4,8 @@
     loss = error(y)
 
 The intermediate value then never leaves the thread, forward or backward. Stages stay apart where the value is used
-elsewhere or returned, where either reads its thread id or writes a tensor, and where ``fuse: false`` says so.
+elsewhere or returned, where either reads its thread id or writes a tensor, where both have a probe of one name, and
+where ``fuse: false`` says so.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from slangad.compiler.ir.nodes import (
     Member,
     Memory,
     Param,
+    Probe,
     Return,
     ThreadCount,
     ThreadId,
@@ -82,6 +84,8 @@ class _Fused:
             return False
         if second.domain not in ((), first.domain) or not first.results:
             return False
+        if self._probes(a.function, set()) & self._probes(b.function, set()):
+            return False
         returned = {result.value for result in pipeline.results}
         others = [s for s in pipeline.stages if not set(first.results) & set(s.results)]
         users = [s for s in others if set(used_values(s)) & set(first.results)]
@@ -90,6 +94,15 @@ class _Fused:
         elementwise = bool(taken) and all(p.memory is Memory.EACH and _flows(p) for p in taken)
         alone = len(users) == 1 and set(second.results) <= set(users[0].results)
         return each and elementwise and alone and not returned & set(first.results)
+
+    def _probes(self, key: str, seen: set[str]) -> set[str]:
+        """The names of the probes in a function and in what it calls."""
+        if key in seen or key not in self.functions:
+            return set()
+        seen.add(key)
+        exprs = tuple(body_exprs(statements(self.functions[key])))
+        called = (self._probes(e.function, seen) for e in exprs if isinstance(e, Call))
+        return {e.name for e in exprs if isinstance(e, Probe)}.union(*called)
 
     def _is_plain(self, kernel: Kernel) -> bool:
         """Whether a thread is told nothing but its values, and writes nothing but its results."""

@@ -5,6 +5,7 @@ What a pipeline returns are its results, and so is every tensor that its kernels
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -185,10 +186,17 @@ class _Run:
             return
         for value in (v for v in self.chain.signature.parameters if v.name in resident.roots):
             yield from self._read(value, value.name, resident.gradients, PREFIXES[ParameterRole.GRADIENT])
-        for run in resident.runs.values():
+        yield from self._probes()
+
+    def _probes(self) -> Iterator[tuple[str, Array]]:
+        """What probes saw, in the order of the stages: those of a kernel that is called again have a number."""
+        times: Counter[str] = Counter()
+        for _, run in sorted(self.resident.runs.items()):
             for name, parameter in run.probes.items():
+                times[name] += 1
+                key = f"{PREFIXES[ParameterRole.PROBE]}{name}" + (f"#{times[name]}" if times[name] > 1 else "")
                 array = run.buffers[ParameterRole.PROBE, name, ()].take()
-                yield f"{PREFIXES[ParameterRole.PROBE]}{name}", array.reshape((*run.prepared.domain, *parameter.shape))
+                yield key, array.reshape((*run.prepared.domain, *parameter.shape))
 
     def _read(
         self, value: Value, version: str, where: Mapping[tuple[str, Any], Buffer], prefix: str

@@ -130,6 +130,21 @@ def test_fusion__of_neighbours__gives_the_same_gradients(
         np.testing.assert_allclose(array, other[key], rtol=2e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("mode", [RunMode.BACKWARD, RunMode.JTJVP])
+def test_backward__probe_of_a_kernel_that_is_called_twice__has_a_key_for_each(
+    mode: RunMode, program: Program, run: Callable[..., Arrays]
+) -> None:
+    assert [s.kernel for s in program.chains["watched_twice"].pipeline.stages] == ["watch", "watch_then_watch_sum"]
+    x, p = np.linspace(0.5, 1.5, N).astype("f4"), np.float32(0.5)
+    tangent = {"tangent.x": np.zeros(N, "f4"), "tangent.p": np.float32(1)} if mode is RunMode.JTJVP else {}
+    found = run("watched_twice", mode, {"x": x, "p": p, **tangent})
+    first, weight = p * x * x, 1.0 if mode is RunMode.BACKWARD else float(found["probe.last"][0])
+    second = p * first * first
+    np.testing.assert_allclose(found["probe.y#2"], weight * 2 * second, rtol=1e-5)
+    np.testing.assert_allclose(found["probe.y"], weight * 2 * second * 2 * p * first, rtol=1e-5)
+    assert next(key for key in found if key.startswith("probe.")) == "probe.y"
+
+
 def test_backward__half_parameter__adds_up_in_float(run: Callable[..., Arrays]) -> None:
     x = np.linspace(-1, 1, 300).astype("f2")
     found = run("halves", RunMode.BACKWARD, {"x": x, "p": np.float16(0.5)})

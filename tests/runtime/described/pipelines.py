@@ -32,6 +32,20 @@ def spread(x: Tensor[float, 1], mean: Param[float], out: OutTensor[float, 1]):
     out[i] = x[i] * x[(i + 1) % x.shape[0]] - 0.1 * mean
 
 
+def watched(y: float) -> float:
+    return sa.probe("y", y)
+
+
+@sa.kernel
+def watch(x: Each[float], p: Param[float]) -> Each[float]:
+    return watched(p * x * x)
+
+
+@sa.kernel
+def watch_sum(x: Each[float]) -> Sum[float]:
+    return sa.probe("last", sa.probe("z", x) * x)
+
+
 @sa.kernel
 def bend(v: InOutTensor[float, 1], p: Param[float]):
     i = sa.thread_id(0)
@@ -149,3 +163,8 @@ def lit(v: Each[float3]) -> Sum[float]:
 @sa.pipeline
 def textured(at: Each[float2], tiles: Tiles) -> Sum[float]:
     return lit(look(at, tiles))
+
+
+@sa.pipeline
+def watched_twice(x: Each[float], p: Param[float]) -> Sum[float]:
+    return watch_sum(watch(watch(x, p), p))
