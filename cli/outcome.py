@@ -56,10 +56,20 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
         code = TERMINATED
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except MemoryError:
+        lacking = _too_little_memory()
+        _show(session, lacking)
+        code = lacking.exit_code
     except Exception as error:
         _report_defect(error, debug=session.debug)
         code = INTERNAL_ERROR
     return _finished(session, code)
+
+
+def _too_little_memory() -> ToolchainError:
+    from slangad.compiler.runtime.devices import too_little_memory
+
+    return too_little_memory("this machine")
 
 
 def _finished(session: Session, code: int) -> int:

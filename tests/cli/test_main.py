@@ -71,6 +71,7 @@ def test_group__unknown_command__suggests_the_nearest() -> None:
         (CompileError([Diagnostic("SA001", "rejected")]), 1),
         (CheckFailed("wrong gradient"), 3),
         (ToolchainError([Diagnostic("SA240", "crashed")]), 4),
+        (MemoryError(), 4),
         (ZeroDivisionError("oops"), 70),
         (KeyboardInterrupt(), 130),
     ],
@@ -82,6 +83,8 @@ def test_outcome__each_error__has_its_exit_code(
     said = capsys.readouterr()
     assert said.out == ""
     expected = {1: "error[SA001]: rejected\n", 3: "wrong gradient\n", 4: "error[SA240]: crashed\n", 130: ""}
+    if isinstance(error, MemoryError):
+        expected[4] = "error[SA251]: too little memory on this machine\n  = help: run on fewer elements at a time\n"
     assert code == 70 or said.err == expected[code]
 
 
