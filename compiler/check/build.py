@@ -167,7 +167,10 @@ class _Builder:
         limit = setting.time_limit + _SECONDS_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
-        return build_job(emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=limit)
+        files = tuple(path for path in self.module.sources if path.endswith(".slang"))
+        return build_job(
+            emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=limit, files=files
+        )
 
 
 def prelude(module: Module) -> str:

@@ -1,4 +1,4 @@
-"""What functions of Slang files read besides their arguments: files go in, why functions can't be checked comes out.
+"""What reflection does not say of functions in Slang files: files go in, why functions can't be checked comes out.
 
 Nobody gives global parameters a value when a function is run by itself: it would be another function that is checked.
 Slang's reflection does not say who reads what. The text does: names of globals, in bodies and in all that they call.
@@ -27,36 +27,72 @@ _TYPES: Final = frozenset({"struct", "class", "interface", "extension"})
 _OTHERS: Final = frozenset(
     {"import", "using", "typedef", "typealias", "associatedtype", "__include", "module", "implementing", "func", "enum"}
 )
+_CASTS: Final = frozenset({"asuint", "asint", "f32tof16", "bit_cast"})
 _DERIVATIVES_OF: Final = frozenset({"BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"})
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
 _UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
 
 
+_BITS: Final = "it looks at the bits of floats ({}), where gradients end: nothing tells whether that is meant"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the text tells of a function.
+
+    Attributes:
+        unset: Why it can't be run by itself; empty if it can.
+        bits: Why nobody knows what its gradient should be; empty if that is known.
+        no_diff: Its parameters that are said to carry no gradient.
+    """
+
+    unset: str = ""
+    bits: str = ""
+    no_diff: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What a function or macro uses: ``why`` it can't be checked by itself, and what it calls."""
+    """What a function or macro uses: ``why`` it can't be checked by itself, ``bits`` it looks at, what it calls."""
 
     name: str
     line: int
     why: str
     calls: frozenset[str]
+    no_diff: frozenset[str] = frozenset()
+
+    @property
+    def bits(self) -> str:
+        """Why its gradient is not known, if it looks at bits of floats itself."""
+        return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
 
 
-def unchecked(files: Iterable[str]) -> Mapping[tuple[str, int], str]:
-    """Why functions of Slang files can't be checked, by their names and lines."""
+def told_by(files: Iterable[str]) -> Mapping[tuple[str, int], Told]:
+    """What the text tells of the functions of Slang files, by their names and lines."""
     sources = [_source(file) for file in files]
     texts = [read_text(source) for source in sources]
     found = _Globals(texts)
     bodies = [body for source, text in zip(sources, texts, strict=True) for body in found.bodies(text, source)]
-    reasons = {body.name: body.why for body in bodies if body.why}
-    while True:
-        more = {b.name: reasons[min(b.calls & reasons.keys())] for b in bodies if b.calls & reasons.keys()}
-        if more.keys() <= reasons.keys():
-            break
-        reasons = more | reasons
-    called = ((body, body.calls & reasons.keys()) for body in bodies)
-    return {(b.name, b.line): b.why or reasons[min(calls)] for b, calls in called if b.why or calls}
+    unset = _spread({body.name: body.why for body in bodies if body.why}, bodies)
+    bits = _spread({body.name: body.bits for body in bodies if body.bits}, bodies)
+    return {
+        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.no_diff)
+        for b in bodies
+        if b.line
+    }
+
+
+def _spread(reasons: dict[str, str], bodies: Sequence[_Body]) -> Mapping[str, str]:
+    """The reasons, given to all that call what has one."""
+    while more := {b.name: why for b in bodies if b.name not in reasons and (why := _called(b, reasons))}:
+        reasons = {**reasons, **more}
+    return reasons
+
+
+def _called(body: _Body, reasons: Mapping[str, str]) -> str:
+    found = body.calls & reasons.keys()
+    return reasons[min(found)] if found else ""
 
 
 def without_resources(reflection: str) -> str:
@@ -100,7 +136,9 @@ class _Globals:
                 for name in header.attributes:
                     yield _Body(name, 0, "", frozenset({header.name}))
             why = self._why(words) or next(_unset(body), "")
-            yield _Body(header.name, header.span.line, why, calls - {header.name})
+            end = _close(tokens, first + 1)
+            no_diff = frozenset(_no_diff(tokens[first + 2 : end]))
+            yield _Body(header.name, header.span.line, why, calls - {header.name}, no_diff)
 
     def _why(self, words: Iterable[str]) -> str:
         found = sorted(set(words) & self._variables.keys())
@@ -165,6 +203,15 @@ class _Globals:
             return
         reason = _UNSET if static or "groupshared" in words else _SET
         self._variables.update((name, reason) for name in _names(_without_attributes(statement)))
+
+
+def _no_diff(params: Sequence[Token]) -> Iterator[str]:
+    """The names of the parameters with ``no_diff``; of a list of parameters."""
+    while params:
+        one = _until(params, ",")
+        if any(token.text == "no_diff" for token in one):
+            yield from _names(one)
+        params = params[len(one) + 1 :]
 
 
 def _unset(body: Sequence[Token]) -> Iterator[str]:

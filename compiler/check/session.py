@@ -303,10 +303,18 @@ class _Session:
             assert number is not None  # noqa: S101  (else it is refused)
             holding = _holding(narrow, subject.kernel)
             launch = kernels.get(subject.launch)
-            return self._lent(idle, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
+            result = self._lent(idle, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
+            return _unless_bits(result, subject)
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             return list(pool.map(one, subjects))
+
+
+def _unless_bits(result: Result, subject: Subject) -> Result:
+    """The result of a subject, which is not good where nobody knows what its gradient should be."""
+    if subject.told is None or not subject.told.bits or not result.verdict.good:
+        return result
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=subject.told.bits)
 
 
 def _chain_twins(intents: Intents, kernel: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.chained import add_courses, as_launch
-from slangad.compiler.check.global_memory import unchecked
+from slangad.compiler.check.global_memory import Told, told_by
 from slangad.compiler.check.parts import called_by
 from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
@@ -71,6 +71,7 @@ class Subject:
         policy: What was declared about its derivative, if it was described.
         launch: The name of the kernel as it is launched, where it adds something up.
         course: The stages of a pipeline.
+        told: What the text tells of a function in a Slang file, where its head was found.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Subject:
     policy: Derivative | None = None
     launch: str = ""
     course: Course | None = None
+    told: Told | None = None
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -142,11 +144,12 @@ _Found = tuple[Subject, Kernel | None, "Function | None"]
 
 
 def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subject]:
-    reads = unchecked(module.sources)
+    texts = told_by(module.sources)
     for kernel in module.kernels:
         function = functions[kernel.function]
         symbol = function.body.symbol if isinstance(function.body, External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
+        told = texts.get((function.name, function.span.line))
         yield Subject(
             symbol,
             "function",
@@ -154,9 +157,10 @@ def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subjec
             kernel.name,
             function.key,
             function.ranges,
-            reads.get((function.name, function.span.line), ""),
+            told.unset if told else "",
             missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
             doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
+            told=told,
         )
 
 

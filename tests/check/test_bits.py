@@ -1,0 +1,48 @@
+"""Slang files that look at the bits of floats: what reaches such a place is undecided, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+TEXT = """
+Texture2D<float4> picture;
+RWTexture2D<float> written;
+uint mixed(uint v) { uint s = v * 747796405u + 2891336453u; return ((s >> ((s >> 28u) + 4u)) ^ s) * 277803737u; }
+float hash(float x) { return float(mixed(asuint(x))) / 4294967295.0; }
+float3 hash3(float3 x) { return float3(asuint(x) & 0xffffu) / 65536.0; }
+
+[Differentiable] float good(float x) { return x * x; }
+[Differentiable] float seeded(float x, uint seed) { return x * no_diff mixed(seed); }
+
+[BackwardDerivative(wrong_bwd)]
+[Differentiable] float wrong(float x) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, -2.0 * x.p * d); }
+
+[Differentiable] float cut(float x) { return asfloat(asint(x)) * x; }
+[Differentiable] float noisy(float x) { return x * no_diff hash(x); }
+[Differentiable] float noisier(float3 v) { return v.x * (no_diff hash3(v)).y; }
+[Differentiable] float half_bits(float x) { return x * no_diff f16tof32(f32tof16(x)); }
+[Differentiable] float looks(float x) { return x * picture[uint2(0, 0)].x * written[uint2(0, 0)]; }
+"""
+
+
+def test_check__a_bit_cast_in_the_file__leaves_other_functions_their_verdicts(checked: Checked) -> None:
+    results = checked(TEXT, ".slang")
+    for name in ("good", "seeded"):
+        assert results[name].verdict is Verdict.PASS, results[name].reason
+    assert results["wrong"].verdict is Verdict.FAIL
+    assert "the sign is wrong" in results["wrong"].reason
+    assert results["looks"].verdict is Verdict.SKIPPED
+
+
+def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_and_says_why(checked: Checked) -> None:
+    results = checked(TEXT, ".slang")
+    for name, cast in (("cut", "asint"), ("noisy", "asuint"), ("noisier", "asuint"), ("half_bits", "f32tof16")):
+        assert results[name].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL), name
+        if results[name].verdict is Verdict.INCONCLUSIVE:
+            assert f"the bits of floats ({cast})" in results[name].reason
