@@ -242,4 +242,11 @@ and + - * // of them.""",
         "a result that a pipeline does not declare",
         """A pipeline returns what its kernels give, and declares it as they do: -> Mean[float], or a tuple.""",
     ),
+    "SA048": Explanation(
+        "several threads that store to one element",
+        """Every thread of a kernel gets to this store, and its indices are the same for threads that differ in an id:
+which of them is last, and so what the element holds and which thread its gradient goes to, is not specified. Make
+sa.thread_id of the axis that is missing part of an index, or give what threads have back as a Sum or Mean. What only
+some threads get to, behind an if or a return, is not refused.""",
+    ),
 }

@@ -48,7 +48,7 @@ def check_in_place(kernel: Kernel, function: Function, problems: Problems) -> No
     if not names:
         return
     _Order(names, problems).block(statements(function), {}, _Left())
-    own = _Own(kernel, function)
+    own = Own(kernel, function)
     for name in sorted(names):
         own.check(name, problems)
 
@@ -138,8 +138,8 @@ def _place(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}"
 
 
-class _Own:
-    """Knows which locals stand for one expression, so that indices can be compared."""
+class Own:
+    """Knows which locals of a kernel stand for one expression, so that indices can be compared."""
 
     def __init__(self, kernel: Kernel, function: Function) -> None:
         self._body = statements(function)
@@ -151,8 +151,8 @@ class _Own:
         for stmt in walk_stmts(self._body):
             match stmt:
                 case Assign(target=Var(name=name), value=value) if stored.count(name) == 1:
-                    if all(isinstance(e, _PLAIN) or self._is_fixed(e) or self._is_known(e) for e in walk(value)):
-                        self._values[name] = self._known(value)
+                    if all(isinstance(e, _PLAIN) or self.is_fixed(e) or self._is_known(e) for e in walk(value)):
+                        self._values[name] = self.known(value)
                 case _:
                     continue
 
@@ -176,7 +176,7 @@ class _Own:
 
     def _are_own(self, accesses: list[Read]) -> bool:
         """Whether for each axis of the domain there is an index that is the same everywhere and differs by thread."""
-        first, *others = [tuple(self._known(i) for i in access.indices) for access in accesses]
+        first, *others = [tuple(self.known(i) for i in access.indices) for access in accesses]
         same = [index for k, index in enumerate(first) if all(other[k] == index for other in others)]
         return all(any(self._tells_apart(index, axis) for index in same) for axis in range(self._dims))
 
@@ -186,14 +186,14 @@ class _Own:
             case ThreadId(axis=found):
                 return found == axis
             case Binary(op="+" | "-", left=a, right=b):
-                return any(self._tells_apart(x, axis) and self._is_fixed(y) for x, y in ((a, b), (b, a)))
+                return any(self._tells_apart(x, axis) and self.is_fixed(y) for x, y in ((a, b), (b, a)))
             case Binary(op="*", left=a, right=b):
                 pairs = ((a, b), (b, a))
                 return any(self._tells_apart(x, axis) and isinstance(y, Const) and bool(y.value) for x, y in pairs)
             case _:
                 return False
 
-    def _is_fixed(self, expr: Expr) -> bool:
+    def is_fixed(self, expr: Expr) -> bool:
         """Whether all threads have the same value."""
         match expr:
             case Const() | Extent() | ThreadCount():
@@ -201,14 +201,14 @@ class _Own:
             case Var(name=name, type=type_):
                 return name in self._fixed or isinstance(type_, (Tensor, Texture))
             case Binary(left=a, right=b):
-                return self._is_fixed(a) and self._is_fixed(b)
+                return self.is_fixed(a) and self.is_fixed(b)
             case _:
                 return False
 
     def _is_known(self, expr: Expr) -> bool:
         return isinstance(expr, Var) and expr.name in self._values
 
-    def _known(self, expr: Expr) -> Expr:
+    def known(self, expr: Expr) -> Expr:
         """The expression with locals that stand for another one replaced by it."""
         return rewrite(expr, lambda e: self._values.get(e.name, e) if isinstance(e, Var) else e)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.diagnostics import Diagnostic
 from slangad.compiler.frontends.assembly import uses
 from slangad.compiler.frontends.in_place import check_in_place
+from slangad.compiler.frontends.shared_stores import check_shared_stores
 from slangad.compiler.ir.nodes import Probe
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -23,6 +24,7 @@ def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], 
     for kernel in kernels:
         _check_names(kernel, functions, problems)
         check_in_place(kernel, functions[kernel.function], problems)
+        check_shared_stores(kernel, functions[kernel.function], problems)
 
 
 def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Problems) -> None:
