@@ -11,7 +11,7 @@ from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.places import KernelScope, buffer_parameter, load_value
 from slangad.compiler.emit.sums import Slots, print_additions
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import Array, Struct, Type, carries_gradient
+from slangad.compiler.ir.types import DOUBLE, HALF, Array, Struct, Type, carries_gradient, element_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +145,7 @@ class SumPart:
                 with writer.block():
                     self._scale(writer, element, f"{value}[{counter}]")
             case _:
-                writer.line(f"{value} *= 1.0 / {self.scope.local('count')};")
+                writer.line(_divided(value, type_, self.scope.local("count")))
 
     def seed(self, writer: Writer) -> str:  # noqa: ARG002  (as results of elements have it)
         """The cotangent."""
@@ -170,3 +170,11 @@ class SumPart:
     @property
     def _seed(self) -> str:
         return self.scope.local(f"{self.result.name}_seed")
+
+
+def _divided(value: str, type_: Type, count: str) -> str:
+    """The statement that divides a number, vector or matrix; halves are divided as floats, so that no part is lost."""
+    element = element_of(type_)
+    if element == HALF:
+        return f"{value} = {show(type_)}({show(type_).replace('half', 'float')}({value}) / float({count}));"
+    return f"{value} *= {'1.0lf' if element == DOUBLE else '1.0'} / {count};"

@@ -187,8 +187,8 @@ class TexturePrinter:
             if self.buffer.followed and self.texture.filter == "bilinear":
                 self._print_corners(writer, uv)
                 with writer.block():
-                    texel = self._texel(self.names.values, "corners.at[k]")
-                    writer.line(f"tangent += dot(corners.slope[k], uv.d) * {texel};")
+                    texel = f"sa.texel({self.names.values}, corners.at[k], {self.names.extents})"
+                    writer.line(f"tangent += {self._as_value(f'dot(corners.slope[k], uv.d) * {texel}')};")
             writer.line(f"return diffPair({self._filtered(self.names.values, uv)}, tangent);")
 
     def _print_corners(self, writer: Writer, uv: str) -> None:

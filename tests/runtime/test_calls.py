@@ -194,3 +194,12 @@ def test_import__slangad__loads_nothing_of_it() -> None:
     code = f"import sys, slangad; slangad.__version__; print([m for m in {heavy} if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("cxx")
+def test_backward__mean_of_doubles__is_divided_in_double(tmp_path: Path) -> None:
+    text = "import slangad as sa\nfrom slangad import Each, Mean\n\n\n@sa.kernel\n"
+    text += "def mean(x: Each[sa.double]) -> Mean[sa.double]:\n    return x * 1.0\n"
+    (tmp_path / "mean.py").write_text(text, encoding="utf-8")
+    found = sa.load(tmp_path / "mean.py", device="cpu").mean.backward(np.zeros(3), cotangent=1.0)
+    assert found.grad["x"].tolist() == [1.0 / 3.0] * 3
