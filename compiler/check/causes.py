@@ -17,7 +17,14 @@ _CLOSE: Final = 1e-5
 _SIMPLE: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
 
 
-def likely_cause(found: Floats, expected: Floats, names: Sequence[str], groups: Sequence[str], entry: int) -> str:
+def likely_cause(
+    found: Floats,
+    expected: Floats,
+    names: Sequence[str],
+    groups: Sequence[str],
+    entry: int,
+    accused: npt.NDArray[np.bool_] | None = None,
+) -> str:
     """Name what makes one input's gradients wrong.
 
     Args:
@@ -26,6 +33,7 @@ def likely_cause(found: Floats, expected: Floats, names: Sequence[str], groups: 
         names: The inputs' paths.
         groups: What each is a component of.
         entry: The input that is wrong.
+        accused: The samples at which it is, as far as is known: an entry may be tiny beside others and wrong.
     """
     mine, right = found[:, entry], expected[:, entry]
     known = np.isfinite(mine) & np.isfinite(right)
@@ -38,6 +46,8 @@ def likely_cause(found: Floats, expected: Floats, names: Sequence[str], groups: 
     if size == 0.0:
         return "the result does not depend on this input, but the derivative says so"
     wrong = np.abs(mine - right) > _CLOSE * size
+    if accused is not None:
+        wrong |= accused[known] & (np.abs(mine - right) > 0.0)
     if wrong.any() and np.all(mine[wrong] == 0.0):
         return _nothing(mine, wrong, right)
     return _swapped(found[known], expected[known], names, groups, entry) or _scaled(mine, right, wrong, size)
@@ -85,17 +95,29 @@ def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: flo
         return "the sign is wrong"
     if wrong.any() and wrong.sum() < len(wrong) and _same(mine[wrong], -right[wrong]):
         return "the sign is wrong at some samples: in one branch, or a missing absolute value"
-    big = np.abs(right) > 1e-6 * size
-    ratios = mine[big] / right[big]
-    if len(ratios) > 1 and np.ptp(ratios) <= _CLOSE * float(np.abs(ratios).max()):
-        factor = float(np.median(ratios))
-        return f"a factor of {_number(factor)}"
+    factor = _factor(mine[wrong], right[wrong])
+    if factor is not None:
+        everywhere = np.all(np.abs(mine - factor * right) <= _CLOSE * np.abs(right) + 1e-3 * _CLOSE * size)
+        return f"a factor of {_number(factor)}" + (
+            "" if everywhere else " at some samples: in one branch or at an edge"
+        )
     difference = mine - right
     if len(difference) > 2 and np.ptp(difference) <= _CLOSE * float(np.abs(difference).max()):
         return f"a constant term of {_number(float(np.median(difference)))} too much"
     if (~wrong).sum() >= max(2, wrong.sum()):
         return "wrong at some samples only: one branch, one index or the edge of a loop"
     return "a missing or a wrong term"
+
+
+def _factor(mine: Floats, right: Floats) -> float | None:
+    """What all of the wrong slopes are multiplied by, if they are."""
+    size = float(np.abs(right).max(initial=0.0))
+    big = np.abs(right) > 1e-6 * size
+    if big.sum() < 2:
+        return None
+    ratios = mine[big] / right[big]
+    factor = float(np.median(ratios))
+    return factor if np.ptp(ratios) <= min(_CLOSE * abs(factor), 0.1 * abs(factor - 1.0)) else None
 
 
 def _same(a: Floats, b: Floats) -> bool:
@@ -105,4 +127,6 @@ def _same(a: Floats, b: Floats) -> bool:
 
 def _number(value: float) -> str:
     near = next((s for s in _SIMPLE if abs(value - s) <= _CLOSE * s), None)
-    return f"{value:.6g}" if near is None else f"{near:.3g}"
+    if near is not None:
+        return f"{near:.3g}"
+    return f"{value:.6g}" if abs(value - 1.0) > _CLOSE else f"{value:.9g}"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Column, Table
+    from slangad.compiler.check.kinks import Corner
     from slangad.compiler.check.legs import Compared, Wrong
     from slangad.compiler.check.samples import Samples
 
@@ -75,17 +76,20 @@ class Describer:
         sample, row, column = (int(k) for k in index)
         kink = verdict is Verdict.KINK_BAD
         bounds = (float(findings.low[sample, row, column]), float(findings.high[sample, row, column])) if kink else None
+        corner = findings.corners.get((leg, sample, row, column)) if kink else None
+        if corner is not None:
+            bounds = corner.low, corner.high
         return Failure(
             leg,
             verdict,
-            self._message(leg, row, column, kink=kink),
+            self._message(leg, row, column, kink=kink) if corner is None else self._together(leg, row, column, corner),
             self.sample(sample),
             row=self.rows[row],
             column=self.columns[column].path,
             expected=None if kink else float(findings.expected[sample, row, column]),
             error=None if kink else float(findings.error[sample, row, column]),
             bounds=bounds,
-            found=float(own[sample, row, column]),
+            found=float(own[sample, row, column]) if corner is None else corner.found,
             cause="" if kink else self._cause(leg, row, column),
             curve=self._curve(sample, row, column, float(own[sample, row, column])),
             jacobian=self._jacobian(leg, sample),
@@ -97,11 +101,16 @@ class Describer:
         what = f"d {self.rows[row]} / d {self.columns[column].path} in {_MODES[leg]}"
         return f"{what} is no subgradient at a kink" if kink else f"{what} is wrong"
 
+    def _together(self, leg: Leg, row: int, column: int, corner: Corner) -> str:
+        one, other = (f"d {self.rows[row]} / d {self.columns[k].path}" for k in (column, corner.other))
+        return f"{one} {'+' if corner.sign > 0 else '-'} {other} in {_MODES[leg]} is no subgradient at a kink"
+
     def _cause(self, leg: Leg, row: int, column: int) -> str:
         sharp = np.isfinite(self.findings.error[:, row]) & np.isfinite(self.findings.expected[:, row])
         expected = np.where(sharp, self.findings.expected[:, row], np.nan)
         names, groups = [c.path for c in self.columns], [c.group for c in self.columns]
-        return likely_cause(self.found[leg][:, row], expected, names, groups, column)
+        accused = self.findings.states[leg][:, row, column] == State.WRONG
+        return likely_cause(self.found[leg][:, row], expected, names, groups, column, accused)
 
     def _curve(self, sample: int, row: int, column: int, own: float) -> Curve | None:
         known = self.findings.curves.get((sample, row, column))
@@ -176,8 +185,12 @@ class Describer:
     def kink_reason(self) -> str:
         """Where kinks and jumps were met, in words."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
-        parts = [f"{len(k)} {name}{'s' if len(k) > 1 else ''}" for k, name in ((kinks, "kink"), (jumps, "jump")) if k]
-        return f"right, also at {' and '.join(parts)}"
+        kinked, jumped = (
+            f"{len(found)} {name}{'s' if len(found) > 1 else ''}" if found else ""
+            for found, name in ((kinks, "kink"), (jumps, "jump"))
+        )
+        told = f", also at {kinked}" if kinked else ""
+        return f"right{told}" + (f"; {jumped}, where there is nothing to compare with" if jumped else "")
 
     def notes(self) -> Iterator[Note]:
         """Kinks, jumps, samples that say nothing."""
@@ -186,6 +199,9 @@ class Describer:
             yield Note(NoteKind.KINK, f"not smooth at {self._where(kinks[0])}", kinks[0])
         if jumps:
             yield Note(NoteKind.JUMP, f"jumps at {self._where(jumps[0])}", jumps[0])
+        if self.findings.left:
+            more = f"{self.findings.left} more samples of an input seem wrong too"
+            yield Note(NoteKind.SAMPLES, f"{more}, and were not looked at closely: they count as undecided")
         lost = int((~self.findings.finite).sum())
         if lost:
             yield Note(NoteKind.SAMPLES, f"not finite at {lost} of {len(self.findings.finite)} samples")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.kinks import Corner
     from slangad.compiler.check.oracle import Evaluate, Slopes
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.report.model import Leg
@@ -53,6 +54,16 @@ CONSTANTS: Final = 5e-7
 _GRAIN: Final = 1e-13
 UNDERFLOW: Final = 1e-300
 """What is below has lost digits."""
+_STILL: Final = 1e-9
+"""A bar this small beside what the result moves in wide windows shows that the slope is zero."""
+_WIDE: Final = 6
+"""Windows of the ladder that are wide."""
+_MOVED: Final = 8
+"""Places to move to by rounding."""
+_STEPS: Final = 1e-3
+"""A bar of one side this small beside the slope across steps shows that they are steps."""
+_CALM: Final = 100.0
+"""How much further off a derivative is at a sample than at those places, at least, to be wrong at just the sample."""
 _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
 _MOST_DEEP: Final = 500
@@ -84,6 +95,8 @@ class Findings:
         grain: What rounding of the values may make of a slope, at least.
         looked: Samples and inputs that were looked at; of a function of many inputs not all are.
         curves: For entries that are wrong: half widths, slopes.
+        left: Pairs of sample and input that disagree, beyond those looked at closely; of the leg with most of them.
+        corners: For entries that are wrong only together with another, by leg, sample, result and input.
     """
 
     expected: Floats
@@ -96,6 +109,8 @@ class Findings:
     jumps: Bools = field(default_factory=lambda: np.zeros(0, bool))
     looked: Bools = field(default_factory=lambda: np.zeros((0, 0), bool))
     grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    left: int = 0
+    corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
 
 
 def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
@@ -279,19 +294,37 @@ class Deep:
             with np.errstate(all="ignore"):
                 between = (own >= low - slack - spare) & (own <= high + slack + spare)
             undecided = self._is(leg, State.UNDECIDED)[rows]
-            self._set(leg, undecided & jump, State.JUMP, rows)
+            stairs = self._on_stairs(own, spare, (left, right), rows)
+            self._set(leg, undecided & (jump | stairs), State.JUMP, rows)
             self._set(leg, undecided & bend & between, State.KINK, rows)
             suspect = undecided & ~between & bend
-            plain = undecided & ~bend & ~jump & sharp[rows]
+            plain = undecided & ~bend & ~jump & ~stairs & sharp[rows]
             self._accuse(leg, rows, suspect, plain, (low - slack, high + slack))
         self._note_kinks(rows, bend | jump, low - slack, high + slack)
         self.findings.jumps[self.pairs[rows[jump.any(axis=1)], 0]] = True
+
+    def _on_stairs(
+        self, own: Floats, spare: Floats, sides: tuple[Estimate, Estimate], rows: npt.NDArray[np.int64]
+    ) -> Bools:
+        """Whether a slope is right on both sides, and another one only across steps that are finer than windows."""
+        across = self.estimate.slope[rows]
+        size = _STEPS * np.abs(across)
+        with np.errstate(all="ignore"):
+            fine = [
+                (one.bar <= size)
+                & (np.abs(one.slope - across) > 2 * (one.bar + self.estimate.bar[rows]) + size)
+                & (np.abs(own - one.slope) <= one.bar + spare)
+                for one in sides
+            ]
+        return np.asarray(fine[0] & fine[1])
 
     def _accuse(
         self, leg: Leg, rows: npt.NDArray[np.int64], suspect: Bools, plain: Bools, hull: tuple[Floats, Floats]
     ) -> None:
         """Look at what disagrees with other nodes and in the neighbourhood; call wrong what is left."""
-        accused = np.flatnonzero((suspect | plain).any(axis=1))[: min(_MOST_ACCUSED, self.examiner.most_deep)]
+        everything = np.flatnonzero((suspect | plain).any(axis=1))
+        accused = everything[: min(_MOST_ACCUSED, self.examiner.most_deep)]
+        self.findings.left = max(self.findings.left, len(everything) - len(accused))
         if not len(accused):
             return
         which = rows[accused]
@@ -299,7 +332,7 @@ class Deep:
         own, slack = (a[which] for a in self._own(leg))
         again = look_again(self.examiner.evaluate, places)
         low, high = self._neighbourhood(places)
-        wobble = self._wobble(leg, which) + 0.1 * self._at_pairs(self.findings.grain)[which]
+        wobble = self._wobble(leg, which, slack) + 0.1 * self._at_pairs(self.findings.grain)[which]
         with np.errstate(all="ignore"):
             near_again = np.abs(own - again.slope) <= 3 * again.bar + slack + 10 * wobble
             near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
@@ -342,21 +375,32 @@ class Deep:
         usual = float(np.median(self.samples.scales[:, column]))
         return np.maximum(size, usual)
 
-    def _wobble(self, leg: Leg, which: npt.NDArray[np.int64]) -> Floats:
-        """How far the derivative moves when the inputs move by rounding: what its own rounding may make of it."""
+    def _wobble(self, leg: Leg, which: npt.NDArray[np.int64], slack: Floats) -> Floats:
+        """How far the derivative moves when the inputs move by rounding: what its own rounding may make of it.
+
+        Where it is right at all the places it moves to, it is no rounding that makes it wrong at the sample.
+        """
         rng = np.random.default_rng(self.examiner.seed + 1)
-        base = self.places.rows[which]
-        columns = self.pairs[which, 1]
-        spread = np.zeros((len(which), self.values.shape[1]))
-        for _ in range(4):
+        base, columns = self.places.rows[which], self.pairs[which, 1]
+        own = self._own(leg)[0][which]
+        off = np.abs(own - self.estimate.slope[which])
+        spread, worst = (np.zeros(off.shape) for _ in range(2))
+        others = np.zeros(off.shape, np.int64)
+        for _ in range(_MOVED):
             rows = base.copy()
             rows[:, self.examiner.inputs] *= (
                 1.0 + rng.integers(-3, 4, (len(base), len(self.examiner.inputs))) * 2.0**-52
             )
             moved = self.examiner.again[leg](rows)[np.arange(len(which)), :, columns]
             with np.errstate(all="ignore"):
-                spread = np.fmax(spread, np.abs(moved - self._own(leg)[0][which]))
-        return np.where(np.isfinite(spread), spread, 0.0)
+                spread = np.fmax(spread, np.abs(moved - own))
+                elsewhere = ~(np.abs(moved - own) <= 1e-3 * off)
+                error = np.abs(moved - self.estimate.slope[which])
+            worst = np.where(elsewhere, np.maximum(worst, error), worst)
+            others += elsewhere
+        with np.errstate(all="ignore"):
+            calm = (others >= _MOVED // 2) & (_CALM * (worst + self.estimate.bar[which] + slack) <= off)
+        return np.where(np.isfinite(spread) & ~calm, spread, 0.0)
 
     def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
         """Which slopes are known well enough to hold something against them."""
@@ -370,7 +414,13 @@ class Deep:
             )
             reach = np.fmax(np.nan_to_num(others), 1e-3 * np.abs(self.values[samples]))
             nothing = estimate.bar * scales <= 10 * NOTHING * reach
+            nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= _STILL * self._moves(which))
             return np.asarray((estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing)
+
+    def _moves(self, which: npt.NDArray[np.int64]) -> Floats:
+        """How far the results move along the inputs in the wide windows."""
+        moves = self.slopes.moves[which, :_WIDE]
+        return np.asarray(np.where(np.isfinite(moves), moves, 0.0).max(axis=1, initial=0.0))
 
     def _here(self, rows: npt.NDArray[np.int64]) -> Floats:
         return np.asarray(self.values[self.pairs[rows, 0]])

@@ -12,6 +12,7 @@ import numpy as np
 from slangad.compiler.check.accumulate import compare_accumulation
 from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.chain_legs import compare_joined
+from slangad.compiler.check.corners import look_at_corners
 from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.effort import Effort, effort_of
 from slangad.compiler.check.examine import Examiner, Findings, State, part_of
@@ -169,6 +170,7 @@ class _Judge:
         pairs, deep = self.effort.pairs, self.effort.deep
         examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
         findings = examiner.examine(samples, values, found)
+        look_at_corners(examiner, samples, found, findings)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
 

@@ -1,0 +1,183 @@
+"""Entries that are wrong at one place only: where value and slope vanish, at ties, at numbers of the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+HEAD = "import slangad as sa\nfrom slangad import Array, float2\n\n\n"
+
+SQUARE = """
+@sa.differentiable
+def f(x: float, y: float) -> float:
+    return x * x
+
+
+@f.backward
+def f_bwd(x, y, d_out):
+    return 2.0 * x * d_out * (x / x), 0.0
+"""
+
+
+def test_check__nan_where_value_and_slope_are_zero__fails_and_names_the_input(checked: Checked) -> None:
+    result = checked(HEAD + SQUARE)["f"]
+    assert result.verdict is Verdict.FAIL
+    assert result.failures[0].column == "x"
+    assert np.isnan(result.failures[0].found)
+    assert result.failures[0].expected == pytest.approx(0.0, abs=1e-9)
+
+
+VECTOR = """
+@sa.differentiable
+def f(p: float2) -> float:
+    return sa.dot(p, p)
+
+
+@f.backward
+def f_bwd(p, d_out):
+    return p / sa.length(p) * 2.0 * sa.length(p) * d_out
+"""
+
+
+def test_check__nan_in_all_inputs_at_the_origin__fails(checked: Checked) -> None:
+    result = checked(HEAD + VECTOR)["f"]
+    assert result.verdict is Verdict.FAIL
+    assert "not a number" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("test", "gradient"),
+    [("x == y", "0.0"), ("x == 0.5", "100.0")],
+    ids=["tie", "number"],
+)
+def test_check__wrong_at_a_tie_or_a_number_of_the_text_alone__fails(checked: Checked, test: str, gradient: str) -> None:
+    text = f"""
+@sa.differentiable
+def f(x: float, y: float) -> float:
+    return x * x * y
+
+
+@f.backward
+def f_bwd(x, y, d_out):
+    if {test}:
+        return {gradient} * d_out, x * x * d_out
+    return 2.0 * x * y * d_out, x * x * d_out
+"""
+    result = checked(HEAD + text)["f"]
+    assert result.verdict is Verdict.FAIL
+    assert result.failures[0].column == "x"
+
+
+RIGHT = """
+@sa.differentiable
+def broken(x: float, y: float) -> float:
+    return abs(x - y) * (x - y)
+
+
+@sa.differentiable
+def cases(x: float) -> float:
+    return x * x if x < 0.5 else x - 0.25
+
+
+@sa.differentiable
+def flat(x: float, y: float) -> float:
+    return x * x * x * y * y
+
+
+@sa.differentiable
+def hinge(x: float) -> float:
+    return max(x, 0.0) * max(x, 0.0)
+
+
+@sa.differentiable
+def far(x: float, y: float) -> float:
+    return sa.sin(1000.0 * (x - y)) * (x + y)
+"""
+
+
+def test_check__right_where_slopes_bend_or_vanish__passes(checked: Checked) -> None:
+    verdicts = {name: result.verdict for name, result in checked(HEAD + RIGHT).items()}
+    assert not {name: verdict for name, verdict in verdicts.items() if verdict.bad}, verdicts
+
+
+TIES = """
+@sa.differentiable
+def both(x: float, y: float) -> float:
+    return max(x, y)
+
+
+@both.backward
+def both_bwd(x, y, d_out):
+    return d_out if x >= y else 0.0, d_out if y >= x else 0.0
+
+
+@sa.differentiable
+def halves(x: float, y: float) -> float:
+    return max(x, y)
+
+
+@halves.backward
+def halves_bwd(x, y, d_out):
+    if x == y:
+        return 0.5 * d_out, 0.5 * d_out
+    return d_out if x > y else 0.0, d_out if y > x else 0.0
+
+
+@sa.differentiable
+def one(x: float, y: float, z: float) -> float:
+    return max(max(x, y), z) + abs(x - y) - min(y, z)
+
+
+@sa.differentiable
+def corner(p: float2) -> float:
+    return abs(p.x) - abs(p.y)
+"""
+
+
+def test_check__gradients_at_a_tie__must_fit_together(checked: Checked) -> None:
+    results = checked(HEAD + TIES)
+    failure = results["both"].failures[0]
+    assert results["both"].verdict is Verdict.KINK_BAD
+    assert failure.message.startswith("d result / d x + d result / d y in reverse mode")
+    assert (failure.found, failure.bounds) == (2.0, pytest.approx((1.0, 1.0)))
+    assert {results[name].verdict for name in ("halves", "one", "corner")} == {Verdict.KINK_OK}
+
+
+STAIRS = """
+@sa.differentiable
+def fine(x: float) -> float:
+    return sa.floor(x * 1e8) / 1e8
+
+
+@sa.differentiable
+def finer(x: float) -> float:
+    return sa.floor(x * 16777215.0) / 16777215.0
+
+
+@sa.differentiable
+def cut(x: float) -> float:
+    return float(int(x * 1e7)) * 1e-7
+
+
+@sa.differentiable
+def wrong(x: float) -> float:
+    return sa.round(x * 1e7) * 1e-7 + x * 2.0
+
+
+@wrong.backward
+def wrong_bwd(x, d_out):
+    return d_out
+"""
+
+
+def test_check__quantised_finely__is_right_with_a_slope_of_zero(checked: Checked) -> None:
+    results = checked(HEAD + STAIRS)
+    assert not {name: result.reason for name, result in results.items() if result.verdict.bad and name != "wrong"}
+    assert results["wrong"].verdict is Verdict.FAIL
