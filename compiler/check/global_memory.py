@@ -28,6 +28,7 @@ _OTHERS: Final = frozenset(
     {"import", "using", "typedef", "typealias", "associatedtype", "__include", "module", "implementing", "func", "enum"}
 )
 _CASTS: Final = frozenset({"asuint", "asint", "f32tof16", "bit_cast"})
+_OWN_DERIVATIVES: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
 _DERIVATIVES_OF: Final = frozenset({"BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"})
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
@@ -44,12 +45,12 @@ class Told:
     Attributes:
         unset: Why it can't be run by itself; empty if it can.
         bits: Why nobody knows what its gradient should be; empty if that is known.
-        no_diff: Its parameters that are said to carry no gradient.
+        plain: Its parameters without ``no_diff``; none if it has derivatives of its own, whose heads say it.
     """
 
     unset: str = ""
     bits: str = ""
-    no_diff: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class _Body:
     line: int
     why: str
     calls: frozenset[str]
-    no_diff: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
 
     @property
     def bits(self) -> str:
@@ -77,7 +78,7 @@ def told_by(files: Iterable[str]) -> Mapping[tuple[str, int], Told]:
     unset = _spread({body.name: body.why for body in bodies if body.why}, bodies)
     bits = _spread({body.name: body.bits for body in bodies if body.bits}, bodies)
     return {
-        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.no_diff)
+        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.plain)
         for b in bodies
         if b.line
     }
@@ -137,8 +138,9 @@ class _Globals:
                     yield _Body(name, 0, "", frozenset({header.name}))
             why = self._why(words) or next(_unset(body), "")
             end = _close(tokens, first + 1)
-            no_diff = frozenset(_no_diff(tokens[first + 2 : end]))
-            yield _Body(header.name, header.span.line, why, calls - {header.name}, no_diff)
+            own = _OWN_DERIVATIVES & set(header.attributes)
+            plain = frozenset(() if own else _plain(tokens[first + 2 : end]))
+            yield _Body(header.name, header.span.line, why, calls - {header.name}, plain)
 
     def _why(self, words: Iterable[str]) -> str:
         found = sorted(set(words) & self._variables.keys())
@@ -205,11 +207,11 @@ class _Globals:
         self._variables.update((name, reason) for name in _names(_without_attributes(statement)))
 
 
-def _no_diff(params: Sequence[Token]) -> Iterator[str]:
-    """The names of the parameters with ``no_diff``; of a list of parameters."""
+def _plain(params: Sequence[Token]) -> Iterator[str]:
+    """The names of the parameters without ``no_diff``, of a list of parameters."""
     while params:
         one = _until(params, ",")
-        if any(token.text == "no_diff" for token in one):
+        if not any(token.text == "no_diff" for token in one):
             yield from _names(one)
         params = params[len(one) + 1 :]
 

@@ -146,6 +146,7 @@ class _Libraries:
     def judge(self, task: Task | ChainTask) -> Result:
         """Judge one subject: thread by thread, launch by launch, or as a chain of launches."""
         from slangad.compiler.check.judge import Twins, judge
+        from slangad.compiler.check.silent import with_silent
 
         if not isinstance(task, Task):
             return self._judge_chain(task)
@@ -154,7 +155,8 @@ class _Libraries:
         narrow = None if task.narrow is None else self.runner(task, wide=False)
         oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
         twins = Twins(oracle, watch, device, launches=self._launches(task))
-        return judge(task.plan, self.runner(task, wide=True), narrow, twins)
+        wide = self.runner(task, wide=True)
+        return with_silent(judge(task.plan, wide, narrow, twins), task.plan, task.kernel, wide)
 
     def _judge_chain(self, task: ChainTask) -> Result:
         from slangad.compiler.check.chain_judge import judge_chain
