@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.runtime.devices import too_little_memory
@@ -24,6 +24,7 @@ _FLOATS: Final = (-1.0, 1.0)
 _DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
 _INTEGERS: Final = 4
 """Integers are drawn from 0 to 3."""
+_STRETCH: Final = 1 << 20
 _MOST_BYTES: Final = 1 << 46
 """Of an array, where nothing tells how much memory there is."""
 
@@ -84,23 +85,20 @@ def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, si
             return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
         case _:
             low, high = _FLOATS if place.role is ParameterRole.TANGENT else signature.range_of(place.part.key)
-            return _floats(stream, low, high, shape, "f8" if place.part.dtype == "f8" else "f4").astype(
-                place.part.dtype, copy=False
-            )
+            return _floats(stream, (low, high), shape, place.part.dtype)
 
 
 def _floats(
-    stream: np.random.Generator, low: float, high: float, shape: tuple[int, ...], dtype: Literal["f4", "f8"]
+    stream: np.random.Generator, ends: tuple[float, float], shape: tuple[int, ...], dtype: str
 ) -> npt.NDArray[Any]:
-    """Numbers between two, both of which may be as large as the type holds."""
+    """Numbers between two; drawn in stretches, which are those of one draw, so that little memory is taken besides."""
     import numpy as np
 
-    drawn: npt.NDArray[Any] = np.asarray(stream.random(shape, dtype))
-    rest = np.asarray(1.0 - drawn)
-    drawn *= high
-    rest *= low
-    drawn += rest
-    return np.asarray(np.clip(drawn, low, high, out=drawn))
+    drawn: npt.NDArray[Any] = np.empty(math.prod(shape), dtype)
+    for start in range(0, drawn.size, _STRETCH):
+        part = drawn[start : start + _STRETCH]
+        part[:] = stream.uniform(*ends, part.size)
+    return drawn.reshape(shape)
 
 
 def _require_memory(place: Wanted, shape: tuple[int, ...]) -> None:
