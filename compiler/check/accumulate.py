@@ -15,8 +15,9 @@ import numpy as np
 from slangad.compiler.check.columns import owner_of
 from slangad.compiler.check.examine import CONSTANTS
 from slangad.compiler.check.filtering import filter_allowance
+from slangad.compiler.check.integers import NO_INTEGERS, Integers
 from slangad.compiler.check.legs import Compared
-from slangad.compiler.check.samples import draw_random
+from slangad.compiler.check.samples import draw_random, interval_of, keep_apart
 from slangad.compiler.check.scout import slopes_along
 from slangad.compiler.check.shapes import show
 from slangad.compiler.check.threads import Threads
@@ -71,6 +72,7 @@ class Launches:
         wide: The float64 twin for a size; ``narrow`` float32, on the device that is asked for.
         thread: What one thread does, in float64, where threads share no tensors.
         means: The results that are averaged.
+        integers: Among them those that must differ from thread to thread.
     """
 
     extents: Callable[[Shape], Extents | str]
@@ -78,6 +80,7 @@ class Launches:
     narrow: Callable[[Extents], RowFunction | None]
     thread: RowFunction | None
     dims: int
+    integers: Integers = NO_INTEGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +193,13 @@ class _Size:
     def _rows(self, wide: WholeRunner) -> Floats:
         """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
         columns = wide.inputs.columns
-        rows = draw_random(columns, self.ranges, _TRIED, self.seed, f"sums {self.extents.domain}")
+        integers = self.launches.integers
+        rows = draw_random(columns, self.ranges, _TRIED, self.seed, f"sums {self.extents.domain}", integers)
         whole = [k for k, column in enumerate(columns) if not column.floating]
         rows[_TRIED // 2 :, whole] = np.minimum(rows[_TRIED // 2 :, whole[:1]], rows[:, whole].max(initial=0.0))
+        intervals = [interval_of(column, self.ranges) for column in columns]
+        if not keep_apart(rows, columns, intervals, integers, np.random.default_rng([self.seed, 13])):
+            return rows[:0]
         with np.errstate(all="ignore"):
             if self.launches.thread is None:
                 values = wide.values(rows)

@@ -17,6 +17,7 @@ from slangad.compiler.check.describe import Describer
 from slangad.compiler.check.effort import Effort, effort_of
 from slangad.compiler.check.examine import Examiner, Findings, State, part_of
 from slangad.compiler.check.ignored import ignored
+from slangad.compiler.check.integers import NO_INTEGERS
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.legs import (
     Compared,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.accumulate import Launches
+    from slangad.compiler.check.integers import Integers
     from slangad.compiler.check.launch import Bounded, Oracle, RowFunction
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
@@ -86,6 +88,7 @@ class Plan:
         linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
         clip: How the subject's own gradients are clipped.
         shapes: Of parameters, as they were declared.
+        integers: Where integers that nobody declared are worth a try.
     """
 
     subject: Subject
@@ -101,6 +104,7 @@ class Plan:
     linear: bool = True
     clip: ClipGradient | None = None
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    integers: Integers = NO_INTEGERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,7 @@ class _Judge:
         """Of a launch: how much of everything is affordable, and what of it to look at."""
         inputs = self.wide.inputs
         name = f"blocks {self.plan.subject.name}"
-        drawn = draw(inputs.columns, self.plan.ranges, _FEWEST, self.plan.seed, name, ())
+        drawn = draw(inputs.columns, self.plan.ranges, _FEWEST, self.plan.seed, name, (), self.plan.integers)
         drawn = chosen(drawn, self._inside(drawn.rows))
         self.effort = effort_of(reach.work(drawn.rows[:_FEWEST]))
         if not is_large(self.wide):
@@ -196,14 +200,15 @@ class _Judge:
         size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
         count = max(min(_FEWEST, self.plan.samples), min(self.plan.samples, _MOST_WORK // size))
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
-        samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants)
+        integers = self.plan.integers
+        samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants, integers)
         samples = chosen(samples, self._inside(samples.rows))
         if self.twins.reach is not None:
             samples = replace(samples, rows=self._finite(samples.rows))
         sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
         samples = chosen(samples, self.effort.thinned(*sizes))
         scouts = min(_SCOUTS, count * _SCOUTS_EACH, self.effort.scouts)
-        many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, ())
+        many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, (), integers)
         scales = np.max(samples.scales, axis=0, initial=0.0)
         rows = many.rows[self._inside(many.rows)]
         if self.twins.reach is not None:

@@ -6,11 +6,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.integers import integers_in
 from slangad.compiler.check.mutate import broken_of
 from slangad.compiler.check.samples import constants_in
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, Intrinsic, Range
-from slangad.compiler.ir.types import is_floating, is_integral
+from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
+from slangad.compiler.ir.types import INT, UINT, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.check.build import Built, Refusal
+    from slangad.compiler.check.integers import Integers
     from slangad.compiler.check.intent import Intents
     from slangad.compiler.check.judge import Plan
     from slangad.compiler.check.session import CheckOptions
@@ -60,12 +62,22 @@ def make_plan(
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
+        integers=_integers(function, subject, path),
     )
+
+
+def _integers(function: Function | None, subject: Subject, path: Path) -> Integers:
+    """Where integers are worth a try: of a Slang function as its text has it."""
+    if function is None or not isinstance(function.body, External):
+        return subject.integers
+    return integers_in(_text(subject, path), tuple(p.name for p in function.params if p.type in (INT, UINT)))
 
 
 def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
     """What was declared, and what that means for the evidence."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.unclipped:
+        yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
     if function is None:
         return
     for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.integers import NO_INTEGERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Column
+    from slangad.compiler.check.integers import Integers
     from slangad.compiler.ir.nodes import Range
 
     Floats = npt.NDArray[np.float64]
@@ -30,6 +33,8 @@ _MOST_COLUMNS: Final = 32
 _MOST_NUMBERS: Final = 16
 """Numbers of the text times inputs they are tried at."""
 _MOST_COMBINATIONS: Final = 64
+_OFTEN: Final = 0.25
+"""Share of the random samples in which an integer is a number of the text."""
 _BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
 
 
@@ -72,7 +77,13 @@ class Interval:
 
 
 def draw(
-    columns: Sequence[Column], ranges: Iterable[Range], count: int, seed: int, name: str, constants: Sequence[float]
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    constants: Sequence[float],
+    integers: Integers = NO_INTEGERS,
 ) -> Samples:
     """Draw samples for one subject.
 
@@ -83,6 +94,7 @@ def draw(
         seed: The user's.
         name: The subject's, so that what else is checked makes no difference.
         constants: Numbers that stand in its text: thresholds are often among them.
+        integers: Where undeclared ones are tried besides, and which have to differ.
     """
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
@@ -95,6 +107,10 @@ def draw(
         origins.append(origin)
     together = np.concatenate(rows) if columns else np.zeros((count, 0))
     together = _representable(together, columns, low, high, rng, count)
+    tried = _tried(together[:count], columns, intervals, integers, rng)
+    together = np.concatenate([together, tried])
+    origins += ["number of the text"] * len(tried)
+    keep_apart(together, columns, intervals, integers, rng)
     _, first = np.unique(together, axis=0, return_index=True)
     kept = np.sort(first)
     scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
@@ -102,14 +118,73 @@ def draw(
     return Samples(together[kept], tuple(origins[k] for k in kept), np.exp2(np.floor(np.log2(scales))))
 
 
-def draw_random(columns: Sequence[Column], ranges: Iterable[Range], count: int, seed: int, name: str) -> Floats:
+def draw_random(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    integers: Integers = NO_INTEGERS,
+) -> Floats:
     """Random rows, nothing on purpose."""
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
     declared = tuple(ranges)
     intervals = [interval_of(column, declared) for column in columns]
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
-    return _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
+    rows = _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
+    keep_apart(rows, columns, intervals, integers, rng)
+    return rows
+
+
+def keep_apart(
+    rows: Floats,
+    columns: Sequence[Column],
+    intervals: Sequence[Interval],
+    integers: Integers,
+    rng: np.random.Generator,
+) -> bool:
+    """Make different what says where threads store, in place; False if a declared range has no room for that."""
+    room = True
+    for path in integers.stores:
+        own = [k for k, c in enumerate(columns) if path == c.anywhere and not c.floating]
+        if len(own) < 2:
+            continue
+        interval = intervals[own[0]]
+        size = int(interval.high) - int(interval.low) + 1
+        if not interval.declared:
+            size = max(size, len(own))
+        room &= size >= len(own)
+        for row in rows if size >= len(own) else ():
+            if len(set(row[own])) < len(own):
+                row[own] = int(interval.low) + rng.choice(size, len(own), replace=False)
+    return room
+
+
+def _tried(
+    rows: Floats,
+    columns: Sequence[Column],
+    intervals: Sequence[Interval],
+    integers: Integers,
+    rng: np.random.Generator,
+) -> Floats:
+    """Random rows with values worth a try, which some of the random ones get as well."""
+    fresh = rows.copy()
+    more: list[Floats] = []
+    for k, (column, interval) in enumerate(zip(columns, intervals, strict=True)):
+        if column.scalar not in ("int", "uint") or interval.declared or not len(rows):
+            continue
+        least = 0.0 if column.scalar == "uint" else -np.inf
+        own = [v for path, v in integers.tried if v >= least and (covers(path, column.path) or path == column.anywhere)]
+        own = list(dict.fromkeys(own))
+        if own:
+            some = rng.random(len(rows)) < _OFTEN
+            rows[some, k] = rng.choice(own, int(some.sum()))
+        for value in own[:_MOST_NUMBERS]:
+            row = fresh[len(more) % len(fresh)].copy()
+            row[k] = value
+            more.append(row)
+    return np.array(more[:_MOST_COMBINATIONS]).reshape(-1, len(columns))
 
 
 def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.extents import Extents, launch_inputs
+from slangad.compiler.check.integers import NO_INTEGERS
 from slangad.compiler.check.reach import axes_of, rank_of
 from slangad.compiler.check.samples import draw, draw_random
 from slangad.compiler.ir.nodes import Memory
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Table
+    from slangad.compiler.check.integers import Integers
     from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     Bools = npt.NDArray[np.bool_]
 
 _DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
+_MOST_THREADS: Final = 24
 _FREE: Final = (3, 4, 2, 3)
 """Extents that nothing asks for, by axis: small, and not all alike."""
 _LOOKED: Final = 64
@@ -52,6 +55,7 @@ class Search:
         ranges: Where samples are drawn.
         domain: The domain, where it is not to be chosen.
         looked: How many samples to look at.
+        integers: Where integers are worth a try; among them the number of a thread.
     """
 
     kernel: Kernel
@@ -62,6 +66,7 @@ class Search:
     seed: int
     domain: Shape = ()
     looked: int = _LOOKED
+    integers: Integers = NO_INTEGERS
 
     def find(self) -> Extents | str:
         """The size of a launch, or why there is none that fits."""
@@ -103,7 +108,7 @@ class Search:
         each = [p.name for p in self.kernel.params if p.memory is Memory.EACH]
         ruling = each or [p.name for p in self.kernel.params if self._rules(p)]
         declared = [self.given[name] for name in ruling if len(self.given.get(name, ())) == self.kernel.dims]
-        domain = self.domain or (declared[0] if declared else _DOMAINS[self.kernel.dims])
+        domain = self.domain or (declared[0] if declared else self._chosen())
         shapes: dict[str, Shape] = {}
         for param in self.kernel.params:
             rank = rank_of(param.type)
@@ -113,6 +118,15 @@ class Search:
                 alike = rank == self.kernel.dims and param.memory is not Memory.TEXTURE2D
                 shapes[param.name] = domain if alike else _FREE[:rank]
         return Extents(domain, shapes)
+
+    def _chosen(self) -> Shape:
+        """A small domain, with a thread beyond every number that a thread's own is compared with, within reason."""
+        extents = list(_DOMAINS[self.kernel.dims])
+        for axis, number in self.integers.threads:
+            wanted = [*extents[:axis], max(extents[axis], number + 2), *extents[axis + 1 :]]
+            if math.prod(wanted) <= _MOST_THREADS:
+                extents = wanted
+        return tuple(extents)
 
     def _rules(self, param: KernelParam) -> bool:
         """Whether the domain is a tensor's shape: there is nothing else that says it."""
@@ -141,8 +155,8 @@ class Search:
     def _drawn(self, inputs: Table) -> Floats:
         """Where to look: also where integers are equal, or as large as they can be."""
         if self.looked < _LOOKED:
-            return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name)
-        return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, ()).rows
+            return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, self.integers)
+        return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, (), self.integers).rows
 
     def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
         """The shapes with room for every index, and no more where nothing asks how much there is."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.chained import add_courses, as_launch
 from slangad.compiler.check.global_memory import Told, told_by
+from slangad.compiler.check.integers import NO_INTEGERS, Integers, integers_of
 from slangad.compiler.check.parts import called_by
 from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
     External,
-    Index,
     Kernel,
     KernelParam,
     KernelResult,
@@ -35,9 +35,7 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import (
     INT,
-    UINT,
     DiffPair,
-    Matrix,
     Struct,
     Tensor,
     Texture,
@@ -72,6 +70,8 @@ class Subject:
         launch: The name of the kernel as it is launched, where it adds something up.
         course: The stages of a pipeline.
         told: What the text tells of a function in a Slang file, where its head was found.
+        integers: Where integers are worth a try, as far as it is described.
+        unclipped: Whether the clips of what it calls are left out.
     """
 
     name: str
@@ -87,6 +87,8 @@ class Subject:
     launch: str = ""
     course: Course | None = None
     told: Told | None = None
+    integers: Integers = NO_INTEGERS
+    unclipped: bool = False
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -185,6 +187,7 @@ def _left_out(left: LeftOut) -> Subject:
 
 def _plain(module: Module) -> Iterator[_Found]:
     """The differentiable functions that stand in the described file itself."""
+    functions = {function.key: function for function in module.functions}
     own = {kernel.function for kernel in module.kernels}
     names: set[str] = {kernel.name for kernel in module.kernels}
     for function in module.functions:
@@ -193,13 +196,15 @@ def _plain(module: Module) -> Iterator[_Found]:
             continue
         if not function.differentiable or not _flows(function):
             continue
+        integers = integers_of(function, functions)
         subject = Subject(
             _shown(function, module),
             "function",
             function.span,
             function=function.key,
-            ranges=_ranges(function),
+            ranges=(*integers.ranges(), *function.ranges),
             policy=function.derivative,
+            integers=integers,
         )
         reason = _unfit(function)
         if reason:
@@ -241,22 +246,6 @@ def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
                 yield Range(own.name, 0.0, float(extent - 1))
 
 
-def _index_ranges(function: Function) -> Iterator[Range]:
-    """Where parameters that are used as indices may lie; what is declared wins over it."""
-    integers = {p.name for p in function.params if p.type in (INT, UINT)}
-    sizes: dict[str, int] = {}
-    for expr in body_exprs(statements(function)):
-        if isinstance(expr, Index) and isinstance(expr.index, Var) and expr.index.name in integers:
-            type_ = expr.value.type
-            size = type_.rows if isinstance(type_, Matrix) else getattr(type_, "size", 0)
-            sizes[expr.index.name] = min(size, sizes.get(expr.index.name, size))
-    return (Range(name, 0.0, float(size - 1)) for name, size in sizes.items() if size)
-
-
-def _ranges(function: Function) -> tuple[Range, ...]:
-    return (*_index_ranges(function), *function.ranges)
-
-
 def _free_standing(method: Function) -> Function:
     """A function that calls a method: Slang differentiates only functions by name."""
     args = tuple(Var(p.name, p.type) for p in method.params)
@@ -269,8 +258,9 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
     """The kernels, each thread of which is a function of what it reads."""
     for kernel in module.kernels:
         function = functions[kernel.function]
-        ranges = (*_shape_ranges(kernel, function), *_ranges(function))
-        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, ranges)
+        integers = integers_of(function, functions)
+        ranges = (*_shape_ranges(kernel, function), *integers.ranges(), *function.ranges)
+        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, ranges, integers=integers)
         flows = _flows_through(kernel, function) if is_launch(kernel) else _flows(function)
         if not function.differentiable or not flows:
             yield replace(subject, skipped="nothing in it carries a gradient"), None, None

@@ -201,7 +201,13 @@ class _Libraries:
         twin = replace(task, kernel=reach)
         plan = task.plan
         return Search(
-            task.kernel, lambda size: self.whole(twin, size), task.asked, dict(plan.shapes), plan.ranges, plan.seed
+            task.kernel,
+            lambda size: self.whole(twin, size),
+            task.asked,
+            dict(plan.shapes),
+            plan.ranges,
+            plan.seed,
+            integers=plan.integers,
         )
 
     def _launches(self, task: Task, small: Extents | None = None) -> Launches | None:
@@ -230,6 +236,7 @@ class _Libraries:
             narrow,
             self.runner(task, wide=True) if small is None else None,
             task.launch.dims,
+            task.plan.integers,
         )
 
     def whole(self, task: Task, extents: Extents, *, wide: bool = True) -> WholeRunner:

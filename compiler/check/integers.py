@@ -1,0 +1,265 @@
+"""What a function does with whole numbers: functions go in, values that samples should try and keep apart come out.
+
+A mode is compared with ``5``, an index stays within an array, a loop runs ``n`` times at most 64: integers that nobody
+declared are tried there too, whether the function does it or one that it calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Custom,
+    For,
+    Index,
+    Let,
+    Member,
+    Range,
+    Read,
+    Swizzle,
+    ThreadId,
+    Unary,
+    Var,
+)
+from slangad.compiler.ir.types import Matrix, is_integral
+from slangad.compiler.ir.walk import body_exprs, root, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.nodes import Expr, Function, Stmt
+
+_COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_LARGEST: Final = 1 << 20
+_THREAD: Final = "thread_id_"
+_BRACES: Final = re.compile(r"[{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """Where integers that nobody declared are worth a try.
+
+    Attributes:
+        tried: Paths of parameters or parts, each with a value.
+        sizes: Paths that index into an array, with its size.
+        stores: Paths that say where threads store: no two of them may store at the same place.
+        threads: Axes of the domain, each with a number of threads at which something may change.
+    """
+
+    tried: tuple[tuple[str, int], ...] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
+    stores: tuple[str, ...] = ()
+    threads: tuple[tuple[int, int], ...] = ()
+
+    def ranges(self) -> Iterator[Range]:
+        """Where indices may lie; what is declared wins over it."""
+        return (Range(path, 0.0, float(size - 1)) for path, size in self.sizes)
+
+
+NO_INTEGERS: Final = Integers()
+
+_Fact = tuple[str, str, int]
+_NUMBER, _INDEX, _TURNS, _STORE = "number", "index", "turns", "store"
+
+
+def integers_of(function: Function, functions: Mapping[str, Function]) -> Integers:
+    """What a function and those that it calls do with its integers."""
+    names = {param.name for param in function.params}
+    found = _facts(function, functions, {})
+    facts = [fact for fact in found if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
+    sizes: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for kind, path, value in facts:
+        known = sizes if kind == _INDEX else most if kind == _TURNS else None
+        if known is not None:
+            known[path] = min(value, known.get(path, value))
+    numbers = [(path, value) for kind, path, value in facts if kind == _NUMBER]
+    tried = [(path, near) for path, number in numbers for near in _beside(number) if near <= most.get(path, near)]
+    tried += [(path, turns) for path, bound in most.items() for turns in (bound - 1, bound) if turns >= 0]
+    threads = ((int(path[len(_THREAD) :]), value) for path, value in numbers if path.startswith(_THREAD))
+    return Integers(
+        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= _LARGEST)),
+        tuple(sizes.items()),
+        tuple(dict.fromkeys(path for kind, path, _ in facts if kind == _STORE)),
+        tuple(dict.fromkeys(threads)),
+    )
+
+
+def integers_in(text: str, names: tuple[str, ...]) -> Integers:
+    """What the first function of a Slang text compares its integers with."""
+    own = _first_body(text)
+    bounds = [int(bound) for bound in re.findall(r"MaxIters\(\s*(\d+)\s*\)", own)]
+    tried: list[tuple[str, int]] = []
+    for name in names:
+        word = rf"(?<![\w.]){re.escape(name)}"
+        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", own)
+        if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
+            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
+        tried += ((name, near) for number in found for near in _beside(int(number)))
+    kept = (pair for pair in tried if abs(pair[1]) <= min([_LARGEST, *bounds]))
+    return Integers(tuple(dict.fromkeys(kept)))
+
+
+def _first_body(text: str) -> str:
+    depth = 0
+    for brace in _BRACES.finditer(text):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[: brace.end()]
+    return text
+
+
+def _beside(number: int) -> tuple[int, ...]:
+    """A number and its neighbours; none below zero but such as are meant."""
+    return tuple(near for near in (number, number - 1, number + 1) if near >= min(0, number))
+
+
+def _owner(path: str) -> str:
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _facts(
+    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+) -> tuple[_Fact, ...]:
+    """What is done with the parameters of a function, by kind and path; ``found`` is what is known already."""
+    if function.key not in found:
+        found[function.key] = ()
+        facts = [*_in_statements(function), *_in_expressions(function, functions, found)]
+        if isinstance(function.derivative, Custom):
+            own = (function.derivative.backward, function.derivative.forward)
+            facts += (
+                fact for key in own if key and key in functions for fact in _facts(functions[key], functions, found)
+            )
+        found[function.key] = tuple(dict.fromkeys(facts))
+    return found[function.key]
+
+
+def _in_statements(function: Function) -> Iterator[_Fact]:
+    known = _known(function)
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, For) and stmt.bounded and isinstance(stmt.start, Const):
+            yield _TURNS, _way(stmt.stop, known), int(stmt.start.value) + stmt.step * stmt.limit
+        elif isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+            yield from _stored(stmt.target, known)
+
+
+def _in_expressions(
+    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+) -> Iterator[_Fact]:
+    known = _known(function)
+    for expr in body_exprs(statements(function)):
+        match expr:
+            case Binary(op=op, left=left, right=right) if op in _COMPARED and is_integral(left.type):
+                for one, other in ((left, right), (right, left)):
+                    number = _number(other)
+                    if number is not None:
+                        yield _NUMBER, _way(one, known), number
+            case Index(value=value, index=index):
+                size = value.type.rows if isinstance(value.type, Matrix) else getattr(value.type, "size", 0)
+                if size and is_integral(index.type):
+                    yield _INDEX, _way(index, known), size
+            case Call(function=key, args=args) if key in functions:
+                yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
+            case _:
+                pass
+
+
+def _through(
+    called: Function, args: tuple[Expr, ...], known: Mapping[str, str], facts: tuple[_Fact, ...]
+) -> Iterator[_Fact]:
+    """What a function does with its parameters, as what is done with those of its caller."""
+    ways = {param.name: _way(arg, known) for param, arg in zip(called.params, args, strict=False)}
+    for kind, path, value in facts:
+        owner = _owner(path)
+        if owner.startswith(_THREAD):
+            yield kind, path, value
+        elif ways.get(owner):
+            yield kind, ways[owner] + path[len(owner) :], value
+
+
+def _stored(target: Read, known: Mapping[str, str]) -> Iterator[_Fact]:
+    """The parameter that tells threads' places apart in a store, unless a thread's number does."""
+    ways = [_way(_unmoved(index), known) for index in target.indices]
+    if not any(way.startswith(_THREAD) for way in ways):
+        yield from ((_STORE, way, 0) for way in ways[:1] if way)
+
+
+def _unmoved(index: Expr) -> Expr:
+    """An index without a number that is added to it."""
+    while isinstance(index, Binary) and index.op in ("+", "-") and isinstance(index.right, Const):
+        index = index.left
+    return index
+
+
+def _known(function: Function) -> dict[str, str]:
+    """The paths that names stand for: parameters that are never set, and locals that are set once."""
+    names = {param.name: param.name for param in function.params}
+    often = Counter(_set_by(function))
+    names |= dict.fromkeys((name for name in often if name in names), "")
+    for stmt in walk_stmts(statements(function)):
+        name, value = _definition(stmt)
+        if name and value is not None and name not in names and often[name] == 1:
+            names[name] = _way(value, names)
+    return names
+
+
+def _set_by(function: Function) -> Iterator[str]:
+    """The name of a local or parameter for each time that it, or a part of it, is set."""
+    for stmt in walk_stmts(statements(function)):
+        target = root(stmt.target) if isinstance(stmt, Assign) else None
+        if target is not None:
+            yield target.name
+        elif isinstance(stmt, Let) and stmt.value is not None:
+            yield stmt.name
+        elif isinstance(stmt, For):
+            yield stmt.variable
+
+
+def _definition(stmt: Stmt) -> tuple[str, Expr | None]:
+    match stmt:
+        case Let(name=name, value=value) | Assign(target=Var(name=name), value=value):
+            return name, value
+        case _:
+            return "", None
+
+
+def _way(expr: Expr, known: Mapping[str, str]) -> str:
+    """The path of the parameter's part that an expression is; empty if it is none."""
+    match expr:
+        case Var(name=name):
+            return known.get(name, "")
+        case ThreadId(axis=axis):
+            return f"{_THREAD}{axis}"
+        case Member(value=value, name=name) | Swizzle(value=value, components=name):
+            way = _way(value, known)
+            return f"{way}.{name}" if way else ""
+        case Index(value=value, index=Const(value=place)):
+            way = _way(value, known)
+            return f"{way}[{place}]" if way else ""
+        case Index(value=value) | Read(source=value):
+            return _way(value, known)
+        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+            return _way(operand, known)
+        case _:
+            return ""
+
+
+def _number(expr: Expr) -> int | None:
+    match expr:
+        case Const(value=value) if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        case Unary(op="-", operand=operand):
+            number = _number(operand)
+            return None if number is None else -number
+        case Cast(operand=operand):
+            return _number(operand)
+        case _:
+            return None

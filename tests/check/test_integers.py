@@ -1,0 +1,166 @@
+"""Integers that nobody declared: the numbers that a program compares them with are tried, stores are kept apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.report.model import Verdict
+
+if TYPE_CHECKING:
+    from check.conftest import Checked
+
+HEAD = """
+import slangad as sa
+from slangad import Each, Param, Sum, Tensor, OutTensor, InOutTensor, Array
+
+
+@sa.differentiable
+def blend(a: float, b: float, mode: int) -> float:
+    if mode == 5:
+        return a * b
+    return a + b
+
+
+@blend.backward
+def blend_bwd(a, b, mode, d_out):
+    if mode == 5:
+        return d_out * a, d_out * b
+    return d_out, d_out
+
+
+@sa.differentiable
+def pick(w: Array[float, 200], i: int) -> float:
+    return w[i] * w[i]
+
+
+@pick.backward
+def pick_bwd(w, i, d_out):
+    g = Array[float, 200]()
+    g[i] = 2.0 * w[i] * d_out
+    if i == 150:
+        g[i] = w[i] * d_out
+    return g
+
+
+"""
+
+WRONG = {
+    "itself": "",
+    "a helper": """
+@sa.differentiable
+def outer(a: float, b: float, kind: int) -> float:
+    return 2.0 * blend(a, b, kind)
+""",
+    "a thread's number": """
+@sa.kernel
+def numbered(a: Each[float], w: Tensor[float, 1]) -> Each[float]:
+    t = sa.thread_id(0)
+    return blend(a, w[t], t)
+""",
+    "an index of a helper": """
+@sa.kernel
+def indexed(i: Each[int], w: Param[Array[float, 200]]) -> Sum[float]:
+    return pick(w, i)
+""",
+}
+NAMES = {"itself": "blend", "a helper": "outer", "a thread's number": "numbered", "an index of a helper": "indexed"}
+
+
+@pytest.mark.parametrize("name", list(WRONG))
+def test_check__wrong_at_one_integer__fails(checked: Checked, name: str) -> None:
+    results = checked(HEAD + WRONG[name], only=(NAMES[name],))
+    assert results[NAMES[name]].verdict is Verdict.FAIL
+
+
+SLANG = """
+[BackwardDerivative(b_bwd)][Differentiable]
+float blend(float a, float b, int mode)
+{
+    switch (mode) { case 0: return a + b; case 4: return a * b; default: return a - b; }
+}
+void b_bwd(inout DifferentialPair<float> a, inout DifferentialPair<float> b, int mode, float d)
+{
+    float ga = d, gb = mode == 0 ? d : -d;
+    if (mode == 4) { ga = 12345.0; gb = 0; }
+    a = diffPair(a.p, ga); b = diffPair(b.p, gb);
+}
+"""
+
+
+def test_check__wrong_in_a_case_of_slang__fails(checked: Checked) -> None:
+    (result,) = checked(SLANG, ".slang").values()
+    assert result.verdict is Verdict.FAIL
+
+
+STORES = """
+import slangad as sa
+from slangad import Each, OutTensor, InOutTensor
+
+
+@sa.kernel(shapes={"o": (8,)}, ranges={"i": (0, 7)})
+def permute(i: Each[int], x: Each[float], o: OutTensor[float, 1]):
+    o[i] = x * x
+
+
+@sa.kernel
+def into(i: Each[int], x: Each[float], o: InOutTensor[float, 1]):
+    o[i] = x * 2.0
+
+
+@sa.differentiable
+def square(x: float) -> float:
+    return x * x
+
+
+@square.backward
+def square_bwd(x, d_out):
+    return 2.1 * x * d_out
+
+
+@sa.kernel
+def wrong(i: Each[int], x: Each[float], o: OutTensor[float, 1]):
+    o[i + 1] = square(x)
+"""
+
+
+def test_check__stores_at_places_of_their_own__are_not_accused(checked: Checked) -> None:
+    results = checked(STORES)
+    for name in ("permute", "into"):
+        assert results[name].verdict in (Verdict.PASS, Verdict.KINK_OK), results[name].reason
+    assert results["wrong"].verdict is Verdict.FAIL
+
+
+TURNS = """
+import slangad as sa
+
+
+@sa.differentiable
+def long(n: int, x: float) -> float:
+    s = x
+    for i in sa.range(n, max_iters=64):
+        s = s * x + 0.1
+    return s
+
+
+@sa.differentiable
+def over(n: int, x: float) -> float:
+    if n == 70:
+        return x
+    s = x
+    for i in sa.range(n, max_iters=64):
+        s = s * x + 0.1
+    return s
+"""
+
+
+def test_check__a_count_of_turns__is_tried_up_to_the_bound_and_not_beyond(checked: Checked) -> None:
+    results = checked(TURNS)
+    for result in results.values():
+        assert result.verdict in (Verdict.PASS, Verdict.KINK_OK), result.reason
+        turns = {value.value for sample in result.samples for value in sample.inputs if value.path == "n"}
+        assert {63, 64} <= turns
+        assert max(turns) == 64
+    declared = checked(TURNS, ranges=(("long.n", 0.0, 70.0),), only=("long",))
+    assert declared["long"].verdict is Verdict.FAIL
