@@ -23,6 +23,10 @@ TRAPS = {
     "square_by_pow": (Leg.REVERSE, "x", NOTHING),
     "short_length": (Leg.REVERSE, "v.", "term"),
     "small_root": (Leg.REVERSE, "x", "term"),
+    "small_reciprocal": (Leg.REVERSE, "x", "term"),
+    "short_distance": (Leg.REVERSE, "", "term"),
+    "short_direction": (Leg.REVERSE, "v.", "term"),
+    "square_left_of_two": (Leg.REVERSE, "x", NOTHING),
     "calls_backward_alone": (Leg.FORWARD, "x", NOTHING),
     "forgets_y": (Leg.REVERSE, "y", NOTHING),
     "detaches": (Leg.REVERSE, "x", "a factor of 0.5"),
@@ -52,6 +56,12 @@ def test_check__a_trap_of_slang__is_caught_and_named(results: dict[str, Result],
     assert failure.sample is not None
     assert failure.curve is not None
     assert failure.reproduce.endswith(f"--only {name}")
+
+
+def test_check__a_struct_that_is_not_differentiable__is_named(results: dict[str, Result]) -> None:
+    result = results["passive_struct"]
+    assert result.verdict is Verdict.FAIL
+    assert "Passive is not IDifferentiable" in result.failures[0].cause
 
 
 def test_check__a_loop_bound_that_is_too_small__is_caught(results: dict[str, Result]) -> None:
