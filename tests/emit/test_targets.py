@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.session import Toolchain
 
 pytestmark = pytest.mark.toolchain
-DESCRIBED = sorted((Path(__file__).parent / "described").glob("*.py"))
+DESCRIBED = sorted(file for name in ("described", "compiled") for file in (Path(__file__).parent / name).glob("*.py"))
+"""Those under ``compiled`` are for this test alone."""
 VALIDATED = ("spirv", "glsl", "wgsl", "cpp")
 """Not hlsl: the reference validator's HLSL reader crashes on what Slang makes of a derivative."""
 
