@@ -103,8 +103,8 @@ class Intents:
 def add_oracles(module: Module) -> Intents:
     """Give every harness kernel an oracle whose function reaches a declared derivative."""
     functions = {f.key: f for f in module.functions}
-    touched = _reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
-    clipping = _reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
+    touched = reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
+    clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
     kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
     if not kernels:
@@ -134,7 +134,7 @@ def has_oracles(module: Module) -> bool:
     return any(function.key == _RECORD for function in module.functions)
 
 
-def _reaching(functions: dict[str, Function], start: set[str]) -> set[str]:
+def reaching(functions: dict[str, Function], start: set[str]) -> set[str]:
     """The functions that call one of these, directly or not."""
     found = set(start)
     while True:

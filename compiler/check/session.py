@@ -15,6 +15,7 @@ from slangad.compiler.check import build
 from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.chain_judge import ChainTask
+from slangad.compiler.check.clips import without_clips
 from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
@@ -235,6 +236,8 @@ class _Session:
         if self._options.mutate:
             alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
             subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+        module, loose = without_clips(module)
+        subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
         intents = add_oracles(module)
         watched, watches = watch_loops(intents.module, module.kernels)
         reaches = add_reaches(watched, module.kernels)

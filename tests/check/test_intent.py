@@ -138,3 +138,55 @@ def calls(x: float, y: float) -> float:
 """
     results = checked(text)
     assert results["calls"].verdict is Verdict.FAIL
+
+
+CLIPPED = """
+import slangad as sa
+from slangad import Each
+
+
+@sa.differentiable(derivative=sa.clip_gradient(0.5))
+def steep(y: float) -> float:
+    return y * y * 3.0
+
+
+@sa.differentiable
+def own(x: float) -> float:
+    return x * x
+
+
+@own.forward
+def own_fwd(x):
+    return x.p * x.p, 2.0 * x.p * x.d
+
+
+@own.backward
+def own_bwd(x, d_out):
+    return -2.0 * x * d_out
+
+
+@sa.differentiable
+def right(x: float) -> float:
+    return sa.sin(x) + steep(x)
+
+
+@sa.differentiable
+def wrong(x: float) -> float:
+    return own(x) + steep(x)
+
+
+@sa.kernel
+def wrong_kernel(x: Each[float]) -> Each[float]:
+    return wrong(x)
+"""
+
+
+def test_check__a_wrong_backward_beside_a_clip__is_caught(checked: Checked) -> None:
+    results = checked(CLIPPED)
+    assert results["right"].verdict is Verdict.PASS
+    assert results["steep"].verdict is Verdict.PASS
+    for name in ("right", "wrong", "wrong_kernel"):
+        assert any("without the clips" in note.message for note in results[name].notes)
+    for name in ("wrong", "wrong_kernel"):
+        assert results[name].verdict is Verdict.FAIL
+        assert results[name].failures[0].leg is Leg.REVERSE
