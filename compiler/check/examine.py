@@ -22,6 +22,7 @@ from slangad.compiler.check.oracle import (
     look_deep,
     pick,
     plausible,
+    quantised,
     side,
 )
 from slangad.compiler.check.stencil import central
@@ -289,6 +290,7 @@ class Deep:
             apart = np.fmax(np.abs(below - here), np.abs(above - here))
             jump = known_left & known_right & (apart > doubt + more + 1e-7 * np.abs(here))
             bend = known_left & known_right & ~jump & (high - low > 2 * slack + 1e-6 * np.maximum(abs(low), abs(high)))
+        known = pick(self.slopes, rows), self.estimate.pick(rows)
         for leg in self.found:
             own, spare = (a[rows] for a in self._own(leg))
             with np.errstate(all="ignore"):
@@ -298,7 +300,7 @@ class Deep:
             self._set(leg, undecided & (jump | stairs), State.JUMP, rows)
             self._set(leg, undecided & bend & between, State.KINK, rows)
             suspect = undecided & ~between & bend
-            plain = undecided & ~bend & ~jump & ~stairs & sharp[rows]
+            plain = undecided & ~bend & ~jump & ~stairs & sharp[rows] & ~((own == 0.0) & quantised(*known))
             self._accuse(leg, rows, suspect, plain, (low - slack, high + slack))
         self._note_kinks(rows, bend | jump, low - slack, high + slack)
         self.findings.jumps[self.pairs[rows[jump.any(axis=1)], 0]] = True
@@ -338,7 +340,7 @@ class Deep:
             near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
             around = (own >= low - slack) & (own <= high + slack)
             outside = ~((own >= hull[0][accused] - slack) & (own <= hull[1][accused] + slack))
-        first = Estimate(self.estimate.slope[which], self.estimate.bar[which], self.estimate.level[which])
+        first = self.estimate.pick(which)
         twice = self._sharp(again, which) & ~near_again & ~near_first
         twice &= ~plausible(pick(self.slopes, which), first, own, slack, self.examiner.noise[self.pairs[which, 0]])
         wrong = plain[accused] & twice & ~around

@@ -97,6 +97,10 @@ class Estimate:
     bar: Floats
     level: Integers
 
+    def pick(self, which: Integers) -> Estimate:
+        """That of some of the places."""
+        return Estimate(self.slope[which], self.bar[which], self.level[which])
+
 
 def climb(evaluate: Evaluate, places: Places, levels: Sequence[int], stencil: Stencil) -> Slopes:
     """Evaluate windows of several sizes around every place."""
@@ -137,9 +141,7 @@ def best(slopes: Slopes) -> Estimate:
     Rounding makes a staircase of every function. Windows as narrow as a step see none of its slope, and don't count
     where wider ones are certain and the steps small enough for rounding.
     """
-    with np.errstate(all="ignore"):
-        least = np.where(slopes.moves > 0.0, slopes.moves, np.inf).min(axis=1)
-        rounding = least <= _ROUNDING * np.fmax(slopes.sizes.max(axis=1), 1.0)
+    rounding = _rounded(slopes)
     everything = _best(slopes, np.isfinite(slopes.bar))
     if not (slopes.steps & rounding[:, None]).any():
         return everything
@@ -147,6 +149,20 @@ def best(slopes: Slopes) -> Estimate:
     with np.errstate(all="ignore"):
         certain = above.bar <= 1e-3 * np.abs(above.slope)
     return Estimate(*(np.where(certain, a, b) for a, b in zip(_parts(above), _parts(everything), strict=True)))
+
+
+def quantised(slopes: Slopes, estimate: Estimate) -> npt.NDArray[np.bool_]:
+    """Whether windows narrower than an estimate's show steps that are too high for rounding."""
+    narrower = np.arange(slopes.slope.shape[1])[None, :, None] > estimate.level[:, None]
+    stairs = slopes.steps & (slopes.moves > 0.0) & narrower
+    return np.asarray(stairs.any(axis=1) & ~_rounded(slopes))
+
+
+def _rounded(slopes: Slopes) -> npt.NDArray[np.bool_]:
+    """Whether the smallest step seen is small enough for rounding."""
+    with np.errstate(all="ignore"):
+        least = np.where(slopes.moves > 0.0, slopes.moves, np.inf).min(axis=1)
+        return np.asarray(least <= _ROUNDING * np.fmax(slopes.sizes.max(axis=1), 1.0))
 
 
 def _parts(estimate: Estimate) -> tuple[Floats, Floats, Integers]:
