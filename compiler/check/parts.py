@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def only(module: Module, kernels: Iterable[Kernel]) -> Module:
-    """The module with these kernels, their memory, and all functions but those of other kernels' memory."""
+    """The module with these kernels, their memory, and all functions but those of other kernels and their memory."""
     kept = tuple(kernels)
+    module = _without_threads(module, kept)
     names = {kernel.name for kernel in kept}
     foreign = {buffer.key for buffer in module.buffers if buffer.kernel not in names}
     if not foreign:
@@ -31,6 +32,14 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
         functions=tuple(function for function in module.functions if function.key not in gone),
         buffers=tuple(buffer for buffer in module.buffers if buffer.kernel in names),
     )
+
+
+def _without_threads(module: Module, kept: tuple[Kernel, ...]) -> Module:
+    """The module without what threads of other kernels do: it may ask for a thread's number, which nothing gives it."""
+    others = {kernel.function for kernel in module.kernels} - {kernel.function for kernel in kept}
+    others -= {key for function in module.functions for key in called_by(function)}
+    functions = (one for one in module.functions if one.key not in others and one.of not in others)
+    return replace(module, functions=tuple(functions))
 
 
 def using(module: Module, buffers: set[str]) -> set[str]:

@@ -313,3 +313,12 @@ def test_check__many_right_entries__pass_in_blocks(checked: Checked) -> None:
     result = checked(HEAD + LARGE.replace("WRONG", "-1"), samples=24)["f"]
     assert result.verdict is Verdict.PASS, result.reason
     assert any("blocks" in note.message for note in result.notes)
+
+
+def test_check__one_of_several_kernels__is_compiled_without_the_threads_of_others(checked: Checked) -> None:
+    text = (
+        "@sa.kernel\ndef f(x: Each[float]) -> Each[float]:\n    return x * x\n\n\n"
+        "@sa.kernel\ndef g(k: Param[float]) -> Sum[float]:\n    return k * float(sa.thread_id(0))\n"
+    )
+    (result,) = checked(HEAD + text, only=("f",)).values()
+    assert result.verdict is Verdict.PASS, result.reason
