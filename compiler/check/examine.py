@@ -402,6 +402,7 @@ class Deep:
             others += elsewhere
         with np.errstate(all="ignore"):
             calm = (others >= _MOVED // 2) & (_CALM * (worst + self.estimate.bar[which] + slack) <= off)
+            calm &= off > 1e-7 * np.nanmax(np.abs(self.found[leg][self.pairs[which, 0]]), axis=2)
         return np.where(np.isfinite(spread) & ~calm, spread, 0.0)
 
     def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
