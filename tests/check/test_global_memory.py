@@ -42,7 +42,7 @@ namespace ns { uniform float inside; [Differentiable] float own(float x) { retur
 [Differentiable] float constant(float x) { return x * table[1] * Light.scale * set_once; }
 [Differentiable] float hidden(float x, float g1) { float tint = x * g1; return tint * tint; }
 [Differentiable] float sets(float x) { never_set = 2.0; return x * never_set; }
-[Differentiable] float member(Light g2, float x) { return g2.color.x * x; }
+[Differentiable] float member(no_diff Light g2, float x) { return g2.color.x * x; }
 struct Own : IDifferentiable { float g1; }
 [Differentiable] float field(Own own) { return own.g1 * own.g1; }
 
