@@ -402,7 +402,9 @@ class Deep:
             others += elsewhere
         with np.errstate(all="ignore"):
             calm = (others >= _MOVED // 2) & (_CALM * (worst + self.estimate.bar[which] + slack) <= off)
-            calm &= off > 1e-7 * np.nanmax(np.abs(self.found[leg][self.pairs[which, 0]]), axis=2)
+            sizes = np.fmax.reduce(np.abs(self.found[leg]), axis=2)
+            usual = np.median(np.where(np.isfinite(sizes), sizes, 0.0), axis=0)
+            calm &= off > 1e-7 * np.fmax(sizes[self.pairs[which, 0]], usual)
         return np.where(np.isfinite(spread) & ~calm, spread, 0.0)
 
     def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
