@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import struct
 import subprocess
 from typing import TYPE_CHECKING, NoReturn
@@ -32,16 +33,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI nothing may be rewritten."""
+    """In CI nothing may be rewritten, and what tests start can be interrupted.
+
+    Shells start background jobs with SIGINT ignored, and whatever those start would ignore it too.
+    """
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("SLANGAD_VERIFY", "1")
         patch.setenv("SLANGAD_VERIFY", "1")
         yield
 
