@@ -14,10 +14,12 @@ import tempfile
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.devices import DEVICES, too_little_memory
+from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
 from slangad.compiler.runtime.tensors import TensorBuffer
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.targets import TARGETS
@@ -37,15 +39,6 @@ if TYPE_CHECKING:
 _NOTES = 5
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
 """What slangpy compiles to."""
-_GROUPS = 1056
-"""Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
-_FEW_TOTALS = 32
-_COPIED_SCALARS = 1 << 20
-"""Scalars of scratch memory that the copies of one tensor may take."""
-_ADDITIONS = 512
-"""Additions to one float that keep its sum within some 1e-5, whatever is added."""
-_KEPT_LAUNCHES = 64
-"""Launches whose parameters are kept, for those that submit them again and again."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -112,7 +105,7 @@ class GpuDevice:
     def __init__(self, name: str, device: slangpy.Device) -> None:
         self.name = name
         self.handle = device
-        self._bound: dict[int, tuple[Launch, slangpy.ShaderObject]] = {}
+        self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
 
     @property
     def adapter(self) -> str:
@@ -128,13 +121,12 @@ class GpuDevice:
     host = False
 
     def parts(self, elements: int, group: int, totals: int) -> int:
-        """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much."""
-        most = _GROUPS if totals <= _FEW_TOTALS else _GROUPS // 4
-        return max(1, min(most, -(-elements // group)))
+        """A group for every so many elements, as many as keep a large GPU busy."""
+        return spread(elements, group, totals)
 
     def copies(self, elements: int, scalars: int) -> int:
         """More for small tensors, whose elements take many additions each."""
-        return max(1, min(_COPIED_SCALARS // max(1, scalars), -(-elements // _ADDITIONS)))
+        return copies_of(elements, scalars)
 
     def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
         """Compile entry points of a module; the driver's part of it happens here too."""
@@ -216,23 +208,12 @@ class GpuDevice:
             with encoder.begin_compute_pass() as compute:
                 for launch in launches:
                     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
-                    compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, self._parameters(launch))
+                    parameters = self._kept.of(launch, partial(_bound, launch, self.handle))
+                    compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, parameters)
                     compute.dispatch(list(launch.threads))
             self.handle.submit_command_buffer(encoder.finish())
         except RuntimeError as error:
             raise _broken(self.name, error) from None
-
-    def _parameters(self, launch: Launch) -> slangpy.ShaderObject:
-        """The parameters of a launch, kept from before: setting them takes longer than all else.
-
-        Launches are told apart by identity, and those that are kept can't give theirs to another.
-        """
-        kept = self._bound.pop(id(launch), None)
-        root = kept[1] if kept else _bound(launch, self.handle)
-        self._bound[id(launch)] = launch, root
-        if len(self._bound) > _KEPT_LAUNCHES:
-            del self._bound[next(iter(self._bound))]
-        return root
 
     def wait(self) -> None:
         """Return when everything submitted is done."""
@@ -243,7 +224,7 @@ class GpuDevice:
 
     def close(self) -> None:
         """Give the device back."""
-        self._bound.clear()
+        self._kept.clear()
         self.handle.close()
 
 

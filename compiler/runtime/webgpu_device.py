@@ -7,10 +7,12 @@ doesn't fit is refused before the driver sees it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.devices import DEVICES, too_little_memory
 from slangad.compiler.runtime.gpu_device import captured_prints
+from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
 from slangad.compiler.runtime.webgpu_limits import (
     check_groups,
     check_memory,
@@ -44,14 +46,6 @@ _WORD: Final = 4
 """Bytes that sizes and copies are multiples of."""
 _ELEMENT: Final = 64
 """Bytes of the largest element, a matrix: a buffer that is bound has room for one, even if nothing is in it."""
-_GROUPS: Final = 1056
-_FEW_TOTALS: Final = 32
-_COPIED_SCALARS: Final = 1 << 20
-"""Scalars of scratch memory that the copies of one tensor may take."""
-_ADDITIONS: Final = 512
-"""Additions to one float that keep its sum within some 1e-5, whatever is added."""
-_KEPT_LAUNCHES: Final = 64
-"""Launches whose bindings are kept, for those that submit them again and again."""
 _DOUBLE: Final = "'double' type emitted"
 """What Slang says of one."""
 _FILTERABLE: Final = "float32-filterable"
@@ -153,7 +147,7 @@ class WebgpuDevice:
 
     def __init__(self, handle: wgpu.GPUDevice) -> None:
         self.handle = handle
-        self._bound: dict[int, tuple[Launch, wgpu.GPUBindGroup]] = {}
+        self._kept: KeptBindings[wgpu.GPUBindGroup] = KeptBindings()
 
     @property
     def adapter(self) -> str:
@@ -167,13 +161,12 @@ class WebgpuDevice:
         self.close()
 
     def parts(self, elements: int, group: int, totals: int) -> int:
-        """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much."""
-        most = _GROUPS if totals <= _FEW_TOTALS else _GROUPS // 4
-        return max(1, min(most, -(-elements // group)))
+        """A group for every so many elements, as many as keep a large GPU busy."""
+        return spread(elements, group, totals)
 
     def copies(self, elements: int, scalars: int) -> int:
         """More for small tensors, whose elements take many additions each."""
-        return max(1, min(_COPIED_SCALARS // max(1, scalars), -(-elements // _ADDITIONS)))
+        return copies_of(elements, scalars)
 
     # --- programs ---
 
@@ -281,7 +274,7 @@ class WebgpuDevice:
                 assert isinstance(launch.program, WebgpuProgram)  # noqa: S101  (load gave it)
                 kernel = launch.program.kernels[launch.entry]
                 compute.set_pipeline(kernel.pipeline)
-                compute.set_bind_group(0, self._bindings(launch, kernel))
+                compute.set_bind_group(0, self._kept.of(launch, partial(self._bind, launch, kernel)))
                 groups = [-(-n // size) for n, size in zip(launch.threads, kernel.shader.group, strict=True)]
                 check_groups(launch.entry, groups, self.handle.limits)
                 compute.dispatch_workgroups(*groups)
@@ -289,15 +282,6 @@ class WebgpuDevice:
             self.handle.queue.submit([encoder.finish()])
         except wgpu.GPUError as error:
             raise _broken(error) from None
-
-    def _bindings(self, launch: Launch, kernel: Kernel) -> wgpu.GPUBindGroup:
-        """What a launch is bound to, kept from before; launches are told apart by identity."""
-        kept = self._bound.pop(id(launch), None)
-        group = kept[1] if kept else self._bind(launch, kernel)
-        self._bound[id(launch)] = launch, group
-        if len(self._bound) > _KEPT_LAUNCHES:
-            del self._bound[next(iter(self._bound))]
-        return group
 
     def _bind(self, launch: Launch, kernel: Kernel) -> wgpu.GPUBindGroup:
         rows = [{"binding": slot.number, "resource": self._resource(slot, launch)} for slot in kernel.shader.slots]
@@ -321,7 +305,7 @@ class WebgpuDevice:
 
     def close(self) -> None:
         """Give the device back."""
-        self._bound.clear()
+        self._kept.clear()
         self.handle.destroy()
 
 

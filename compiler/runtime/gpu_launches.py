@@ -1,0 +1,56 @@
+"""What all GPU devices share: how elements are spread over groups of threads, and launches whose bindings are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.runtime.devices import Launch
+
+_GROUPS: Final = 1056
+"""Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
+_FEW_TOTALS: Final = 32
+_COPIED_SCALARS: Final = 1 << 20
+"""Scalars of scratch memory that the copies of one tensor may take."""
+_ADDITIONS: Final = 512
+"""Additions to one float that keep its sum within some 1e-5, whatever is added."""
+_KEPT: Final = 64
+"""Launches whose bindings are kept, for those that submit them again and again."""
+
+Bound = TypeVar("Bound")
+
+
+def spread(elements: int, group: int, totals: int) -> int:
+    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much."""
+    most = _GROUPS if totals <= _FEW_TOTALS else _GROUPS // 4
+    return max(1, min(most, -(-elements // group)))
+
+
+def copies_of(elements: int, scalars: int) -> int:
+    """More copies of small tensors, whose elements take many additions each."""
+    return max(1, min(_COPIED_SCALARS // max(1, scalars), -(-elements // _ADDITIONS)))
+
+
+class KeptBindings(Generic[Bound]):
+    """What launches are bound to, kept from one submission to the next: binding takes longer than all else.
+
+    Launches are told apart by identity, and those that are kept can't give theirs to another.
+    """
+
+    def __init__(self) -> None:
+        self._bound: dict[int, tuple[Launch, Bound]] = {}
+
+    def of(self, launch: Launch, bind: Callable[[], Bound]) -> Bound:
+        """What the launch is bound to; ``bind`` binds it if it is new, or was not among the last."""
+        kept = self._bound.pop(id(launch), None)
+        bound = kept[1] if kept else bind()
+        self._bound[id(launch)] = launch, bound
+        if len(self._bound) > _KEPT:
+            del self._bound[next(iter(self._bound))]
+        return bound
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._bound.clear()
