@@ -15,7 +15,7 @@ from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, Paramet
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
-from slangad.compiler.runtime.tensors import borrowed_buffer, empty_buffer, is_tensor, synchronize, typed
+from slangad.compiler.runtime.tensors import borrowed_buffer, buffer_on, is_tensor, set_to, synchronize, typed
 from slangad.compiler.runtime.uniforms import uniform_value
 from slangad.compiler.runtime.wanted import PREFIXES, shape_of
 from slangad.compiler.toolchain.failures import failed
@@ -297,14 +297,9 @@ class Run:
         given = self._given(slot, parameter)
         if is_tensor(given) and parameter.access == "read":
             return borrowed_buffer(given, dtype)
-        count, place = self._size(parameter, entry, slot), self.prepared.place
-        buffer = self.device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
-        if given is not None:
-            buffer.upload(given if is_tensor(given) else given.astype(dtype, copy=False))
-        elif role in (Role.COTANGENT, Role.ADJOINT):
-            buffer.fill(1.0)
-        elif role is not Role.PARTIALS and (parameter.access != "write" or not self.elements):
-            buffer.fill(0.0)
+        buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry, slot))
+        unwritten = role is not Role.PARTIALS and (parameter.access != "write" or not self.elements)
+        set_to(buffer, given, 1.0 if role in (Role.COTANGENT, Role.ADJOINT) else 0.0 if unwritten else None)
         return buffer
 
     def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:

@@ -19,7 +19,7 @@ from slangad.compiler.runtime.execute import Run
 from slangad.compiler.runtime.flow import flow_of
 from slangad.compiler.runtime.signature import DTYPES
 from slangad.compiler.runtime.steps import Steps, scalar_name
-from slangad.compiler.runtime.tensors import borrowed_buffer, empty_buffer, is_tensor, synchronize
+from slangad.compiler.runtime.tensors import borrowed_buffer, buffer_on, is_tensor, set_to, synchronize
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -92,8 +92,7 @@ class Resident:
         """Memory that is given back with everything else."""
         import numpy as np
 
-        dtype, place = np.dtype(DTYPES[scalar]), self.prepared.place
-        made = self.device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
+        made = buffer_on(self.device, self.prepared.place, np.dtype(DTYPES[scalar]), count)
         self.scratch.append(made)
         if fill is not None and count:
             made.fill(fill)
@@ -108,7 +107,7 @@ class Resident:
         buffer = self.buffer(
             "uint" if part.device_dtype == "u4" else part.scalar.name, self.count(name, part), fill=None
         )
-        _fill(buffer, given, 0.0)
+        set_to(buffer, given, 0.0)
         return buffer
 
     def count(self, version: str, part: Part) -> int:
@@ -336,12 +335,12 @@ class Resident:
 
     def upload_tangent(self, name: str, part: Part, array: Array | None) -> None:
         """Set the tangent of a parameter, zero where nothing is given."""
-        _fill(self._kept(self.tangents, name, part, part.scalar.name), array, 0.0)
+        set_to(self._kept(self.tangents, name, part, part.scalar.name), array, 0.0)
 
     def seed(self, version: str, part: Part, array: Array | None) -> None:
         """Set what the gradient of a result begins with: ones where nothing is given."""
         buffer = self.buffer(state_scalar(part.scalar.name), self.count(version, part), fill=None)
-        _fill(buffer, array, 1.0)
+        set_to(buffer, array, 1.0)
         self.seeds[version, part.path] = buffer
 
     def submit(self, planned: list[Planned]) -> None:
@@ -351,14 +350,6 @@ class Resident:
         self.device.submit(self.steps.launches(planned))
         if self.prepared.place is not None:
             self.device.wait()
-
-
-def _fill(buffer: Buffer, given: Any, number: float) -> None:  # noqa: ANN401  (an array or a tensor)
-    """What was given, or a number everywhere."""
-    if given is None:
-        buffer.fill(number)
-    else:
-        buffer.upload(given if is_tensor(given) else given.astype(buffer.dtype, copy=False))
 
 
 def _device_scalar(part: Part) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from slangad.compiler.runtime.devices import Buffer, Device
+
 _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
 """What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
 
@@ -114,6 +116,19 @@ def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa:
     kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
     flat = tensor.detach().to(kind).contiguous().reshape(-1)
     return TensorBuffer(flat if flat.numel() else flat.new_zeros(1), dtype, flat.numel())
+
+
+def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> Buffer:  # noqa: ANN401  (torch is no dependency)
+    """Memory of a device's; of torch's where tensors stay on a GPU."""
+    return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
+
+
+def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
+    """What was given, else a number everywhere; None leaves what is there."""
+    if given is not None:
+        buffer.upload(given if is_tensor(given) else given.astype(buffer.dtype, copy=False))
+    elif otherwise is not None:
+        buffer.fill(otherwise)
 
 
 def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor)
