@@ -182,17 +182,21 @@ class LoadedKernel:
 
     def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
         """Run it in a mode on arrays by key."""
-        self.plan.require(mode)
         shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
         place = place_of(given)
         opened = opened_device(device or self.device)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
-        prepared = prepare(self.signature, mode, given if stays else as_arrays(given), shape)
-        loaded = self.load_on(opened, mode)
-        found: Mapping[str, Any] = run_kernel(
-            opened, loaded, self.plan, mode, replace(prepared, place=place if stays else None)
-        )
+        arrays = given if stays else as_arrays(given)
+        found = self.run_on(opened, mode, arrays, shape, place if stays else None)
         return Outcome(found if place is None else as_tensors(found, place), self.signature)
+
+    def run_on(
+        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+    ) -> Mapping[str, Any]:
+        """Run it on a device; ``place`` is where tensors stay that are not copied."""
+        self.plan.require(mode)
+        prepared = replace(prepare(self.signature, mode, given, shape), place=place)
+        return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared)
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
         """Its entry points for a mode on a device, compiled once."""
@@ -256,18 +260,13 @@ class LoadedPipeline(LoadedKernel):
             raise InputError([Diagnostic("SA411", message, help="add them up afterwards")])
         return super()._derivatives(role, values, mode)
 
-    def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
-        """Run it in a mode on arrays by key."""
-        shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
-        place = place_of(given)
-        opened = opened_device(device or self.device)
-        stays = place is not None and place.type == "cuda" and opened.name == "cuda"
-        prepared = prepare_chain(self.chain, mode, given if stays else as_arrays(given), shape)
-        if stays:
-            prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
-        loaded = self.load_on(opened, mode)
-        found: Mapping[str, Any] = run_chain(opened, loaded, self.chain, mode, prepared, self.program.source.cache)
-        return Outcome(found if place is None else as_tensors(found, place), self.signature)
+    def run_on(
+        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+    ) -> Mapping[str, Any]:
+        """Run it on a device; ``place`` is where tensors stay that are not copied."""
+        prepared = prepare_chain(self.chain, mode, given, shape)
+        prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
+        return run_chain(device, self.load_on(device, mode), self.chain, mode, prepared, self.program.source.cache)
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
         """Its kernels' entry points for a mode on a device, compiled once."""
