@@ -74,12 +74,8 @@ def compare_linear(
     cotangents[:, outputs] = weights
     with np.errstate(all="ignore"):
         mine = runner.gradients(rows, cotangents)[:, inputs]
-        reference = found.get(Leg.FORWARD, found[Leg.REVERSE])
-        wanted = (weights[:, :, None] * reference).sum(axis=1)
-        size = (np.abs(weights)[:, :, None] * np.fmax(np.abs(reference), np.abs(found[Leg.REVERSE]))).sum(axis=1)
-        slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
-        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
-        slack += 3 * (np.abs(weights)[:, :, None] * doubt).sum(axis=1)
+        jacobians = found.get(Leg.FORWARD, found[Leg.REVERSE]), found[Leg.REVERSE]
+        wanted, slack = _combined(weights[:, :, None], jacobians, findings, axis=1)
         slack += 20 * _moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=1))
     found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
@@ -104,17 +100,25 @@ def compare_tangents(
     directions[:, inputs] = weights
     with np.errstate(all="ignore"):
         mine = runner.tangents(rows, directions)[1][:, outputs]
-        reference = found.get(Leg.REVERSE, found[Leg.FORWARD])
-        wanted = (weights[:, None, :] * reference).sum(axis=2)
-        size = (np.abs(weights)[:, None, :] * np.fmax(np.abs(reference), np.abs(found[Leg.FORWARD]))).sum(axis=2)
-        slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
-        doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
-        slack += 3 * (np.abs(weights)[:, None, :] * doubt).sum(axis=2)
+        jacobians = found.get(Leg.REVERSE, found[Leg.FORWARD]), found[Leg.FORWARD]
+        wanted, slack = _combined(weights[:, None, :], jacobians, findings, axis=2)
         slack += 20 * _moved(lambda r: runner.tangents(r, directions)[1][:, outputs], rows, mine, inputs, 2.0**-52, rng)
     certain = np.asarray(_certain(findings).all(axis=2))
     found_wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
     message = "forward mode is not linear: Jv is not the Jacobian times v for random v"
     return compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, by_result=True)
+
+
+def _combined(
+    weights: Floats, jacobians: tuple[Floats, Floats], findings: Findings, axis: int
+) -> tuple[Floats, Floats]:
+    """What weights make of the first Jacobian along an axis, and how far off that may be; the second is as good."""
+    wanted: Floats = (weights * jacobians[0]).sum(axis=axis)
+    size = (np.abs(weights) * np.fmax(*map(np.abs, jacobians))).sum(axis=axis)
+    slack: Floats = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
+    doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
+    slack += 3 * (np.abs(weights) * doubt).sum(axis=axis)
+    return wanted, slack
 
 
 def both(one: Compared, other: Compared) -> Compared:
