@@ -5,16 +5,13 @@ Software Vulkan in CI; every device slangpy finds otherwise.
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.devices import GPUS, device_of
 
-from slangad.compiler.calls import opened_device
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.inputs import Input
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import read_program
@@ -25,33 +22,12 @@ from slangad.compiler.runtime.sampling import draw_missing
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.devices import Device
     from slangad.compiler.runtime.signature import Signature
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = [ROOT / "samples" / name for name in ("network/mlp.py", "quickstart/brdf.py", "root/kepler.py")]
 FILES = [*sorted((ROOT / "tests" / "emit" / "described").glob("*.py")), *SAMPLES]
-DEVICES = ("vulkan", "cuda", "webgpu")
-SOFTWARE = ("vulkan", "webgpu")
 DOMAINS = {1: (70,), 2: (7, 10), 3: (2, 5, 7)}
-
-
-@cache
-def opened(name: str) -> Device | str:
-    """A device, or why there is none."""
-    try:
-        return opened_device(name)
-    except ToolchainError as error:
-        return str(error)
-
-
-def device_of(name: str) -> Device:
-    found = opened(name)
-    if isinstance(found, str):
-        if name in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no {name} device: {found}")
-        pytest.skip(f"no {name} device: {found}")
-    return found
 
 
 def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
@@ -70,7 +46,7 @@ def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_device__every_kernel__agrees_with_the_cpu(name: str, file: Path, cxx: object) -> None:
     gpu, cpu = device_of(name), device_of("cpu")

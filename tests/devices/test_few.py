@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.devices import near
 
-import slangad as sa
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 
@@ -20,43 +17,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.toolchain
 
-FILE = Path(__file__).with_name("few.py")
+DESCRIBED = Path(__file__).with_name("few.py")
 COUNTS = (0, 1, 257, 70_001, 1 << 22)
-
-
-@cache
-def _loaded(device: str) -> LoadedFile | str:
-    kernels = sa.load(FILE, device)
-    try:
-        kernels.plane.forward(np.zeros(1, np.float32), np.zeros((2, 3, 3), np.float32))
-    except ToolchainError as error:
-        return str(error)
-    return kernels
-
-
-@pytest.fixture(params=("cpu", "vulkan", "cuda", "webgpu"))
-def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
-    """The kernels of ``few.py`` on a device."""
-    found = _loaded(request.param)
-    if isinstance(found, str):
-        if request.param in ("vulkan", "webgpu") and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no {request.param} device: {found}")
-        pytest.skip(f"no {request.param} device: {found}")
-    return found
 
 
 def numbers(count: int) -> np.ndarray:
     return np.random.default_rng(count).uniform(0.5, 1.5, count).astype(np.float32)
 
 
-def near(found: object, wanted: object, tolerance: float = 1e-5) -> None:
-    expected = np.asarray(wanted, np.float64)
-    scale = max(float(np.abs(expected).max(initial=0.0)), 1e-30)
-    assert float(np.abs(np.asarray(found, np.float64) - expected).max(initial=0.0)) <= tolerance * scale
-
-
 def test_accumulation__indices_that_have_bounds__is_a_sum() -> None:
-    buffers = {b.key: (b.accumulation.value, b.reach) for b in run_passes(load(FILE)).buffers}
+    buffers = {b.key: (b.accumulation.value, b.reach) for b in run_passes(load(DESCRIBED)).buffers}
     assert buffers["line.w"] == ("sum", (4,))
     assert buffers["network.w"] == ("sum", (2, 3))
     assert buffers["vectors.w"] == buffers["vectors.h"] == ("sum", (4,))

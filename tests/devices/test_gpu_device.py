@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.calls import opened_device
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.runtime.devices import Launch, Source
@@ -49,49 +48,41 @@ def module(text: str) -> EmittedModule:
     return EmittedModule("test.slang", text, {}, points, {}, ())
 
 
-@pytest.fixture(params=["vulkan", "cuda", "webgpu"])
-def device(request: pytest.FixtureRequest) -> Device:
-    try:
-        return opened_device(request.param)
-    except ToolchainError as error:
-        pytest.skip(f"no {request.param} device: {error}")
-
-
-def test_submit__many_launches__run_in_order(device: Device) -> None:
-    program = device.load(module(TEXT), Source(), ("scale", "shift"))
+def test_submit__many_launches__run_in_order(gpu: Device) -> None:
+    program = gpu.load(module(TEXT), Source(), ("scale", "shift"))
     n = 100_000
-    x, y = device.buffer(F4, n), device.buffer(F4, n)
+    x, y = gpu.buffer(F4, n), gpu.buffer(F4, n)
     x.upload(np.arange(n, dtype=np.float32))
     scale = Launch(program, "scale", (n, 1, 1), {"n": n, "x": x, "gain": 2.0}, frozenset({"gain"}))
     there = Launch(program, "shift", (n, 1, 1), {"n": n, "x": x, "y": y})
     back = Launch(program, "shift", (n, 1, 1), {"n": n, "x": y, "y": x})
-    device.submit([scale, scale, there, back, scale])
+    gpu.submit([scale, scale, there, back, scale])
     expected = np.arange(n, dtype=np.float32) * 4.0
     expected = (np.roll(np.roll(expected, -1) + 1.0, -1) + 1.0) * 2.0
     np.testing.assert_array_equal(x.download(), expected)
 
 
-def test_buffer__filled__holds_one_number(device: Device) -> None:
+def test_buffer__filled__holds_one_number(gpu: Device) -> None:
     for dtype, number in ((F4, 0.0), (F4, 2.5), (np.dtype("i4"), 3.0), (np.dtype("f2"), 0.5)):
-        buffer = device.buffer(dtype, 33)
+        buffer = gpu.buffer(dtype, 33)
         buffer.fill(number)
         assert buffer.download().tolist() == [number] * 33
-    assert device.buffer(F4, 0).download().shape == (0,)
+    assert gpu.buffer(F4, 0).download().shape == (0,)
 
 
-def test_buffer__more_than_there_is__is_refused(device: Device) -> None:
+def test_buffer__more_than_there_is__is_refused(gpu: Device) -> None:
     with pytest.raises(ToolchainError, match="SA251"):
-        device.buffer(F4, 1 << 42)
+        gpu.buffer(F4, 1 << 42)
 
 
-def test_load__text_the_device_does_not_take__says_why(device: Device) -> None:
-    with pytest.raises(ToolchainError, match=f"SA249.*{device.name} does not take test.slang") as caught:
-        device.load(module(TEXT.replace("gain *", "nonsense *")), Source(), ("scale",))
+def test_load__text_the_device_does_not_take__says_why(gpu: Device) -> None:
+    with pytest.raises(ToolchainError, match=f"SA249.*{gpu.name} does not take test.slang") as caught:
+        gpu.load(module(TEXT.replace("gain *", "nonsense *")), Source(), ("scale",))
     assert any("nonsense" in note for note in caught.value.diagnostics[0].notes)
 
 
-def test_call__parameters_named_like_slangpys_arguments__arrive(device: Device, tmp_path: Path) -> None:
+def test_call__parameters_named_like_slangpys_arguments__arrive(gpu: Device, tmp_path: Path) -> None:
     (tmp_path / "names.py").write_text(NAMES, encoding="utf-8")
-    odd = sa.load(tmp_path / "names.py", device.name).odd
+    odd = sa.load(tmp_path / "names.py", gpu.name).odd
     x = np.arange(5, dtype=np.float32)
     np.testing.assert_array_equal(odd(x, 2.0, x, 10), 12.0 * x)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-import slangad as sa
-from slangad.compiler.diagnostics import ToolchainError
+from support.devices import largest, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,41 +16,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.toolchain
 
-DEVICES = ("cpu", "vulkan", "cuda", "webgpu")
-SOFTWARE = ("vulkan", "webgpu")
+DESCRIBED = Path(__file__).with_name("memories.py")
 COUNTS = (1, 63, 257, 70_001)
 MANY = 1 << 24
-
-
-@cache
-def _loaded(device: str) -> LoadedFile | str:
-    kernels = sa.load(Path(__file__).with_name("memories.py"), device)
-    try:
-        kernels.own.forward(np.zeros(1, np.float32), domain=1)
-    except ToolchainError as error:
-        return str(error)
-    return kernels
-
-
-@pytest.fixture(params=DEVICES)
-def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
-    """The kernels of ``memories.py`` on a device."""
-    found = _loaded(request.param)
-    if isinstance(found, str):
-        if request.param in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no {request.param} device: {found}")
-        pytest.skip(f"no {request.param} device: {found}")
-    return found
-
-
-def near(found: object, wanted: object, tolerance: float = 1e-5) -> None:
-    """Asserts agreement, relative to the largest value."""
-    expected = np.asarray(wanted, np.float64)
-    scale = max(float(np.abs(expected).max(initial=0.0)), 1e-30)
-    assert np.shape(found) == expected.shape
-    assert float(np.abs(np.asarray(found, np.float64) - expected).max(initial=0.0)) <= tolerance * scale
-
-
 LINE = {"slope": 1.5, "bias": [1.0, -2.0, 0.5]}
 
 
@@ -143,7 +107,9 @@ def test_tensors__of_a_thread_and_of_its_neighbour__have_their_gradients(kernels
     near(kernels.neighbours.forward(w, domain=count).outputs["out"], w * w[following])
     expected = g * w[following]
     np.add.at(expected, following, g * w)
-    near(kernels.neighbours.backward(w, domain=count, cotangent={"out": g}).grad["w"], expected)
+    size = np.abs(g * w[following])
+    np.add.at(size, following, np.abs(g * w))
+    near(kernels.neighbours.backward(w, domain=count, cotangent={"out": g}).grad["w"], expected, size=size)
 
 
 def test_tensors__changed_in_place__have_gradients_in_and_out(kernels: LoadedFile) -> None:
@@ -164,7 +130,8 @@ def test_textures__sampled__carry_gradients_to_texels_and_coordinates(kernels: L
     out = kernels.sample.backward(uv, t, u, cotangent=moved.result)
     along = sum(float((out.grad[name] * given).sum()) for name, given in (("uv", direction), ("t", t), ("u", u)))
     near(float((moved.jvp["result"] * moved.result).sum()), along, 2e-3)
-    near(moved.result, reference(uv, t, u), 8e-3)
+    expected = reference(uv, t, u)
+    near(moved.result, expected, 8e-3, size=largest(expected))
 
 
 def test_textures__sampled__have_the_gradients_of_differences(kernels: LoadedFile) -> None:
@@ -175,14 +142,16 @@ def test_textures__sampled__have_the_gradients_of_differences(kernels: LoadedFil
     found = kernels.sample.backward(*(a.astype(np.float32) for a in given.values()), cotangent=seed.astype(np.float32))
     weights = 1e-4 if kernels.sample.device == "cpu" else 2e-2  # hardware may filter with eight bits
     for name in ("t", "u"):
-        near(found.grad[name], differences(given, name, lambda results: float(seed @ results)), weights)
+        slopes = differences(given, name, lambda results: float(seed @ results))
+        near(found.grad[name], slopes, weights, size=largest(slopes))
     step = 1e-6
     for axis in range(2):
         ends = [reference(given["uv"] + s * np.eye(2)[axis], given["t"], given["u"]) for s in (step, -step)]
         places = given["uv"][:, axis, None] * [(4, 6), (5, 3)][axis] - 0.5
         smooth = (np.abs(places - np.round(places)) > 1e-3).all(axis=1)
         assert smooth.sum() > 150
-        near(found.grad["uv"][smooth, axis], (seed * (ends[0] - ends[1]) / (2 * step))[smooth], weights)
+        slopes = (seed * (ends[0] - ends[1]) / (2 * step))[smooth]
+        near(found.grad["uv"][smooth, axis], slopes, weights, size=largest(slopes))
 
 
 def differences(given: dict[str, np.ndarray], name: str, total: Callable[[np.ndarray], float]) -> np.ndarray:

@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-import slangad as sa
-from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.diagnostics import CompileError
 
 if TYPE_CHECKING:
     from slangad.compiler.calls import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 
+DESCRIBED = Path(__file__).with_name("thin.py")
 LONG = 65_535 * 8 + 1
 """One row more than groups of eight reach."""
 LINE = 65_535 * 64 + 1000
 """More elements than one row of groups of 64 has."""
-
-
-@cache
-def _loaded(device: str) -> LoadedFile | str:
-    kernels = sa.load(Path(__file__).with_name("thin.py"), device)
-    try:
-        kernels.line.forward(np.zeros(1, np.float32))
-    except ToolchainError as error:
-        return str(error)
-    return kernels
-
-
-@pytest.fixture(params=("cpu", "vulkan", "cuda", "webgpu"))
-def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
-    """The kernels of ``thin.py`` on a device."""
-    found = _loaded(request.param)
-    if isinstance(found, str):
-        if request.param in ("vulkan", "webgpu") and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-            pytest.fail(f"no {request.param} device: {found}")
-        pytest.skip(f"no {request.param} device: {found}")
-    return found
 
 
 def plane() -> np.ndarray:
@@ -51,7 +28,7 @@ def plane() -> np.ndarray:
 
 def test_domain__more_groups_than_an_axis_takes__runs_or_is_refused_with_help(kernels: LoadedFile) -> None:
     x = plane()
-    if _loaded("cpu") is kernels:
+    if kernels.square.device == "cpu":
         np.testing.assert_array_equal(kernels.square.forward(x).result, x * x * np.float32([1, 2]))
         return
     with pytest.raises(CompileError) as raised:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.devices import device_of
 
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.inputs import Input
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import Program, read_program
-from slangad.compiler.runtime.devices import open_device
 from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
 from slangad.compiler.runtime.loop import Ending, train
 from slangad.compiler.runtime.modes import RunMode
@@ -23,14 +21,11 @@ from slangad.compiler.runtime.training import Plan, Trainer
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slangad.compiler.runtime.devices import Device
+    from slangad.compiler.runtime.devices import Device, DeviceProgram
 
 ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"
 MLP = ROOT / "samples" / "mlp"
-SOFTWARE = ("vulkan", "webgpu")
 pytestmark = pytest.mark.toolchain
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "images": {"image": (8, 12), "target": (2, 3)},
@@ -40,40 +35,31 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["vulkan", "cuda", "webgpu"])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    try:
-        opened = open_device(request.param)
-    except ToolchainError as error:
-        if request.param in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN"):
-            raise
-        pytest.skip(f"no {request.param}: {error}")
-    with opened:
-        yield opened
-
-
 @cache
 def program(path: Path) -> Program:
     return read_program(Input(path), Options(targets=(), cache=default_cache()))
 
 
-def computed(device: Device, name: str, mode: RunMode, given: dict[str, Any]) -> dict[str, Any]:
+@cache
+def on(device: Device, name: str) -> DeviceProgram:
     described = program(DESCRIBED)
-    chain = described.chains[name]
-    loaded = described.load_on(device, chain.entry_names())
-    return run_chain(device, loaded, chain, mode, prepare_chain(chain, mode, given), default_cache())
+    return described.load_on(device, described.chains[name].entry_names())
+
+
+def computed(device: Device, name: str, mode: RunMode, given: dict[str, Any]) -> dict[str, Any]:
+    chain = program(DESCRIBED).chains[name]
+    return run_chain(device, on(device, name), chain, mode, prepare_chain(chain, mode, given), default_cache())
 
 
 @pytest.mark.parametrize("name", [*SHAPES])
 @pytest.mark.parametrize("mode", ["backward", "jtjvp"])
-def test_pipeline__on_a_gpu__gives_what_the_cpu_gives(device: Device, name: str, mode: str) -> None:
+def test_pipeline__on_a_gpu__gives_what_the_cpu_gives(gpu: Device, name: str, mode: str) -> None:
     stream = np.random.default_rng(8)
     given = {key: stream.uniform(-1, 1, shape).astype("f4") for key, shape in SHAPES[name].items()}
     if mode == "jtjvp":
         given |= {f"tangent.{k}": v for k, v in given.items() if k != "out"}
-    with open_device("cpu") as cpu:
-        expected = computed(cpu, name, RunMode(mode), given)
-    found = computed(device, name, RunMode(mode), given)
+    expected = computed(device_of("cpu"), name, RunMode(mode), given)
+    found = computed(gpu, name, RunMode(mode), given)
     assert found.keys() == expected.keys()
     for key, array in expected.items():
         scale = float(np.abs(array).max(initial=1e-3))
@@ -81,7 +67,7 @@ def test_pipeline__on_a_gpu__gives_what_the_cpu_gives(device: Device, name: str,
 
 
 @pytest.mark.parametrize("name", ["mlp.py:fit", "mlp.py:fit_half", "mlp.yaml:fit"])
-def test_network__trained_on_a_gpu__learns(device: Device, name: str) -> None:
+def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
     file, _, pipeline = name.partition(":")
     described = program(MLP / file)
     chain = described.chains[pipeline]
@@ -89,8 +75,8 @@ def test_network__trained_on_a_gpu__learns(device: Device, name: str) -> None:
     plan = Plan(chain.pipeline.optimizer, threshold=1e-3)
     with np.load(MLP / "points.npz") as points:
         prepared, _ = prepare_training(chain, dict(points), None, plan)
-    loaded = described.load_on(device, chain.entry_names())
-    trainer = Trainer.start(device, loaded, chain, prepared, plan, default_cache())
+    loaded = described.load_on(gpu, chain.entry_names())
+    trainer = Trainer.start(gpu, loaded, chain, prepared, plan, default_cache())
     train(trainer, Ending(4000), lambda _: None)
     assert trainer.stopped
     assert trainer.losses[-1] < 1e-3

@@ -1,0 +1,26 @@
+"""The kernels that a module of tests names as ``DESCRIBED``, on every device in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.devices import DEVICES, GPUS, device_of, loaded
+
+if TYPE_CHECKING:
+    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.runtime.devices import Device
+
+
+@pytest.fixture(params=DEVICES)
+def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
+    """The kernels on a device; ``DETERMINISTIC`` says whether gradients have the same bits on every run."""
+    return loaded(
+        request.module.DESCRIBED, request.param, deterministic=getattr(request.module, "DETERMINISTIC", False)
+    )
+
+
+@pytest.fixture(params=GPUS)
+def gpu(request: pytest.FixtureRequest) -> Device:
+    """A device that is no CPU."""
+    return device_of(request.param)

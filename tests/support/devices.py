@@ -1,0 +1,76 @@
+"""Devices that tests run on, kernels loaded on them once, and how near float64 their sums have to be.
+
+A device that is absent skips the test; one that software can stand for fails it with ``SLANGAD_REQUIRE_TOOLCHAIN=1``.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import pytest
+
+import slangad as sa
+from slangad.compiler.calls import opened_device
+from slangad.compiler.diagnostics import ToolchainError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.runtime.devices import Device
+
+GPUS = ("vulkan", "cuda", "webgpu")
+DEVICES = ("cpu", *GPUS)
+SOFTWARE = ("vulkan", "webgpu")
+"""Devices that every machine for tests has, in software."""
+TINY = 1e-30
+
+
+def device_of(name: str) -> Device:
+    """A device, opened once in this process."""
+    found = _opened(name)
+    if isinstance(found, str):
+        lacking(name, found)
+    return found
+
+
+def lacking(name: str, why: str) -> NoReturn:
+    """Skip the test, or fail it where the device has to be there."""
+    if name in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
+        pytest.fail(f"no {name} device: {why}")
+    pytest.skip(f"no {name} device: {why}")
+
+
+@cache
+def _opened(name: str) -> Device | str:
+    try:
+        return opened_device(name)
+    except ToolchainError as error:
+        return str(error)
+
+
+@cache
+def loaded(file: Path, name: str, *, deterministic: bool = False) -> LoadedFile:
+    """The kernels of a file on a device, read once in this process."""
+    return sa.load(file, device_of(name).name, deterministic=deterministic)
+
+
+def near(found: object, wanted: object, tolerance: float = 1e-5, *, size: object = None) -> None:
+    """Asserts agreement of every element by itself.
+
+    ``size`` is what the tolerance is relative to: the sum of what an element's parts are without their signs where
+    these may cancel, or ``largest(wanted)``; the element itself where there is none.
+    """
+    expected = np.asarray(wanted, np.float64)
+    assert np.shape(found) == expected.shape
+    far = np.abs(np.asarray(found, np.float64) - expected)
+    allowed = tolerance * np.maximum(np.abs(expected if size is None else np.asarray(size, np.float64)), TINY)
+    assert np.all(far <= allowed), f"off by {float((far / allowed).max()):.2g} of what is allowed"
+
+
+def largest(array: object) -> float:
+    """The largest of the absolute values."""
+    return float(np.abs(np.asarray(array, np.float64)).max(initial=0.0))
