@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from support.zoo_functions import CLASS_OF, RIGHT
 from support.zoo_mutants import all_mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from support.zoo_animals import Animal
 
+Values = TypeVar("Values")
 STRUCTS = {
     "Lamp": {"at": "float3", "power": "float", "kind": "int"},
     "Room": {"lamp": "Lamp", "weights": "sa.Array[float, 3]", "gain": "NoDiff[float]"},
@@ -57,15 +58,22 @@ class Case:
     animal: Animal
     kind: str = ""
 
+    family = "functions"
+
     @property
     def name(self) -> str:
         """Its name in the zoo."""
         return f"{self.animal.name}_{self.kind}" if self.kind else self.animal.name
 
     @property
+    def of_class(self) -> str:
+        """What makes the right one hard."""
+        return CLASS_OF[self.animal.name]
+
+    @property
     def group(self) -> str:
         """The class of a right one, the mutation of a wrong one."""
-        return self.kind.split("_")[0] if self.kind else CLASS_OF[self.animal.name]
+        return self.kind.split("_")[0] if self.kind else self.of_class
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -83,10 +91,9 @@ class Case:
         if any(word in self.animal.params for word in ("half", "double")):
             raise InexpressibleError("it is not float32")
 
-    def inputs(self, count: int) -> list[list[np.ndarray]]:
+    def inputs(self, count: int, seed: int) -> list[list[np.ndarray]]:
         """Random inputs in the ranges the zoo declares, the same for every checker."""
-        seed = int.from_bytes(hashlib.sha256(self.animal.name.encode()).digest()[:8], "little")
-        rng = np.random.default_rng(seed)
+        rng = generator(self.animal.name, seed)
         return [[self._drawn(leaf, rng) for leaf in self.leaves] for _ in range(count)]
 
     def _drawn(self, leaf: Leaf, rng: np.random.Generator) -> np.ndarray:
@@ -101,6 +108,21 @@ class Case:
             if f"{leaf.path}.{letter}" in self.animal.ranges:
                 drawn[place] = rng.uniform(*self.animal.ranges[f"{leaf.path}.{letter}"])
         return drawn
+
+
+def generator(name: str, seed: int) -> np.random.Generator:
+    """What draws the inputs of one right function and of the wrong ones made from it."""
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{name} {seed}".encode()).digest()[:8], "little"))
+
+
+def until_refused(check: Callable[[Values], bool], samples: list[Values]) -> list[bool]:
+    """Whether a checker is content with each input, up to the first with which it is not."""
+    told: list[bool] = []
+    for values in samples:
+        told.append(check(values))
+        if not told[-1]:
+            break
+    return told
 
 
 def leaves(path: str, type_: str, *, passive: bool = False) -> Iterator[Leaf]:
@@ -167,7 +189,7 @@ def mask(case: Case) -> np.ndarray:
     return factors
 
 
-def all_cases(every: int) -> list[Case]:
+def function_cases(every: int) -> list[Case]:
     """All right functions, and every so many wrong ones; those with derivatives written by hand are all taken."""
     wrong = [Case(mutant.animal, mutant.kind) for mutant in all_mutants()]
     own = [case for case in wrong if case.kind.startswith("own_")]

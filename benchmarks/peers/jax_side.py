@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import edge, mask, step_away
+from cases import edge, mask, step_away, until_refused
 from jax.test_util import check_grads
+from jax_kernels import KernelSubject
 from translate import OF_ONE, translate
 
 if TYPE_CHECKING:
     from cases import Case
+    from kernel_cases import KernelCase
+
+    Inputs = list[np.ndarray] | dict[str, np.ndarray]
 
 VERSION = f"JAX {jax.__version__}"
 _FACTORS = {"sign": -1.0, "thousandth": 1.001, "double": 2.0, "missing": 0.0, "extra": 1.5}
@@ -59,29 +63,13 @@ class Subject:
         )
         return ("rev",) if only_backward else ("fwd", "rev")
 
-    def check(self, values: list[np.ndarray], mode: str) -> bool:
-        """Whether check_grads is content."""
-        try:
-            check_grads(self._function(values), self._active(values), order=1, modes=(mode,))
-        except AssertionError:
-            return False
-        return True
-
-    def gradients(self, values: list[np.ndarray]) -> list[list[float]]:
-        """The gradients of a weighted sum of the results."""
-
-        def total(*active):
-            results = self._function(values)(*active)
-            return sum((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results))
-
-        active = self._active(values)
-        return [np.asarray(g, np.float64).ravel().tolist() for g in jax.grad(total, range(len(active)))(*active)]
-
-    def _active(self, values: list[np.ndarray]) -> tuple[jax.Array, ...]:
+    def active(self, values: list[np.ndarray]) -> tuple[jax.Array, ...]:
+        """The inputs with gradients."""
         both = zip(self._case.leaves, values, strict=True)
         return tuple(jnp.asarray(v, self._dtype) for leaf, v in both if leaf.active)
 
-    def _function(self, values: list[np.ndarray]):
+    def function(self, values: list[np.ndarray]):
+        """What check_grads is asked about, with the other inputs in it."""
         case = self._case
 
         def whole(active) -> list:
@@ -149,9 +137,31 @@ def _with_backward(run, backward):
     return made
 
 
-def verdicts(case: Case, dtype: str, samples: list[list[np.ndarray]]) -> tuple[dict[str, list[bool]], list]:
-    """Whether each mode is content at each input, and the gradients there."""
-    subject = Subject(case, dtype)
-    told = {mode: [subject.check(values, mode) for values in samples] for mode in subject.modes}
-    both = [all(one) for one in zip(*told.values(), strict=True)]
-    return {**told, "default": both}, [subject.gradients(values) for values in samples]
+def check(subject: Subject | KernelSubject, values: Inputs, mode: str) -> bool:
+    """Whether check_grads is content at one input."""
+    try:
+        check_grads(subject.function(values), subject.active(values), order=1, modes=(mode,))
+    except AssertionError:
+        return False
+    return True
+
+
+def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[float]]:
+    """The gradients of a weighted sum of the results."""
+
+    def total(*active):
+        results = subject.function(values)(*active)
+        return sum((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results))
+
+    active = subject.active(values)
+    return [np.asarray(g, np.float64).ravel().tolist() for g in jax.grad(total, range(len(active)))(*active)]
+
+
+def verdicts(case: Case | KernelCase, dtype: str, samples: list[Inputs]) -> tuple[dict[str, list[bool]], list]:
+    """Whether each mode is content at each input, and the gradients there of a right one."""
+    subject = (Subject if case.family == "functions" else KernelSubject)(case, dtype)
+    told = {
+        mode: until_refused(lambda values, mode=mode: check(subject, values, mode), samples) for mode in subject.modes
+    }
+    both = [all(one) for one in zip(*told.values(), strict=False)]
+    return {**told, "default": both}, [] if case.kind else [gradients(subject, values) for values in samples]

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support import zoo_memory, zoo_pipelines
 from support.zoo_functions import RIGHT
 from support.zoo_mutants import all_mutants, module_of
 
@@ -14,28 +15,41 @@ from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cases import Case
+    from kernel_cases import KernelCase
 
 VERSION = f"slangad {__version__}"
 CHUNK = 40
 
 
-def verdicts(cases: list[Case]) -> dict[str, dict[str, list[bool]]]:
-    """Whether the check is content with each case; none where it can't tell."""
+def verdicts(cases: list[Case | KernelCase], seed: int) -> Iterator[tuple[str, list[bool]]]:
+    """Whether the check is content with each case; nothing where it can't tell."""
+    functions = [case for case in cases if case.family == "functions"]
     mutants = {mutant.name: mutant for mutant in all_mutants()}
-    told: dict[str, dict[str, list[bool]]] = {}
+    for part in _chunks(functions):
+        needed = {case.animal.name for case in part}
+        animals = [animal for animal in RIGHT if animal.name in needed]
+        yield from _checked(module_of(animals, [mutants[c.name] for c in part if c.kind]), part, seed)
+    for family, zoo in (("kernels", zoo_memory), ("pipelines", zoo_pipelines)):
+        for part in _chunks([case for case in cases if case.family == family]):
+            yield from _checked(zoo.module_of([case.text for case in part]), part, seed)
+
+
+def _chunks(cases: list) -> list[list]:
+    return [cases[start : start + CHUNK] for start in range(0, len(cases), CHUNK)]
+
+
+def _checked(text: str, part: list, seed: int) -> Iterator[tuple[str, list[bool]]]:
     with tempfile.TemporaryDirectory() as folder:
-        for start in range(0, len(cases), CHUNK):
-            part = cases[start : start + CHUNK]
-            needed = {case.animal.name for case in part}
-            path = Path(folder) / f"part_{start}.py"
-            animals = [animal for animal in RIGHT if animal.name in needed]
-            path.write_text(module_of(animals, [mutants[c.name] for c in part if c.kind]), encoding="utf-8")
-            report = check(parse_inputs([str(path)]), CheckOptions(only=tuple(case.name for case in part)))
-            missing = {case.name for case in part} - {result.function for result in report.results}
-            if missing:
-                raise RuntimeError(f"not checked: {sorted(missing)}: {report.results[0].reason}")
-            for result in report.results:
-                decided = result.verdict.good or result.verdict.bad
-                told[result.function] = {"default": [result.verdict.good] if decided else []}
-    return told
+        path = Path(folder) / "zoo.py"
+        path.write_text(text, encoding="utf-8")
+        options = CheckOptions(seed=seed, only=tuple(case.name for case in part))
+        report = check(parse_inputs([str(path)]), options)
+    missing = {case.name for case in part} - {result.function for result in report.results}
+    if missing:
+        raise RuntimeError(f"not checked: {sorted(missing)}: {report.results[0].reason}")
+    for result in report.results:
+        decided = result.verdict.good or result.verdict.bad
+        yield result.function, [result.verdict.good] if decided else []

@@ -1,4 +1,4 @@
-"""The zoo through ``torch.autograd.gradcheck``, slow and fast, at its defaults."""
+"""The zoo through ``torch.autograd.gradcheck``: at its defaults, slow and fast, and as users ease it in float32."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from cases import factor, step_away
+from cases import factor, step_away, until_refused
 from torch.autograd.gradcheck import GradcheckError
+from torch_kernels import KernelSubject
 from translate import OF_ONE, translate
 
 if TYPE_CHECKING:
     from cases import Case
+    from kernel_cases import KernelCase
 
+    Inputs = list[np.ndarray] | dict[str, np.ndarray]
+
+MODES: dict[str, dict[str, dict[str, float]]] = {
+    "float64": {"slow": {}, "fast": {"fast_mode": True}},
+    "float32": {"slow": {}, "eased": {"eps": 1e-3, "atol": 1e-3, "rtol": 1e-2}},
+}
+"""What gradcheck is told besides functions and inputs."""
 VERSION = f"PyTorch {torch.__version__.split('+')[0]}"
 
 
@@ -65,35 +74,13 @@ class Subject:
         self._case, self._dtype = case, dtype
         self._translated = translate(case, operations(dtype))
 
-    def check(self, values: list[np.ndarray], *, fast: bool) -> bool:
-        """Whether gradcheck is content."""
-        active = self._active(values)
-        function = self._function(values)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return torch.autograd.gradcheck(function, active, fast_mode=fast)
-        except GradcheckError:
-            return False
-
-    def gradients(self, values: list[np.ndarray]) -> list[list[float]]:
-        """The gradients of a weighted sum of the results."""
-        active = self._active(values)
-        results = self._function(values)(*active)
-        total = sum(((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results)), torch.zeros(()))
-        if not total.requires_grad:
-            return [np.zeros(a.numel()).tolist() for a in active]
-        found = torch.autograd.grad(total, active, allow_unused=True)
-        return [
-            (torch.zeros_like(a) if g is None else g).flatten().double().tolist()
-            for a, g in zip(active, found, strict=True)
-        ]
-
-    def _active(self, values: list[np.ndarray]) -> tuple[torch.Tensor, ...]:
+    def active(self, values: list[np.ndarray]) -> tuple[torch.Tensor, ...]:
+        """The inputs with gradients."""
         both = zip(self._case.leaves, values, strict=True)
         return tuple(torch.tensor(v, dtype=self._dtype).requires_grad_() for leaf, v in both if leaf.active)
 
-    def _function(self, values: list[np.ndarray]):
+    def function(self, values: list[np.ndarray]):
+        """What gradcheck is asked about, with the other inputs in it."""
         case, translated = self._case, self._translated
 
         def whole(active: list) -> list:
@@ -151,11 +138,36 @@ class Subject:
         return found
 
 
-def verdicts(case: Case, dtype: str, samples: list[list[np.ndarray]]) -> tuple[dict[str, list[bool]], list]:
-    """Whether each mode is content at each input, and the gradients there."""
-    subject = Subject(case, getattr(torch, dtype))
+def check(subject: Subject | KernelSubject, values: Inputs, settings: dict[str, float]) -> bool:
+    """Whether gradcheck is content at one input."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.autograd.gradcheck(subject.function(values), subject.active(values), **settings)
+    except GradcheckError:
+        return False
+
+
+def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[float]]:
+    """The gradients of a weighted sum of the results."""
+    active = subject.active(values)
+    results = subject.function(values)(*active)
+    total = sum(((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results)), torch.zeros(()))
+    if not total.requires_grad:
+        return [np.zeros(a.numel()).tolist() for a in active]
+    found = torch.autograd.grad(total, active, allow_unused=True)
+    return [
+        (torch.zeros_like(a) if g is None else g).flatten().double().tolist()
+        for a, g in zip(active, found, strict=True)
+    ]
+
+
+def verdicts(case: Case | KernelCase, dtype: str, samples: list[Inputs]) -> tuple[dict[str, list[bool]], list]:
+    """Whether each mode is content at each input, and the gradients there of a right one."""
+    made = Subject if case.family == "functions" else KernelSubject
+    subject = made(case, getattr(torch, dtype))
     told = {
-        mode: [subject.check(values, fast=fast) for values in samples]
-        for mode, fast in (("slow", False), ("fast", True))
+        mode: until_refused(lambda values, settings=settings: check(subject, values, settings), samples)
+        for mode, settings in MODES[dtype].items()
     }
-    return told, [subject.gradients(values) for values in samples]
+    return told, [] if case.kind else [gradients(subject, values) for values in samples]

@@ -7,22 +7,22 @@ way: by functions that return what they are given, and whose own adjoint is anot
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
-import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
-from cases import Case, InexpressibleError, edge, mask, step_away
+import warp_kernels
+from cases import STRUCTS, Case, InexpressibleError, edge, mask, step_away, until_refused
 from warp.autograd import gradcheck
+from warp_loading import loaded
 from warp_text import Body, warp_type
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from cases import Leaf
+    from kernel_cases import KernelCase
     from support.zoo_animals import Animal
 
 wp.config.quiet = True
@@ -43,6 +43,54 @@ from warp_side import TYPES
 globals().update({name: type_ for name, type_ in TYPES.items() if name not in ("float", "int", "bool")})
 K = wp.constant(wp.vec4(0.5, -1.5, 2.0, 3.25))
 """
+STRUCT_HEAD = """
+
+@wp.struct
+class Lamp:
+    at: vec3
+    power: float
+    kind: int
+
+
+@wp.struct
+class Room:
+    lamp: Lamp
+    weights: vec3
+    gain: float
+
+
+@wp.struct
+class Lobe:
+    sharp: float
+    weight: float
+
+
+@wp.func
+def made_Lamp(at: vec3, power: float, kind: int):
+    made = Lamp()
+    made.at = at
+    made.power = power
+    made.kind = kind
+    return made
+
+
+@wp.func
+def copied_Lobe(lobe: Lobe):
+    copy = Lobe()
+    copy.sharp = lobe.sharp
+    copy.weight = lobe.weight
+    return copy
+
+
+@wp.func
+def Lobe_at(lobe: Lobe, x: float):
+    return lobe.weight * wp.exp(lobe.sharp * (x - 1.0))
+
+
+@wp.func
+def Lobe_shared(x: float):
+    return x * x * 0.5
+"""
 _FACTORS = {
     "sign": -1.0,
     "thousandth": 1.001,
@@ -62,6 +110,8 @@ def _function(animal: Animal, name: str, backward: str) -> str:
     text = f"@wp.func\ndef {name}({params}):\n" + "\n".join(lines) + "\n\n\n"
     if not backward:
         return text
+    if any(t in STRUCTS for t in types.values()):
+        raise InexpressibleError("an adjoint of a struct")
     single = len(result) == 1
     live = [n for n, t in types.items() if t not in ("int", "bool")]
     ends = lambda values: [f"wp.adjoint[{n}] += {v}" for n, v in zip(live, values, strict=True)]  # noqa: E731
@@ -82,20 +132,52 @@ def _results(animal: Animal) -> list[str]:
     return inner.split(", ") if animal.result.startswith("tuple") else [inner]
 
 
+def _leaf_type(leaf: Leaf) -> str:
+    if leaf.scalar != "float":
+        return leaf.scalar
+    return {0: "float", 1: "vec{}", 2: "mat{}{}"}[len(leaf.shape)].format(*leaf.shape)
+
+
+def _outputs(animal: Animal) -> dict[str, str]:
+    """What a kernel stores, and its type: results, or the fields of one."""
+    found = {}
+    for k, result in enumerate(_results(animal)):
+        fields = {f"r_{k}.{name}": type_ for name, type_ in STRUCTS.get(result, {}).items() if type_ != "int"}
+        found |= fields or {f"r_{k}": result}
+    return {place: warp_type(type_) for place, type_ in found.items()}
+
+
+def _read(path: str, type_: str, live: set[str]) -> list[str]:
+    """Statements that read a parameter from arrays, a struct field by field."""
+    name = path.replace(".", "_")
+    if type_ not in STRUCTS:
+        return [f"{name} = {name}_in[at]"] if path in live else []
+    lines = [f"{name} = {type_}()"]
+    for field, inner in STRUCTS[type_].items():
+        lines += _read(f"{path}.{field}", inner, live)
+        lines.append(f"{name}.{field} = {name}_{field}")
+    return lines
+
+
 def _kernel(
     case: Case, called: str, before: str = "", arguments: dict[str, str] | None = None, around: str = "{0}"
 ) -> str:
     """A kernel that calls the function on one element of each array."""
     animal, changed = case.animal, arguments or {}
-    types = {n: warp_type(t) for n, t in animal.types.items()}
-    live = [leaf.path for leaf in case.leaves if leaf.active]
-    params = [f"{n}_in: wp.array(dtype={t})" if n in live else f"{n}: {t}" for n, t in types.items()]
-    results = [warp_type(r) for r in _results(animal)]
-    outs = [f"out_{k}: wp.array(dtype={r})" for k, r in enumerate(results)]
-    lines = ["at = wp.tid()", *(f"{n} = {n}_in[at]" for n in live)]
-    call = around.format(f"{called}({', '.join(changed.get(n, n) for n in types)})")
-    places = ", ".join(f"r_{k}" for k in range(len(results)))
-    lines += [f"{places} = {call}", *(f"out_{k}[at] = r_{k}" for k in range(len(results)))]
+    names = {leaf.path: leaf.path.replace(".", "_") for leaf in case.leaves}
+    params = [
+        f"{names[leaf.path]}_in: wp.array(dtype={_leaf_type(leaf)})"
+        if leaf.active
+        else f"{names[leaf.path]}: {_leaf_type(leaf)}"
+        for leaf in case.leaves
+    ]
+    stored = _outputs(animal)
+    outs = [f"out_{k}: wp.array(dtype={type_})" for k, type_ in enumerate(stored.values())]
+    live = {leaf.path for leaf in case.leaves if leaf.active}
+    lines = ["at = wp.tid()", *(line for n, t in animal.types.items() for line in _read(n, t, live))]
+    call = around.format(f"{called}({', '.join(changed.get(n, n) for n in animal.types)})")
+    places = ", ".join(f"r_{k}" for k in range(len(_results(animal))))
+    lines += [f"{places} = {call}", *(f"out_{k}[at] = {place}" for k, place in enumerate(stored))]
     body = "\n".join(f"    {line}" for line in lines)
     return f"{before}@wp.kernel\ndef kernel_{case.name}({', '.join([*params, *outs])}):\n{body}\n\n\n"
 
@@ -115,6 +197,8 @@ def _text(case: Case) -> str:
     result = warp_type(animal.result) if not animal.result.startswith("tuple") else ""
     if word in ("seedless", "stale", "extra") and not result:
         raise InexpressibleError("several results, and a mutation of all of them")
+    if word == "stale" and result in STRUCTS:
+        raise InexpressibleError("an adjoint of a struct")
     if word == "seedless":
         return _kernel(
             case,
@@ -176,47 +260,35 @@ def _adjoint(case: Case, word: str, name: str, types: dict[str, str]) -> list[st
     return [changed]
 
 
-FOLDER = Path(tempfile.mkdtemp(prefix="zoo_of_warp"))
-
-
-def _loaded(name: str, text: str) -> ModuleType:
-    path = FOLDER / f"{name}.py"
-    path.write_text(HEAD + "\n\n" + text, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _own_module(case: Case) -> ModuleType:
     case.refuse()
     own = case.kind.startswith("own_")
     text = ("" if own else _function(case.animal, case.animal.name, case.animal.backward)) + _text(case)
-    return _loaded(f"zoo_{case.name}", text)
+    structs = STRUCT_HEAD if any(leaf.path not in case.animal.types for leaf in case.leaves) else ""
+    return loaded(f"zoo_{case.name}", f"{HEAD}{structs}\n\n{text}")
 
 
-def verdicts(case: Case, _: str, samples: list[list[np.ndarray]]) -> tuple[dict[str, list[bool]], list]:
-    """Whether gradcheck is content at each input, and the gradients there."""
-    module = _own_module(case)
-    kernel = getattr(module, f"kernel_{case.name}")
-    told, gradients = [], []
-    for values in samples:
+def verdicts(case: Case | KernelCase, _: str, samples: list) -> tuple[dict[str, list[bool]], list]:
+    """Whether gradcheck is content at each input, and the gradients there of a right one."""
+    if case.family != "functions":
+        return warp_kernels.verdicts(case, samples)
+    kernel = getattr(_own_module(case), f"kernel_{case.name}")
+
+    def check(values: list[np.ndarray]) -> bool:
         inputs, outputs = _arrays(case, values)
         with contextlib.redirect_stdout(io.StringIO()):
-            told.append(
-                gradcheck(kernel, dim=1, inputs=inputs, outputs=outputs, raise_exception=False, show_summary=False)
-            )
-            gradients.append(_gradients(kernel, case, values))
-    return {"default": told}, gradients
+            return gradcheck(kernel, dim=1, inputs=inputs, outputs=outputs, raise_exception=False, show_summary=False)
+
+    told = {"default": until_refused(check, samples)}
+    return told, [] if case.kind else [_gradients(kernel, case, values) for values in samples]
 
 
 def _arrays(case: Case, values: list[np.ndarray]) -> tuple[list, list]:
     inputs = []
     for leaf, value in zip(case.leaves, values, strict=True):
-        type_ = TYPES[warp_type(case.animal.types[leaf.path])]
+        type_ = TYPES[_leaf_type(leaf)]
         inputs.append(wp.array(value[None], dtype=type_, requires_grad=True) if leaf.active else value.item())
-    results = [TYPES[warp_type(r)] for r in _results(case.animal)]
+    results = [TYPES[type_] for type_ in _outputs(case.animal).values()]
     return inputs, [wp.zeros(1, dtype=r, requires_grad=True) for r in results]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from cases import InexpressibleError
+from cases import STRUCTS, InexpressibleError
 from translate import OF_ONE
 
 VECTOR = re.compile(r"vec(\d+)")
@@ -35,6 +35,10 @@ OWN_TEXT = {
     "isnan": "wp.isnan({0})",
     "isfinite": "wp.isfinite({0})",
 }
+REFRACTED = (
+    "({2} * {0} - ({2} * wp.dot({1}, {0})"
+    " + wp.sqrt(1.0 - {2} * {2} * (1.0 - wp.dot({1}, {0}) * wp.dot({1}, {0})))) * {1})"
+)
 
 
 def warp_type(type_: str) -> str:
@@ -45,11 +49,9 @@ def warp_type(type_: str) -> str:
         return f"mat{found[1]}{found[2]}"
     if found := re.fullmatch(r"float([234])|sa\.Array\[float, (\d+)\]", type_):
         return f"vec{found[1] or found[2]}"
-    if type_ in ("float", "int", "bool"):
+    if type_ in ("float", "int", "bool", *STRUCTS):
         return type_
-    raise InexpressibleError(
-        "gradcheck of Warp takes no structs" if "Array" not in type_ else "an array of arrays or structs"
-    )
+    raise InexpressibleError("an array of arrays or structs" if "Array" in type_ else f"a {type_} among its inputs")
 
 
 class Body:
@@ -79,8 +81,9 @@ class Body:
         match stmt:
             case ast.Assign(targets=[target], value=value):
                 return self._assign(target, value)
-            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
-                return self._assign(target, ast.BinOp(ast.Name(target.id, ast.Load()), op, value))
+            case ast.AugAssign(target=ast.Name() | ast.Attribute() as target, op=op, value=value):
+                read = ast.parse(ast.unparse(target), mode="eval").body
+                return self._assign(target, ast.BinOp(read, op, value))
             case ast.AugAssign(target=ast.Subscript() as target, op=ast.Add(), value=value):
                 place, _ = self.expr(target)
                 return [f"{place} += {self._float(value)}"]
@@ -97,7 +100,7 @@ class Body:
                 return self._ends(values) if self._ends else [f"return {', '.join(values)}"]
             case ast.Break() | ast.Continue():
                 return [ast.unparse(stmt)]
-        raise InexpressibleError(f"the statement {type(stmt).__name__}")
+        raise InexpressibleError("a loop with an else" if isinstance(stmt, ast.For) else f"the statement {type(stmt)}")
 
     def _loop(self, name: str, over: ast.expr, body: list[ast.stmt]) -> list[str]:
         if isinstance(over, ast.Name):
@@ -124,6 +127,8 @@ class Body:
                 return [f"{name} = {type_}({text})" if plain else f"{name} = {text}"]
             case ast.Subscript():
                 return [f"{self.expr(target)[0]} = {self._float(value)}"]
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.types[name] in STRUCTS:
+                return [f"{name}.{attr} = {text}"]
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if len(attr) == 1:
                 return [f"{name}[{'xyzw'.index(attr)}] = {text}"]
             case ast.Attribute(value=ast.Name(id=name), attr=attr):
@@ -168,6 +173,18 @@ class Body:
                     if len(parts) == 1
                     else (f"vec{len(parts)}({', '.join(parts)})", f"vec{len(parts)}")
                 )
+            case ast.Attribute(value=value, attr=attr):
+                text, type_ = self.expr(value)
+                return f"{text}.{attr}", warp_type(STRUCTS[type_][attr])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="sa"), attr=("all" | "any") as word), args=[test]):
+                return self._of_entries(word, test), "bool"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name not in ("sa", "math"):
+                texts = [self._float(arg) for arg in node.args]
+                texts = texts if name in STRUCTS else [name, *texts]
+                return f"{self.types.get(name, name)}_{attr}({', '.join(texts)})", "float"
+            case ast.Call(func=ast.Name(id=name)) if name in STRUCTS:
+                fields = {keyword.arg: self.expr(keyword.value)[0] for keyword in node.keywords}
+                return f"made_{name}({', '.join(fields[field] for field in STRUCTS[name])})", name
             case ast.Call():
                 return self._call(node)
         raise InexpressibleError(f"the expression {ast.unparse(node)}")
@@ -179,6 +196,14 @@ class Body:
         if isinstance(index, ast.Tuple):
             return f"{text}[{', '.join(self.expr(i)[0] for i in index.elts)}]", "float"
         return f"{text}[{self.expr(index)[0]}]", f"vec{type_[4]}" if type_.startswith("mat") else "float"
+
+    def _of_entries(self, word: str, test: ast.expr) -> str:
+        if not isinstance(test, ast.Compare):
+            raise InexpressibleError(f"{word} of a vector")
+        (left, type_), (right, _) = self.expr(test.left), self.expr(test.comparators[0])
+        sign = ">" if isinstance(test.ops[0], ast.Gt) else "<"
+        parts = [f"{left}[{k}] {sign} {right}" for k in range(int(type_[3:]))]
+        return f"({(' and ' if word == 'all' else ' or ').join(parts)})"
 
     def _compared(self, sides: list[ast.expr], ops: list[ast.cmpop]) -> str:
         signs = {ast.Lt: "<", ast.Gt: ">", ast.LtE: "<=", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -214,6 +239,8 @@ class Body:
 
     def _call(self, node: ast.Call) -> tuple[str, str]:  # noqa: C901  (one case per function)
         name = ast.unparse(node.func)
+        if name == "sa.zeros":
+            return f"{ast.unparse(node.args[0])}()", ast.unparse(node.args[0])
         if found := re.fullmatch(r"sa\.Array\[float, (\d+)\]", name):
             return f"vec{found[1]}({', '.join(self._float(a) for a in node.args)})", f"vec{found[1]}"
         if name in self._functions:
@@ -242,17 +269,25 @@ class Body:
         if word == "mul":
             size = values[1][1][4] if type_.startswith("vec") else type_[3]
             return f"({texts[0]} * {texts[1]})", values[1][1] if "vec" not in type_ + values[1][1] else f"vec{size}"
-        if type_.startswith(("vec", "mat")) and word != "lerp":
-            raise InexpressibleError(f"{word} of a vector")
-        if word == "lerp" and values[-1][1] != "float":
-            raise InexpressibleError("lerp of vectors by vectors")
-        if word in SAME_NAME:
-            return f"wp.{word}({texts[0]})", "float"
-        if word in OWN_TEXT:
-            return OWN_TEXT[word].format(*texts), "bool" if word.startswith(
-                "is"
-            ) else type_ if word != "select" else values[1][1]
+        if word == "copy":
+            return f"copied_{type_}({texts[0]})", type_
+        if word == "refract":
+            return REFRACTED.format(*texts), type_
+        if word in SAME_NAME or word in OWN_TEXT:
+            return self._plain(word, texts, [type_ for _, type_ in values])
         raise InexpressibleError(f"the function {name}")
+
+    def _plain(self, word: str, texts: list[str], types: list[str]) -> tuple[str, str]:
+        """A function of numbers; of vectors entry by entry, since Warp has most for numbers only."""
+        form = f"wp.{word}({{0}})" if word in SAME_NAME else OWN_TEXT[word]
+        if types[0].startswith("vec") and not (word == "lerp" and types[-1] == "float"):
+            size = int(types[0][3:])
+            entries = [
+                [f"{t}[{k}]" if s == types[0] else t for t, s in zip(texts, types, strict=True)] for k in range(size)
+            ]
+            return f"{types[0]}({', '.join(form.format(*e) for e in entries)})", types[0]
+        result = "bool" if word.startswith("is") else types[0] if word != "select" else types[1]
+        return form.format(*texts), result
 
     def _made(self, found: re.Match, texts: list[str], types: list[str]) -> tuple[str, str]:
         if found[2]:

@@ -1,0 +1,149 @@
+"""What the checkers said, as tables of the page: cases and verdicts go in, Markdown comes out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cases import Case
+    from kernel_cases import KernelCase
+
+    Cases = list[Case | KernelCase]
+    Verdicts = dict[str, dict[str, dict]]
+
+COLUMNS = (
+    ("slangad", "default", "slangad"),
+    ("warp", "default", "Warp"),
+    ("torch", "slow", "PyTorch float64, slow"),
+    ("torch", "fast", "PyTorch float64, fast"),
+    ("torch32", "slow", "PyTorch float32"),
+    ("torch32", "eased", "PyTorch float32, eased"),
+    ("jax", "default", "JAX, both"),
+    ("jax", "fwd", "JAX, fwd"),
+    ("jax", "rev", "JAX, rev"),
+    ("jax64", "default", "JAX float64, both"),
+)
+PEERS = {"warp": "Warp", "torch": "PyTorch float64", "torch32": "PyTorch float32", "jax": "JAX", "jax64": "JAX float64"}
+MUTATIONS = {
+    "sign": "sign",
+    "thousandth": "factor 1.001",
+    "double": "factor 2",
+    "missing": "no gradient",
+    "extra": "factor and a term more",
+    "swapped": "swapped arguments",
+    "transposed": "transposed matrix",
+    "seedless": "cotangent ignored",
+    "branch": "wrong in one branch",
+    "index": "wrong at one index",
+    "integer": "wrong for one integer",
+    "forgotten": "an entry forgotten",
+    "stale": "stale state",
+    "own": "written by hand: dropped term, stale loop, missing accumulation, …",
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    """Of so many tried, how many were judged wrongly."""
+
+    wrong: int
+    tried: int
+
+    def __str__(self) -> str:
+        return f"{self.wrong} / {self.tried}" if self.tried else "-"
+
+
+def tables(cases: Cases, data: Verdicts, inputs: int, seed: int) -> str:
+    """The page's tables."""
+    right = [case for case in cases if not case.kind]
+    wrong = [case for case in cases if case.kind]
+    classes = list(dict.fromkeys(case.of_class for case in right))
+    versions = ", ".join(dict.fromkeys(next(iter(data[name].values()))["version"] for name, _, _ in COLUMNS))
+    day = datetime.now(tz=timezone.utc).date()
+    counts = f"{len(right)} right ones, {len(wrong)} wrong ones; {inputs} inputs, seed {seed}."
+    lines = [f"{day}; {versions}; CPU; {counts}"]
+    lines += ["", "Right ones accused / tried:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += _rows(data, {of: [c for c in right if c.of_class == of] for of in classes} | {"**all**": right})
+    by_kind = {text: [c for c in wrong if c.group == kind] for kind, text in MUTATIONS.items()}
+    by_kind["**all but factor 1.001**"] = [c for c in wrong if c.group != "thousandth"]
+    lines += ["", "Wrong ones passed / tried, by what is wrong:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += _rows(data, by_kind | {"**all**": wrong})
+    lines += ["", "The same by what they were made from:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += _rows(data, {of: [c for c in wrong if c.of_class == of] for of in classes})
+    lines += ["", "At one input only:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += _rows(data, {"right, accused": right, "wrong, passed": wrong}, inputs=1)
+    lines += ["", "Expressed / in the zoo, right and wrong ones together:", "", *_header(list(PEERS.values()))]
+    lines += [_row(of, [_expressed(data[n], [c for c in cases if c.of_class == of]) for n in PEERS]) for of in classes]
+    lines += [_row("**all**", [_expressed(data[name], cases) for name in PEERS])]
+    lines += ["", "Not expressed, or not counted, and why:", ""]
+    lines += ["| | right | wrong | classes | why |", "|---|---|---|---|---|", *_left_out(right, wrong, data)]
+    seconds = ", ".join(f"{name} {sum(e['seconds'] for e in told.values()):.0f} s" for name, told in data.items())
+    return "\n".join([*lines, "", f"Time for all of it: {seconds}.", ""])
+
+
+def _header(names: list[str]) -> list[str]:
+    return [_row("", names), "|" + "---|" * (len(names) + 1)]
+
+
+def _row(first: str, cells: Iterable[object]) -> str:
+    return f"| {first} | {' | '.join(map(str, cells))} |"
+
+
+def _rows(data: Verdicts, parts: dict[str, Cases], inputs: int = 0) -> list[str]:
+    return [
+        _row(title, [_count(part, data, name, mode, inputs) for name, mode, _ in COLUMNS])
+        for title, part in parts.items()
+        if part
+    ]
+
+
+def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> Count:
+    bad = tried = 0
+    for case in cases:
+        told = data[name].get(case.name, {}).get("told", {}).get(mode)
+        if not told or (not case.kind and not _is_right(case, data, name)):
+            continue
+        content = all(told[:inputs] if inputs else told)
+        tried += 1
+        bad += content if case.kind else not content
+    return Count(bad, tried)
+
+
+def _is_right(case: Case | KernelCase, data: Verdicts, name: str) -> bool:
+    """Whether the framework's own derivative is the one of PyTorch in float64, at all inputs."""
+    mine, other = (data[n].get(case.name, {}).get("gradients") for n in (name, "torch"))
+    if not mine or not other:
+        return True
+    return all(_same(a, b) for one, two in zip(mine, other, strict=True) for a, b in zip(one, two, strict=True))
+
+
+def _same(mine: list[float], other: list[float]) -> bool:
+    size = max((abs(value) for value in other), default=0.0)
+    return all(abs(a - b) <= 1e-2 * size + 1e-30 for a, b in zip(mine, other, strict=True))
+
+
+def _expressed(told: dict[str, dict], cases: Cases) -> str:
+    return f"{sum('told' in told.get(case.name, {}) for case in cases)} / {len(cases)}"
+
+
+def _left_out(right: Cases, wrong: Cases, data: Verdicts) -> list[str]:
+    lines = []
+    for name, title in PEERS.items():
+        whys: dict[str, list[Case | KernelCase]] = {}
+        for case in (*right, *wrong):
+            if "reason" in data[name].get(case.name, {}):
+                whys.setdefault(data[name][case.name]["reason"], []).append(case)
+        off = [case for case in right if "told" in data[name].get(case.name, {}) and not _is_right(case, data, name)]
+        if off:
+            names = ", ".join(case.name for case in off)
+            whys[f"its own derivative is another, or its numbers do not hold it: {names}"] = off
+        for why, cases in sorted(whys.items(), key=lambda item: -len(item[1])):
+            kinds = Counter(bool(case.kind) for case in cases)
+            classes = ", ".join(dict.fromkeys(case.of_class for case in cases))
+            lines.append(_row(title, [kinds[False] or "", kinds[True] or "", classes, why]))
+    return lines
