@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.memory import MemoryNames
     from slangad.compiler.emit.names import Scope
-    from slangad.compiler.emit.probes import ProbeNames
+    from slangad.compiler.emit.probes import ProbeKey, ProbeNames
     from slangad.compiler.emit.spelling import TypeSpeller
     from slangad.compiler.emit.writer import Writer
     from slangad.compiler.ir.nodes import Function
@@ -40,7 +40,7 @@ class ModuleNames:
     external: frozenset[str] = frozenset()
     taken: tuple[str, ...] = ()
     memory: Mapping[str, MemoryNames] = field(default_factory=dict)
-    probes: Mapping[str, ProbeNames] = field(default_factory=dict)
+    probes: Mapping[ProbeKey, ProbeNames] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""

@@ -151,8 +151,8 @@ def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
         case Sample(source=source, uv=uv):
             ctx.writer.write(memory_names(ctx, source).sample)
             print_args(ctx, (uv,))
-        case Probe(name=name, value=value):
-            ctx.writer.write(ctx.names.probes[name].function)
+        case Probe(name=name, value=value, type=type_):
+            ctx.writer.write(ctx.names.probes[name, type_].function)
             print_args(ctx, (value,))
         case _:
             assert_never(expr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.emit.buffers import buffer_scalar, element_type_of, shape_of
 from slangad.compiler.emit.memory import print_attributes
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Kernel, Module
 
 
+ProbeKey: TypeAlias = "tuple[str, Type]"
+"""A probe's name, and the type of what it looks at."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProbeNames:
     """What the parts of one probe are called in the Slang."""
@@ -30,17 +34,17 @@ class ProbeNames:
     buffer: str
 
 
-def probes_of(module: Module) -> tuple[tuple[str, Type], ...]:
-    """The probes of a module by name, with what they look at."""
+def probes_of(module: Module) -> tuple[ProbeKey, ...]:
+    """The probes of a module: those of one name are one, unless two kernels look at two types with it."""
     exprs = (e for f in module.functions for e in body_exprs(statements(f)))
-    return tuple({e.name: e.type for e in exprs if isinstance(e, Probe)}.items())
+    return tuple(dict.fromkeys((e.name, e.type) for e in exprs if isinstance(e, Probe)))
 
 
-def name_probes(scope: Scope, module: Module) -> dict[str, ProbeNames]:
+def name_probes(scope: Scope, module: Module) -> dict[ProbeKey, ProbeNames]:
     """Names the function and the buffer of each probe."""
     return {
-        name: ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))
-        for name, _ in probes_of(module)
+        (name, type_): ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))
+        for name, type_ in probes_of(module)
     }
 
 
@@ -72,7 +76,7 @@ class ProbePrinter:
     def _reached(self, functions: Mapping[str, Function], function: Function) -> bool:
         for expr in body_exprs(statements(function)):
             match expr:
-                case Probe(name=name) if name == self.name:
+                case Probe(name=name, type=type_) if (name, type_) == (self.name, self.type):
                     return True
                 case Call(function=key) if self._reached(functions, functions[key]):
                     return True

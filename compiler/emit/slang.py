@@ -49,9 +49,7 @@ def emit_module(module: Module) -> EmittedModule:
     writer = Writer()
     accessors = Accessors(scope)
     memory = tuple(_memory_printers(module, names, accessors))
-    probes = tuple(
-        ProbePrinter(name, type_, names.probes[name], names.spell, accessors) for name, type_ in probes_of(module)
-    )
+    probes = tuple(ProbePrinter(*probe, names.probes[probe], names.spell, accessors) for probe in probes_of(module))
     modes = {
         kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
     }

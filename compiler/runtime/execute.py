@@ -278,9 +278,16 @@ class Run:
             return Role.GRADIENT, name, path
         if role in (Role.COTANGENT, Role.ADJOINT):
             for source in (Role.RESULT_TANGENT, Role.TANGENT):
-                if (source, name, path) in self.buffers and not self._is_plain_input(name, source):
+                if self._sends_back(parameter, source):
                     self.moved[role, name, path] = (source, name, path)
         return role, name, path
+
+    def _sends_back(self, parameter: EntryParameter, source: ParameterRole) -> bool:
+        """Whether a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
+        tangent = self.buffers.get((source, parameter.parameter, parameter.path))
+        if tangent is None or self._is_plain_input(parameter.parameter, source):
+            return False
+        return tangent.dtype == DTYPES[parameter.scalar.name]
 
     def _is_plain_input(self, name: str, role: ParameterRole) -> bool:
         """Whether a tangent is that of a parameter which no thread writes, and so none of a result."""
@@ -306,9 +313,17 @@ class Run:
         role, name, path = slot
         if role is Role.RESULT and parameter.access == "change":
             role = Role.INPUT
+        if role is Role.COTANGENT and (tangent := self.buffers.get((Role.RESULT_TANGENT, name, path))):
+            return self._made(tangent)
         if role is Role.ADJOINT:
             role = Role.COTANGENT
         return self.prepared.arrays.get((role, name, path))
+
+    def _made(self, buffer: Buffer) -> Array:
+        """What a buffer holds after the launches that are planned, which are run for it."""
+        self.submit()
+        self.launches.clear()
+        return buffer.download()
 
     def _size(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> int:
         """Scalars of a buffer."""
