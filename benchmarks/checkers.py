@@ -71,19 +71,19 @@ def main() -> None:
 def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path, peer: str, dtype: str) -> None:
     """Ask one checker about everything that it was not asked before, in a process of its own."""
     known = _read(file)
-    left = [case for case in cases if case.name not in known]
+    left = [case for case in cases if case.key not in known]
     if peer == "slangad":
         import slangad_side as side
 
-        found = ((name, {"told": {"default": told}}) for name, told in side.verdicts(left, said.seed))
+        found = ((key, {"told": {"default": told}}) for key, told in side.verdicts(left, said.seed))
     else:
         side = _side(peer, dtype)
-        found = ((case.name, _tried(side, case, dtype, said)) for case in left)
+        found = ((case.key, _tried(side, case, dtype, said)) for case in left)
     with file.open("a", encoding="utf-8") as lines:
         start = time.perf_counter()
-        for name, entry in found:
+        for key, entry in found:
             now = time.perf_counter()
-            whole = {"name": name, "version": side.VERSION, **entry, "seconds": now - start}
+            whole = {"key": key, "version": side.VERSION, **entry, "seconds": now - start}
             start = now
             print(json.dumps(whole), file=lines, flush=True)
 
@@ -113,9 +113,9 @@ def _side(peer: str, dtype: str):
 
 
 def _read(file: Path) -> dict[str, dict]:
-    """The verdicts in a file, by name."""
+    """The verdicts in a file, by keys of cases."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return {entry["name"]: entry for entry in map(json.loads, lines)}
+    return {entry["key"]: entry for entry in map(json.loads, lines)}
 
 
 def _write(page: Path, text: str) -> None:

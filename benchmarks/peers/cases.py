@@ -66,6 +66,11 @@ class Case:
         return f"{self.animal.name}_{self.kind}" if self.kind else self.animal.name
 
     @property
+    def key(self) -> str:
+        """Its name, unlike that of any kernel."""
+        return self.name
+
+    @property
     def of_class(self) -> str:
         """What makes the right one hard."""
         return CLASS_OF[self.animal.name]

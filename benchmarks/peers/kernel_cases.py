@@ -58,6 +58,11 @@ class KernelCase:
         return f"{self.base}_{self.kind}" if self.kind else self.base
 
     @property
+    def key(self) -> str:
+        """Its name, unlike that of any function."""
+        return f"{self.name} of {self.family}"
+
+    @property
     def family(self) -> str:
         """What module of the zoo it belongs to."""
         return "kernels" if hasattr(self.subject, "params") else "pipelines"

@@ -50,6 +50,7 @@ def _checked(text: str, part: list, seed: int) -> Iterator[tuple[str, list[bool]
     missing = {case.name for case in part} - {result.function for result in report.results}
     if missing:
         raise RuntimeError(f"not checked: {sorted(missing)}: {report.results[0].reason}")
+    keys = {case.name: case.key for case in part}
     for result in report.results:
         decided = result.verdict.good or result.verdict.bad
-        yield result.function, [result.verdict.good] if decided else []
+        yield keys[result.function], [result.verdict.good] if decided else []

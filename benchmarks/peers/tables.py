@@ -105,7 +105,7 @@ def _rows(data: Verdicts, parts: dict[str, Cases], inputs: int = 0) -> list[str]
 def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> Count:
     bad = tried = 0
     for case in cases:
-        told = data[name].get(case.name, {}).get("told", {}).get(mode)
+        told = data[name].get(case.key, {}).get("told", {}).get(mode)
         if not told or (not case.kind and not _is_right(case, data, name)):
             continue
         content = all(told[:inputs] if inputs else told)
@@ -116,7 +116,7 @@ def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> C
 
 def _is_right(case: Case | KernelCase, data: Verdicts, name: str) -> bool:
     """Whether the framework's own derivative is the one of PyTorch in float64, at all inputs."""
-    mine, other = (data[n].get(case.name, {}).get("gradients") for n in (name, "torch"))
+    mine, other = (data[n].get(case.key, {}).get("gradients") for n in (name, "torch"))
     if not mine or not other:
         return True
     return all(_same(a, b) for one, two in zip(mine, other, strict=True) for a, b in zip(one, two, strict=True))
@@ -128,7 +128,7 @@ def _same(mine: list[float], other: list[float]) -> bool:
 
 
 def _expressed(told: dict[str, dict], cases: Cases) -> str:
-    return f"{sum('told' in told.get(case.name, {}) for case in cases)} / {len(cases)}"
+    return f"{sum('told' in told.get(case.key, {}) for case in cases)} / {len(cases)}"
 
 
 def _left_out(right: Cases, wrong: Cases, data: Verdicts) -> list[str]:
@@ -136,9 +136,9 @@ def _left_out(right: Cases, wrong: Cases, data: Verdicts) -> list[str]:
     for name, title in PEERS.items():
         whys: dict[str, list[Case | KernelCase]] = {}
         for case in (*right, *wrong):
-            if "reason" in data[name].get(case.name, {}):
-                whys.setdefault(data[name][case.name]["reason"], []).append(case)
-        off = [case for case in right if "told" in data[name].get(case.name, {}) and not _is_right(case, data, name)]
+            if "reason" in data[name].get(case.key, {}):
+                whys.setdefault(data[name][case.key]["reason"], []).append(case)
+        off = [case for case in right if "told" in data[name].get(case.key, {}) and not _is_right(case, data, name)]
         if off:
             names = ", ".join(case.name for case in off)
             whys[f"its own derivative is another, or its numbers do not hold it: {names}"] = off

@@ -138,6 +138,11 @@ def _leaf_type(leaf: Leaf) -> str:
     return {0: "float", 1: "vec{}", 2: "mat{}{}"}[len(leaf.shape)].format(*leaf.shape)
 
 
+def _element_type(leaf: Leaf) -> str:
+    """The type of an array's elements: gradcheck takes no matrices that are not square, so these come as numbers."""
+    return "float" if leaf.shape == (2, 3) else _leaf_type(leaf)
+
+
 def _outputs(animal: Animal) -> dict[str, str]:
     """What a kernel stores, and its type: results, or the fields of one."""
     found = {}
@@ -150,6 +155,8 @@ def _outputs(animal: Animal) -> dict[str, str]:
 def _read(path: str, type_: str, live: set[str]) -> list[str]:
     """Statements that read a parameter from arrays, a struct field by field."""
     name = path.replace(".", "_")
+    if type_ == "float2x3":
+        return [f"{name} = mat23({', '.join(f'{name}_in[{k}]' for k in range(6))})"]
     if type_ not in STRUCTS:
         return [f"{name} = {name}_in[at]"] if path in live else []
     lines = [f"{name} = {type_}()"]
@@ -166,7 +173,7 @@ def _kernel(
     animal, changed = case.animal, arguments or {}
     names = {leaf.path: leaf.path.replace(".", "_") for leaf in case.leaves}
     params = [
-        f"{names[leaf.path]}_in: wp.array(dtype={_leaf_type(leaf)})"
+        f"{names[leaf.path]}_in: wp.array(dtype={_element_type(leaf)})"
         if leaf.active
         else f"{names[leaf.path]}: {_leaf_type(leaf)}"
         for leaf in case.leaves
@@ -286,8 +293,12 @@ def verdicts(case: Case | KernelCase, _: str, samples: list) -> tuple[dict[str, 
 def _arrays(case: Case, values: list[np.ndarray]) -> tuple[list, list]:
     inputs = []
     for leaf, value in zip(case.leaves, values, strict=True):
-        type_ = TYPES[_leaf_type(leaf)]
-        inputs.append(wp.array(value[None], dtype=type_, requires_grad=True) if leaf.active else value.item())
+        type_ = TYPES[_element_type(leaf)]
+        inputs.append(
+            wp.array(value.ravel() if leaf.shape == (2, 3) else value[None], dtype=type_, requires_grad=True)
+            if leaf.active
+            else value.item()
+        )
     results = [TYPES[type_] for type_ in _outputs(case.animal).values()]
     return inputs, [wp.zeros(1, dtype=r, requires_grad=True) for r in results]
 
