@@ -51,10 +51,16 @@ def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
 def test_device__every_kernel__agrees_with_the_cpu(name: str, file: Path, cxx: object) -> None:
     gpu, cpu = device_of(name), device_of("cpu")
     program = read_program(Input(file), Options(targets=(), cache=default_cache()))
+    modes_of = {
+        plan.signature.name: [mode for mode in RunMode if all(plan.entries[step] for step in mode.steps)]
+        for plan in program.plans.values()
+    }
+    entries = {
+        e for plan in program.plans.values() for mode in modes_of[plan.signature.name] for e in plan.entry_names(mode)
+    }
+    loaded = [(device, program.load_on(device, entries)) for device in (cpu, gpu)]
     for plan in program.plans.values():
-        modes = [mode for mode in RunMode if all(plan.entries[step] for step in mode.steps)]
-        entries = {entry for mode in modes for entry in plan.entry_names(mode)}
-        loaded = [(device, program.load_on(device, entries)) for device in (cpu, gpu)]
+        modes = modes_of[plan.signature.name]
         for mode in modes:
             prepared = prepare(plan.signature, mode, inputs(plan.signature, mode), DOMAINS[plan.signature.dims])
             wanted, found = (run_kernel(device, module, plan, mode, prepared) for device, module in loaded)
