@@ -91,9 +91,9 @@ class GradientFile(pytest.File):
         return found[min(item.number, len(found) - 1)]
 
     def _names(self) -> list[tuple[str, int]]:
+        from slangad.compiler.check.mend import load_what_compiles
         from slangad.compiler.check.subjects import find_subjects
         from slangad.compiler.compilers import Compilers
-        from slangad.compiler.frontends import load
         from slangad.compiler.frontends.slang.model import SlangSetting
         from slangad.compiler.pipeline import Options
 
@@ -103,10 +103,11 @@ class GradientFile(pytest.File):
         )
         try:
             with Compilers(setting) as compilers:
-                module = load(self._shown, SlangSetting(compilers.reflect, options.specialize))
+                loaded = load_what_compiles(self._shown, SlangSetting(compilers.reflect, options.specialize))
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
-        return [(subject.name, subject.span.line) for subject in find_subjects(module)[1]]
+        subjects = loaded.with_broken(find_subjects(loaded.module)[1])
+        return [(subject.name, subject.span.line) for subject in subjects]
 
     def _checked(self) -> dict[str, list[Result]]:
         from dataclasses import replace

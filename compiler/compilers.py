@@ -50,12 +50,12 @@ class Compilers:
         """
         return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
 
-    def reflect(self, file: Path, asked: tuple[str, ...]) -> Reflection:
+    def reflect(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
         """What a Slang file declares; see ``frontends.slang.model.Reflector``."""
         from slangad.compiler.frontends.slang.model import Reflection
 
-        result = self._reflect(file, asked)
-        if result.diagnostics and asked and not self._reflect(file, ()).diagnostics:
+        result = self._reflect(file, asked, text)
+        if result.diagnostics and asked and not self._reflect(file, (), text).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)
             help_ = "check the number, order and kind of the arguments"
             raise CompileError(
@@ -67,18 +67,22 @@ class Compilers:
                 [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
             )
         said = own_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
+        if text is not None:
+            said = [replace(d, span=replace(d.span, file=str(file))) if d.span.file == file.name else d for d in said]
         errors = [_inside(file, d) for d in said if d.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
-        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies)
+        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(said))
 
-    def _reflect(self, file: Path, asked: tuple[str, ...]) -> CompileResult:
+    def _reflect(self, file: Path, asked: tuple[str, ...], text: str | None) -> CompileResult:
         options = self._options
+        place = file.resolve().as_posix() if text is None else file.name
         job = CompileJob(
             name=_staged_name(file),
-            source=f'#include "{file.resolve().as_posix()}"\n',
+            source=f'#include "{place}"\n',
             entry_points=(),
             targets=(_REFLECTED,),
+            modules=() if text is None else ((file.name, text),),
             include_dirs=(str(file.absolute().parent), *options.include_dirs),
             defines=options.defines,
             whole=True,

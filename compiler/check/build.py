@@ -7,7 +7,7 @@ the kernels one by one, named with the reason, and left out; the rest is compile
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import bounds, reach
@@ -20,7 +20,7 @@ from slangad.compiler.runtime.cpu_rows import with_rows
 from slangad.compiler.runtime.cxx import build_shared_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slangad.compiler.compilers import Compilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _OPTIMIZATION: Final = 1
 _SECONDS_EACH: Final = 0.25
 """Added to the time limit of a compile for each entry point: ten times what one takes."""
-_DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,13 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How to build: where imports are looked for, macros, and where results are kept."""
+    """How to build: where imports are looked for, macros, where results are kept, texts in place of Slang files."""
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
     time_limit: float
     cache: Cache | None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def build_both(module: Module, setting: Setting, compilers: tuple[Compilers, Compilers]) -> tuple[Built, Built]:
@@ -159,7 +160,8 @@ class _Builder:
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
         emitted = emit_module(only(self.module, kernels))
-        return replace(emitted, text=prelude(self.module) + emitted.text)
+        libraries = {**emitted.libraries, **self.setting.texts}
+        return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)
@@ -194,5 +196,5 @@ def _joined(parts: Iterable[Built]) -> Built:
 
 def _reason(result: CompileResult) -> str:
     for diagnostic in result.diagnostics:
-        return _DEATHS.get(diagnostic.code, diagnostic.message)
+        return DEATHS.get(diagnostic.code, diagnostic.message)
     return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")

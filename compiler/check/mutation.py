@@ -100,7 +100,13 @@ def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions
     ]
     include = (*options.include_dirs, str(item.path.absolute().parent))
     return replace(
-        options, mutate=False, only=(), said_ranges=(), ranges=(*options.ranges, *more), include_dirs=include
+        options,
+        mutate=False,
+        mend=False,
+        only=(),
+        said_ranges=(),
+        ranges=(*options.ranges, *more),
+        include_dirs=include,
     )
 
 

@@ -108,6 +108,9 @@ def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
     subject = plan.subject
     if subject.skipped:
         return blank(plan, Verdict.SKIPPED, subject.skipped)
+    if subject.failure is not None:
+        failure = replace(subject.failure, reproduce=plan.command)
+        return replace(blank(plan, Verdict.FAIL, failure.message), failures=(failure,))
     own = subject.course.kernels if subject.course else (subject.kernel,)
     mine = [r for r in wide.refusals if r.kernel in own and not _NO_MODE.search(r.reason)]
     both = [r for r in mine if _refused_too(r, narrow)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
+from slangad.compiler.check.mend import Mended, load_what_compiles
 from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
@@ -41,7 +43,7 @@ from slangad.compiler.runtime.devices import Source
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.check.columns import Column
@@ -68,6 +70,7 @@ class CheckOptions:
         run_limit: Seconds the samples of one function may take.
         adapter: What the device calls itself, for reports.
         words: The command line that says all this, without inputs and ``--only``, for reports.
+        mend: Whether what compiles of a Slang file is checked if some of it does not.
     """
 
     device: str = "cpu"
@@ -89,6 +92,7 @@ class CheckOptions:
     run_limit: float = 60.0
     known: frozenset[str] = frozenset()
     adapter: str = ""
+    mend: bool = True
 
 
 class UnknownNameError(ValueError):
@@ -115,7 +119,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
             if progress is not None:
                 progress(number, len(inputs))
             results += session.check_file(item, description)
-    words = " ".join([options.words, *(str(item.path) for item in inputs)])
+    words = " ".join([options.words, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
         options.seed,
@@ -129,7 +133,13 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     )
 
 
-_Described = tuple[Intents, tuple[Subject, ...]]
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What there is to check in a file; ``texts`` stand for Slang files by their names."""
+
+    intents: Intents
+    subjects: tuple[Subject, ...]
+    texts: Mapping[str, str]
 
 
 def _know_names(described: Sequence[tuple[Input, _Described | Result]], options: CheckOptions) -> None:
@@ -140,8 +150,9 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
     """
     if any(isinstance(one, Result) for _, one in described):
         return
-    found = [(item, *one) for item, one in described if not isinstance(one, Result)]
+    found = [(item, one.intents, one.subjects) for item, one in described if not isinstance(one, Result)]
     names = {name for _, _, subjects in found for name in _names(subjects)} | options.known
+    uncompiled = {subject.name for _, _, subjects in found for subject in subjects if subject.failure is not None}
     for name in options.only:
         if name not in names:
             raise UnknownNameError(name, names)
@@ -156,7 +167,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         for column in _columns(subject, intents)
     }
     for path in (*options.said_ranges, *(path for path, _ in options.shapes)):
-        if not any(covers(path, column) for column in columns):
+        if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
             raise UnknownNameError(path, columns)
 
 
@@ -213,26 +224,30 @@ class _Session:
         """All results of one file, in its order."""
         if isinstance(described, Result):
             return [described]
-        intents, subjects = described
+        intents, subjects = described.intents, described.subjects
         wanted = [subject for subject in subjects if self._wants(item, subject)]
         if not wanted:
             return []
-        run = [s for s in wanted if not s.skipped]
+        run = [s for s in wanted if not s.skipped and s.failure is None]
         self._start_workers(len(run))
         needed = [kernel for s in run for kernel in (s.kernel, s.launch, *(s.course.kernels if s.course else ()))]
         names = {name for kernel in needed for name in (kernel, *intents.twins(kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
-        wide, narrow = self._build(item, module)
-        return self._judge_all(item, intents, wanted, wide, narrow)
+        wide, narrow = self._build(item, module, described.texts)
+        job = self._on_device(item, module, described.texts)
+        return self._judge_all(item, intents, wanted, (wide, narrow, job))
 
     def _describe(self, item: Input) -> _Described:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
-        loaded = load(item.path, setting)
-        loaded = with_shapes(loaded, self._options.shapes)
+        mended = (
+            load_what_compiles(item.path, setting) if self._options.mend else Mended(None, load(item.path, setting))
+        )
+        loaded = with_shapes(mended.module, self._options.shapes)
         if self._options.mutate:
             loaded = add_mutants(loaded)
         module, subjects = find_subjects(loaded)
+        subjects = mended.with_broken(subjects)
         if self._options.mutate:
             alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
             subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
@@ -242,7 +257,9 @@ class _Session:
         watched, watches = watch_loops(intents.module, module.kernels)
         reaches = add_reaches(watched, module.kernels)
         made = run_passes(reaches.module)
-        return replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked), subjects
+        intents = replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked)
+        texts = {} if mended.text is None else {item.path.name: mended.text}
+        return _Described(intents, subjects, texts)
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
@@ -254,13 +271,13 @@ class _Session:
         for worker in self._workers:
             worker.start()
 
-    def _build(self, item: Input, module: Module) -> tuple[Built, Built]:
+    def _build(self, item: Input, module: Module, texts: Mapping[str, str]) -> tuple[Built, Built]:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
-        setting = Setting(include, self._options.defines, self._options.time_limit, self._options.cache)
+        setting = Setting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
         return build_both(module, setting, self._compilers)
 
-    def _on_device(self, item: Input, module: Module) -> DeviceJob | None:
+    def _on_device(self, item: Input, module: Module, texts: Mapping[str, str]) -> DeviceJob | None:
         if self._options.device == "cpu":
             return None
         kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
@@ -270,7 +287,8 @@ class _Session:
         source = Source(include, self._options.defines, self._options.cache)
         name = self._options.device
         refused = {k.name: found[0].message for k in kernels if (found := not_on(name, module, (k.name,)))}
-        return DeviceJob(name, replace(emitted, text=text), source, refused)
+        libraries = {**emitted.libraries, **texts}
+        return DeviceJob(name, replace(emitted, text=text, libraries=libraries), source, refused)
 
     def _lent(self, idle: SimpleQueue[Worker], task: Task | ChainTask) -> Result:
         """A worker's judgement, once there is one that has nothing else to do."""
@@ -281,14 +299,19 @@ class _Session:
             idle.put(worker)
 
     def _judge_all(
-        self, item: Input, intents: Intents, subjects: Sequence[Subject], wide: Built, narrow: Built
+        self,
+        item: Input,
+        intents: Intents,
+        subjects: Sequence[Subject],
+        built: tuple[Built, Built, DeviceJob | None],
     ) -> list[Result]:
+        wide, narrow, job = built
         module = intents.module
         emitted = emit_module(module)
         kernels = {kernel.name: kernel for kernel in module.kernels}
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
-            worker.load(wide.libraries, narrow.libraries, self._on_device(item, module))
+            worker.load(wide.libraries, narrow.libraries, job)
             idle.put(worker)
 
         def one(subject: Subject) -> Result:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
-    from slangad.compiler.report.model import Kind
+    from slangad.compiler.report.model import Failure, Kind
     from slangad.compiler.spans import Span
 
 
@@ -72,6 +72,7 @@ class Subject:
         told: What the text tells of a function in a Slang file, where its head was found.
         integers: Where integers are worth a try, as far as it is described.
         unclipped: Whether the clips of what it calls are left out.
+        failure: Why it fails without being run.
     """
 
     name: str
@@ -89,12 +90,14 @@ class Subject:
     told: Told | None = None
     integers: Integers = NO_INTEGERS
     unclipped: bool = False
+    failure: Failure | None = None
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     """The module with a harness kernel for every subject in place of its own kernels."""
     functions = {function.key: function for function in module.functions}
-    if any(isinstance(functions[kernel.function].body, External) for kernel in module.kernels):
+    described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
+    if not described and (module.kernels or module.left_out):
         whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
         return whole, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
     found = [*_plain(module), *_kernels(module, functions)]

@@ -10,6 +10,8 @@ from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.toolchain.request import CompileJob
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.emit.model import EmittedModule
 
 _SHAPES: Final = ("", "2", "3", "4", *(f"{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)))
@@ -41,7 +43,7 @@ def build_job(
     modules = dict(emitted.libraries)
     if wide:
         modules[DOUBLE] = library_text(DOUBLE)
-        modules |= _with_bits(files)
+        modules |= _with_bits(files, modules)
     own = () if not wide else MACROS
     return CompileJob(
         emitted.file_name,
@@ -56,13 +58,14 @@ def build_job(
     )
 
 
-def _with_bits(files: tuple[str, ...]) -> dict[str, str]:
+def _with_bits(files: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
     """Copies of Slang files that look at the bits of floats or have textures of them, to be a twin's.
 
-    All of one folder are copied if one needs it, since a file finds its neighbours before anything else.
+    All of one folder are copied if one needs it, since a file finds its neighbours before anything else. Some are
+    ``known`` to have another text than on disk.
     """
     near = [Path(file) for file in files if Path(file).resolve().parent == Path(files[0]).resolve().parent]
-    texts = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in near}
+    texts = {path.name: known.get(path.name) or path.read_text(encoding="utf-8", errors="replace") for path in near}
     changed = {name: _TEXELS.sub(r"\1int\2", text) for name, text in texts.items()}
     changed |= {
         name: f"{text}\nimport {_BITS.removesuffix('.slang')};\n"

@@ -49,7 +49,8 @@ class ModuleStore:
         users: dict[tuple[str, str], list[CompileJob]] = {}
         for job in jobs:
             for module in job.modules if not job.defines else ():
-                users.setdefault(module, []).append(job)
+                if f'#include "{module[0]}"' not in job.source:
+                    users.setdefault(module, []).append(job)
         found = {}
         for (name, text), using in users.items():
             if len(text) >= _WORTHWHILE and not _DEPENDS.search(text) and "SLANGAD_" not in text:

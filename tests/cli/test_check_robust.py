@@ -71,6 +71,16 @@ void bad_bwd(inout DifferentialPair<float> x, float d_out)
 """
 NAN = "\n[Differentiable]\nfloat bad(float x) { return sqrt(-1.0 - x * x); }\n"
 REJECTED = "\n[Differentiable]\nfloat bad(float x) { return y; }\n"
+LOST = """
+struct Passive { float a; };
+[Differentiable]
+float bad(float x)
+{
+    Passive p;
+    p.a = x;
+    return p.a * x;
+}
+"""
 
 Checked = tuple[int, dict[str, dict[str, Any]]]
 
@@ -97,6 +107,8 @@ def checked(*words: str) -> Checked:
         pytest.param(CRASHES, "FAIL", "compile", "it crashes (SIG", id="crashes"),
         pytest.param(HANGS, "FAIL", "compile", "it does not end within 4 s", id="hangs"),
         pytest.param(NOISY, "NONDETERMINISTIC", "repeat", "two runs with the same inputs", id="noisy"),
+        pytest.param(REJECTED, "FAIL", "compile", "does not compile: undefined identifier 'y' [SA200]", id="rejected"),
+        pytest.param(LOST, "FAIL", "compile", "the derivative gets lost at this assignment", id="loses"),
         pytest.param(NAN, "INCONCLUSIVE", None, "not finite at any sample", id="NaN"),
     ],
 )
@@ -129,7 +141,7 @@ def test_check__several_that_die__leave_the_others_their_verdicts(folder: Path) 
 @pytest.mark.parametrize(
     ("text", "verdict", "words"),
     [
-        pytest.param(REJECTED, "FAIL", "undefined identifier", id="rejected"),
+        pytest.param("struct S { Missing m; }\n", "FAIL", "undefined identifier", id="rejected"),
         pytest.param("[Differentiable] float f(float x {\n", "FAIL", "", id="no Slang"),
         pytest.param("\0\xff", "FAIL", "", id="no text"),
         pytest.param("float f(float x) { return x; }\n", "SKIPPED", "ifferentiable", id="nothing differentiable"),

@@ -79,9 +79,9 @@ def test_plugin__one_function_chosen__is_the_only_one_checked(project: Project) 
 
 @pytest.mark.toolchain
 def test_plugin__slang_files__are_collected_too(project: Project) -> None:
-    project.write("a.slang", SLANG)
+    project.write("a.slang", f"{SLANG}\n[Differentiable] float bad(float x) {{ return y; }}\n")
     said = _said(_pytest(project, "--slangad", ".", "-v", code=1))
-    assert said == {"a.slang::half_of": "PASSED", "a.slang::wrong": "FAILED"}
+    assert said == {"a.slang::half_of": "PASSED", "a.slang::wrong": "FAILED", "a.slang::bad": "FAILED"}
 
 
 @pytest.mark.toolchain

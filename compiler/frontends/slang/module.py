@@ -23,7 +23,7 @@ from slangad.compiler.frontends.slang.scan import Scan, scan_text, whole_file
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slangad.compiler.frontends.slang.model import SlangSetting
     from slangad.compiler.spans import Span
@@ -40,14 +40,16 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
         CompileError: It can't be read, Slang rejects it, or there is nothing in it to compile.
         ToolchainError: Slang crashed on it, or can't be run.
     """
-    text = decode(read_bytes(path), "utf-8", path)  # of other bytes Slang takes some to eat those that follow
+    text = setting.text
+    if text is None:
+        text = decode(read_bytes(path), "utf-8", path)  # of other bytes Slang takes some to eat those that follow
     scan = scan_text(text.replace("\r\n", "\n"), str(path))
     if scan.is_part:
         raise _rejected("SA082", f"this file is a part of the module '{scan.begins[1]}'", scan, _PART_HELP)
     problems = Problems()
-    asked = tuple(text.replace("::", ".") for text in setting.specialize if _is_generic_call(text))
+    asked = tuple(word.replace("::", ".") for word in setting.specialize if _is_generic_call(word))
     extra = tuple(sorted(scan.derivatives_of))
-    reflection = setting.reflect(path, (*asked, *extra))
+    reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
     files = SourceFiles(scan, reflection.dependencies)
     _check_specializations(setting.specialize, declared, problems, scan)
@@ -135,8 +137,8 @@ def _check_specializations(texts: tuple[str, ...], declared: Declared, problems:
 def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]) -> Iterator[Found]:
     """The functions to compile; what is elsewhere, or generic without arguments, is left out."""
     elsewhere: list[str] = []
-    for function in _candidates(declared, files.main):
-        place = files.place(function)
+    for function, which in _numbered(list(_candidates(declared, files.main))):
+        place = files.place(function, which)
         specialized = [text for text in asked if _ARGUMENTS.sub("", _ARGUMENTS.sub("", text)) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
         further = attributes, files.without_forward.get(function.name, "")
@@ -158,6 +160,13 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _numbered(functions: Sequence[DeclaredFunction]) -> Iterator[tuple[DeclaredFunction, tuple[int, int]]]:
+    """Functions, each with its number among those that their names and parameters' names don't tell apart."""
+    likes = [(function.qualified, tuple(param.name for param in function.params)) for function in functions]
+    for index, (function, like) in enumerate(zip(functions, likes, strict=True)):
+        yield function, (likes[:index].count(like), likes.count(like))
 
 
 def _article(name: str) -> str:

@@ -55,11 +55,11 @@ class SourceFiles:
         for scan in self._scans():
             yield from scan.macros
 
-    def place(self, function: DeclaredFunction) -> Place | None:
-        """Where a function stands, or None if it is in a file that is merely included."""
+    def place(self, function: DeclaredFunction, which: tuple[int, int] = (0, 1)) -> Place | None:
+        """Where a function stands, None if in a file that is merely included; ``which`` as in ``Scan.find``."""
         names = tuple(param.name for param in function.params)
         for scan in self.own:
-            header = scan.find(function.name, function.path, names)
+            header = scan.find(function.name, function.path, names, which)
             if header is not None:
                 return Place(header.span, header)
         if any(scan.find(function.name, function.path, names) for scan in self._scans()):

@@ -98,10 +98,28 @@ class Scan:
             if word == "define" and rest:
                 yield rest.partition("(")[0].split()[0]
 
-    def find(self, name: str, path: tuple[str, ...], params: tuple[str, ...]) -> Header | None:
-        """The header of a function; of several, the one most like it."""
+    def find(
+        self, name: str, path: tuple[str, ...], params: tuple[str, ...], which: tuple[int, int] = (0, 1)
+    ) -> Header | None:
+        """The header of a function; of several, the one most like it.
+
+        Args:
+            name: Its name.
+            path: The namespaces and structs it stands in.
+            params: The names of its parameters.
+            which: Its number among the differentiable functions of which all this is the same, and how many there are.
+        """
+
+        def likeness(header: Header) -> tuple[bool, bool]:
+            return header.path == path, header.params == params
+
         named = [header for header in self.headers if header.name == name]
-        return max(named, key=lambda h: (h.path == path, h.params == params), default=None)
+        best = max(map(likeness, named), default=None)
+        alike = [header for header in named if likeness(header) == best]
+        marked = [header for header in alike if "Differentiable" in header.attributes]
+        number, count = which
+        told_apart = next((found for found in (marked, alike) if len(found) == count), alike[:1])
+        return told_apart[min(number, len(told_apart) - 1)] if told_apart else None
 
 
 def scan_text(source: str, file: str) -> Scan:

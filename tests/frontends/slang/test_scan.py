@@ -93,6 +93,13 @@ def test_find__overloads_and_namesakes__are_told_apart() -> None:
     assert scan.find("g", (), ()) is None
 
 
+def test_find__overloads_with_the_same_parameter_names__are_told_apart_by_their_order() -> None:
+    text = "[Differentiable] float f(float x) { }\nfloat f(int x);\n[Differentiable] float2 f(float2 x) { }\n"
+    scan = scan_text(text, "t")
+    found = [scan.find("f", (), ("x",), (number, 2)) for number in (0, 1)]
+    assert [header.span.line for header in found if header] == [1, 3]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}()[]<>\"'/*\\#\n ab,;:=R", max_size=60))
 def test_scan__of_any_text__ends_without_an_error(text: str) -> None:
