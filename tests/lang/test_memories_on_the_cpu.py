@@ -67,11 +67,11 @@ def box(_: Case) -> Arguments:
 
 
 def loss(of: Case) -> Arguments:
-    return {"at": uniform(130, 2), "net": drawn(of, "Network", RNG)}
+    return {"at": uniform(20, 2), "net": drawn(of, "Network", RNG)}
 
 
 def half_loss(of: Case) -> Arguments:
-    return {"at": uniform(130, 2), "net": drawn(of, "HalfNetwork", RNG)}
+    return {"at": uniform(20, 2), "net": drawn(of, "HalfNetwork", RNG)}
 
 
 def fit_texture(of: Case) -> Arguments:

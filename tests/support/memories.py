@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,15 @@ from slangad.compiler.lang.values import map_floating
 from slangad.compiler.pipeline import Options
 from slangad.compiler.programs import Program, read_program
 from slangad.compiler.runtime.arrays import prepare
-from slangad.compiler.runtime.devices import open_device
 from slangad.compiler.runtime.execute import run_kernel
 from slangad.compiler.runtime.modes import RunMode
+from support.devices import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from slangad.compiler.runtime.devices import DeviceProgram
 
     Arrays = dict[str, np.ndarray]
     Rng = np.random.Generator
@@ -60,9 +63,12 @@ class Case:
     def run(self, kernel: str, mode: RunMode, given: Arrays) -> Arrays:
         """Runs a kernel on the device."""
         plan = self.program.plans[kernel]
-        with open_device("cpu") as device:
-            loaded = self.program.load_on(device, plan.entry_names(mode))
-            return run_kernel(device, loaded, plan, mode, prepare(plan.signature, mode, given))
+        return run_kernel(device_of("cpu"), self._loaded, plan, mode, prepare(plan.signature, mode, given))
+
+    @cached_property
+    def _loaded(self) -> DeviceProgram:
+        """All its kernels, compiled once."""
+        return self.program.load_on(device_of("cpu"), {entry.name for entry in self.program.emitted.entry_points})
 
     def check(self, kernel: str, args: Mapping[str, object], rng: Rng, *, tolerance: float) -> None:
         """Asserts that both sides agree in every mode, for cotangents and tangents drawn at random."""
