@@ -99,8 +99,8 @@ rounded. Save them in the right type to be rid of the note: array.astype("float3
     "SA420": Explanation(
         "this can't be trained",
         """Training changes Param and Tensor parameters that are not NoDiff so that an objective gets smaller: the one
-Sum or Mean of a floating-point number that the pipeline or kernel returns. It needs an optimizer, from the description
-or --optimizer and --lr, and a gradient that flows. --batch takes that many of what is Each.""",
+Sum or Mean of a floating-point number that the pipeline or kernel returns, among whatever else. It needs an optimizer,
+from the description or --optimizer and --lr, and a gradient that flows. --batch takes that many of what is Each.""",
     ),
     "SA421": Explanation(
         "the loss is not finite",

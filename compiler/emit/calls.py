@@ -98,7 +98,7 @@ def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     if any(isinstance(r, SumPart) for r in entry.results):
         _print_primal(entry, writer, arguments)
     seeds = [r.seed(writer) for r in entry.results if r.differentiable]
-    if len(entry.results) > 1:
+    if any(r.access for r in entry.results):
         seeds = [_joined_seed(entry, writer, seeds)]
     writer.line(f"bwd_diff({_function(entry)})({', '.join([*arguments, *seeds])});")
 

@@ -52,11 +52,14 @@ class Chain:
 
     @property
     def objective(self) -> Returned | None:
-        """The one number that is minimised, where there is one."""
-        results = self.pipeline.results
-        if len(results) != 1 or results[0].memory not in (Memory.SUM, Memory.MEAN):
-            return None
-        return results[0] if isinstance(results[0].type, Scalar) and is_floating(results[0].type) else None
+        """The one number that is minimised, where there is one; what else is returned is no such number."""
+        return self.objectives[0] if len(self.objectives) == 1 else None
+
+    @property
+    def objectives(self) -> tuple[Returned, ...]:
+        """The sums and means of floating-point numbers that are returned."""
+        sums = (r for r in self.pipeline.results if r.memory in (Memory.SUM, Memory.MEAN))
+        return tuple(r for r in sums if isinstance(r.type, Scalar) and is_floating(r.type))
 
 
 def chains(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, Chain]:

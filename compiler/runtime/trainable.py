@@ -31,8 +31,9 @@ def check_trainable(chain: Chain) -> None:
     name = chain.pipeline.name
     objective = chain.objective
     if objective is None:
-        help_ = "return one Sum[float] or Mean[float]"
-        raise _refused(chain, f"{name} has no objective: it does not return one number", help_)
+        several = ", ".join(result.name for result in chain.objectives)
+        why = f"{several} could each be minimised" if several else "it does not return one number"
+        raise _refused(chain, f"{name} has no objective: {why}", "return one Sum[float] or Mean[float]")
     if not chain.trained:
         help_ = "Param and Tensor parameters that are not NoDiff are trained"
         raise _refused(chain, f"{name} has nothing to train", help_)

@@ -94,6 +94,14 @@ def test_train__a_pipeline__is_gradient_descent(project: Project, data: Arrays, 
     assert ended.stdout == ""
 
 
+@pytest.mark.parametrize("name", ["alone", "among"])
+def test_train__kernel_with_a_tuple_of_results__minimises_the_number_in_it(
+    project: Project, data: Arrays, name: str
+) -> None:
+    train(project, name, "--optimizer", "sgd", "--lr", "0.1", "--steps", "5", "--loss", "loss.json")
+    np.testing.assert_allclose(losses(project), reference(data, 5)[0], rtol=1e-5)
+
+
 def test_train__a_kernel_until_its_loss_is_low__stops_there(project: Project, data: Arrays) -> None:
     given = ("--optimizer", "adam", "--lr", "0.1", "--until-loss", "0.02", "--format", "json", "--plot", "loss.png")
     document = json.loads(train(project, "error", *given).stdout)
@@ -203,6 +211,7 @@ def test_train__loss_that_is_not_finite__stops_and_writes_nothing(project: Proje
         ("error", (), "error has no optimizer"),
         ("error", ("--optimizer", "sgd"), "sgd needs a learning rate"),
         ("inner", ("--optimizer", "sgd", "--lr", "1"), "inner has no objective"),
+        ("two", ("--optimizer", "sgd", "--lr", "1"), "two has no objective: result.0, result.1 could each"),
         ("nothing", ("--optimizer", "sgd", "--lr", "1"), "nothing has nothing to train"),
         ("dead", ("--optimizer", "sgd", "--lr", "1"), "no gradient flows from the objective of dead to p"),
         ("fit", ("--batch", "97"), "a batch of 97 is more than the 96 elements"),

@@ -1,7 +1,7 @@
 """A line through points, and what can't be trained."""
 
 import slangad as sa
-from slangad import Each, Mean, NoDiff, Param, Sum, Uniform
+from slangad import Each, Mean, NoDiff, Param, Sum, Uniform, float2
 
 
 @sa.struct
@@ -14,6 +14,26 @@ class Line:
 def error(x: NoDiff[Each[float]], y: NoDiff[Each[float]], line: Param[Line]) -> Mean[float]:
     r = line.slope * x + line.offset - y
     return r * r
+
+
+@sa.kernel
+def alone(x: NoDiff[Each[float]], y: NoDiff[Each[float]], line: Param[Line]) -> tuple[Mean[float]]:
+    r = line.slope * x + line.offset - y
+    return (r * r,)
+
+
+@sa.kernel
+def among(
+    x: NoDiff[Each[float]], y: NoDiff[Each[float]], line: Param[Line]
+) -> tuple[Each[float], Sum[int], Mean[float2], Mean[float]]:
+    r = line.slope * x + line.offset - y
+    return r, 1, float2(r, x), r * r
+
+
+@sa.kernel
+def two(x: NoDiff[Each[float]], y: NoDiff[Each[float]], line: Param[Line]) -> tuple[Sum[float], Mean[float]]:
+    r = line.slope * x + line.offset - y
+    return r, r * r
 
 
 @sa.kernel
