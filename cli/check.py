@@ -270,12 +270,18 @@ def _words(arguments: CheckArguments) -> str:
         words += ["--device", arguments["device"]]
     if arguments["samples"] != _SAMPLES:
         words += ["--samples", str(arguments["samples"])]
-    words += [f"--range={path}={low:g}:{high:g}" for path, low, high in arguments["ranges"]]
+    words += [f"--range={path}={_exact(low)}:{_exact(high)}" for path, low, high in arguments["ranges"]]
     words += [f"--shape={path}={'x'.join(str(n) for n in shape)}" for path, shape in arguments["shapes"]]
     words += [f"-I{folder}" for folder in arguments["include_dirs"]]
     words += [f"-D{name}={value}" if value else f"-D{name}" for name, value in arguments["defines"]]
     words += [f"--specialize={text}" for text in arguments["specialize"]]
     return shlex.join(words)
+
+
+def _exact(number: float) -> str:
+    """The number with as many digits as it needs."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def apply_project(arguments: CheckArguments) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 STAGE: Final = "slangad_stage_"
 """Begins the names of kernels that are launched whole though nothing in their own memory asks for it."""
+OF_STAGE: Final = "stage "
+"""Begins the keys of what their threads do, where the check has changed that for its own purposes."""
 
 
 def is_stage(kernel: Kernel) -> bool:
@@ -134,7 +136,7 @@ class _Stages:
         function = self._described[key]
         if self._functions.get(key) == function:
             return key
-        own = f"stage {key}"
+        own = f"{OF_STAGE}{key}"
         self._functions[own] = replace(function, key=own)
         return own
 

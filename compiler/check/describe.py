@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+_SAME = 1e-6
 _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 
@@ -60,8 +61,23 @@ class Describer:
         """The differentiable inputs."""
         return [self.inputs.columns[k] for k in self.inputs.differentiable]
 
-    def failures(self, leg: Leg, command: str) -> Iterator[Failure]:
-        """One for wrong entries and one for wrong subgradients: the worst of each."""
+    def failures(self, command: str) -> Iterator[Failure]:
+        """One for wrong entries and one for wrong subgradients: the worst of each.
+
+        Where both modes are off in the same way, that is told once.
+        """
+        told: list[Failure] = []
+        for leg in self.found:
+            for failure in self._worst_of(leg, command):
+                twin = next((k for k, other in enumerate(told) if _is_same(failure, other)), None)
+                if twin is None:
+                    told.append(failure)
+                else:
+                    note = f"{_MODES[leg]} has the same error"
+                    told[twin] = replace(told[twin], notes=(*told[twin].notes, note))
+        yield from told
+
+    def _worst_of(self, leg: Leg, command: str) -> Iterator[Failure]:
         states = self.findings.states[leg]
         for state, verdict in ((State.WRONG, Verdict.FAIL), (State.KINK_BAD, Verdict.KINK_BAD)):
             if (states == state).any():
@@ -264,6 +280,14 @@ _STATES = {
     State.KINK_BAD: SampleState.WRONG,
     State.WRONG: SampleState.WRONG,
 }
+
+
+def _is_same(one: Failure, other: Failure) -> bool:
+    """Whether two modes gave the same wrong number at the same place."""
+    places = [(f.verdict, f.row, f.column, f.sample and f.sample.number, f.notes) for f in (one, other)]
+    if places[0] != places[1] or one.found is None or other.found is None:
+        return False
+    return bool(np.isclose(one.found, other.found, rtol=_SAME, atol=0.0, equal_nan=True))
 
 
 def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:

@@ -46,22 +46,28 @@ class Told:
         unset: Why it can't be run by itself; empty if it can.
         bits: Why nobody knows what its gradient should be; empty if that is known.
         plain: Its parameters without ``no_diff``; none if it has derivatives of its own, whose heads say it.
+        calls: All names of functions that its derivative is made from; none if it has derivatives of its own.
     """
 
     unset: str = ""
     bits: str = ""
     plain: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What a function or macro uses: ``why`` it can't be checked by itself, ``bits`` it looks at, what it calls."""
+    """What a function or macro uses: ``why`` it can't be checked by itself, ``bits`` it looks at, what it calls.
+
+    ``own`` says that it has derivatives of its own.
+    """
 
     name: str
     line: int
     why: str
     calls: frozenset[str]
     plain: frozenset[str] = frozenset()
+    own: bool = False
 
     @property
     def bits(self) -> str:
@@ -71,17 +77,36 @@ class _Body:
 
 def told_by(files: Iterable[str]) -> Mapping[tuple[str, int], Told]:
     """What the text tells of the functions of Slang files, by their names and lines."""
-    sources = [_source(file) for file in files]
-    texts = [read_text(source) for source in sources]
+    written = [_source(file) for file in files]
+    texts = [read_text(source) for source in written]
     found = _Globals(texts)
-    bodies = [body for source, text in zip(sources, texts, strict=True) for body in found.bodies(text, source)]
+    bodies = [body for source, text in zip(written, texts, strict=True) for body in found.bodies(text, source)]
     unset = _spread({body.name: body.why for body in bodies if body.why}, bodies)
     bits = _spread({body.name: body.bits for body in bodies if body.bits}, bodies)
+    sources = _sources(bodies)
     return {
-        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.plain)
+        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.plain, _from(b, sources))
         for b in bodies
         if b.line
     }
+
+
+def _sources(bodies: Sequence[_Body]) -> Mapping[str, frozenset[str]]:
+    """By the names of functions, what their derivatives are made from; nothing where they have their own."""
+    own = {body.name for body in bodies if body.own}
+    found: dict[str, frozenset[str]] = {}
+    for body in bodies:
+        found[body.name] = found.get(body.name, frozenset()) | body.calls
+    return {name: frozenset() if name in own else calls for name, calls in found.items()}
+
+
+def _from(body: _Body, sources: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """All that a function's derivative is made from, however far."""
+    fresh, found = {*sources[body.name]}, set[str]()
+    while fresh:
+        found |= fresh
+        fresh = {name for known in fresh for name in sources.get(known, ())} - found
+    return frozenset(found) - {body.name}
 
 
 def _spread(reasons: dict[str, str], bodies: Sequence[_Body]) -> Mapping[str, str]:
@@ -135,12 +160,12 @@ class _Globals:
             calls = header.calls | (words & self._macros) | set(header.attributes)
             if _DERIVATIVES_OF & set(header.attributes):
                 for name in header.attributes:
-                    yield _Body(name, 0, "", frozenset({header.name}))
+                    yield _Body(name, 0, "", frozenset({header.name}), own=True)
             why = self._why(words) or next(_unset(body), "")
             end = _close(tokens, first + 1)
-            own = _OWN_DERIVATIVES & set(header.attributes)
+            own = bool(_OWN_DERIVATIVES & set(header.attributes))
             plain = frozenset(() if own else _plain(tokens[first + 2 : end]))
-            yield _Body(header.name, header.span.line, why, calls - {header.name}, plain)
+            yield _Body(header.name, header.span.line, why, calls - {header.name}, plain, own)
 
     def _why(self, words: Iterable[str]) -> str:
         found = sorted(set(words) & self._variables.keys())

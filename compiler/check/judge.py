@@ -265,7 +265,7 @@ class _Judge:
 
     def _result(self, samples: Samples, findings: Findings, found: dict[Leg, Floats], describer: Describer) -> Result:
         others = list(self._others(samples, findings, found))
-        failures = [f for leg in found for f in describer.failures(leg, self.plan.command)]
+        failures = list(describer.failures(self.plan.command))
         failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
         failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
         legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
 from slangad.compiler.check import build
+from slangad.compiler.check.blame import with_blame
 from slangad.compiler.check.bounds import watch_loops
 from slangad.compiler.check.build import Built, Setting, build_both
 from slangad.compiler.check.chain_judge import ChainTask
@@ -140,6 +141,7 @@ class _Described:
     intents: Intents
     subjects: tuple[Subject, ...]
     texts: Mapping[str, str]
+    module: Module
 
 
 def _know_names(described: Sequence[tuple[Input, _Described | Result]], options: CheckOptions) -> None:
@@ -236,7 +238,8 @@ class _Session:
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module, described.texts)
         job = self._on_device(item, module, described.texts)
-        return self._judge_all(item, intents, wanted, (wide, narrow, job))
+        results = self._judge_all(item, intents, wanted, (wide, narrow, job))
+        return with_blame(results, wanted, described.module)
 
     def _describe(self, item: Input) -> _Described:
         setting = SlangSetting(self._compilers[0].reflect, self._options.specialize)
@@ -259,7 +262,7 @@ class _Session:
         made = run_passes(reaches.module)
         intents = replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked)
         texts = {} if mended.text is None else {item.path.name: mended.text}
-        return _Described(intents, subjects, texts)
+        return _Described(intents, subjects, texts, module)
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)

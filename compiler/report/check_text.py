@@ -55,7 +55,7 @@ def lines_of_check(report: Report) -> Iterator[Line]:
             yield from _row(result, width)
         yield ()
     for result in report.results:
-        for failure in result.failures:
+        for failure in result.told:
             yield from _failure(result, failure)
             yield ()
     yield from _summary(report)
@@ -64,7 +64,7 @@ def lines_of_check(report: Report) -> Iterator[Line]:
 def lines_of_result(result: Result) -> Iterator[Line]:
     """One result: its row, then its failures in full."""
     yield from _row(result, 0)
-    for failure in result.failures:
+    for failure in result.told:
         yield ()
         yield from _failure(result, failure)
 

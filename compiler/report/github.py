@@ -98,10 +98,10 @@ def _annotation(command: str, result: Result) -> str:
 
 def _message(result: Result) -> str:
     first = result.reason or VERDICTS[result.verdict].short
-    if not result.failures:
+    if not result.told:
         return display(first)
-    failure = result.failures[0]
-    more = [f"and {len(result.failures) - 1} more"] if len(result.failures) > 1 else []
+    failure = result.told[0]
+    more = [f"and {len(result.told) - 1} more"] if len(result.told) > 1 else []
     return "\n".join(map(display, [failure.message or first, *_facts(failure), *more]))
 
 
@@ -127,7 +127,7 @@ def _table_row(result: Result) -> str:
 
 
 def _failures(results: Iterable[Result]) -> Iterator[str]:
-    shown = [(result, failure) for result in results for failure in result.failures]
+    shown = [(result, failure) for result in results for failure in result.told]
     for result, failure in shown[:MOST_FAILURES]:
         yield f"<details><summary>{escape(_line(f'{name_of(result)}: {failure.message}'))}</summary>"
         yield ""

@@ -54,7 +54,7 @@ def page_holes(report: Report) -> dict[str, str]:
     """What goes into the holes of the page."""
     numbers = {id(result): number for number, result in enumerate(report.results)}
     ordered = worst_first(report)
-    failed = [_article(result, numbers[id(result)]) for result in ordered if result.failures]
+    failed = [_article(result, numbers[id(result)]) for result in ordered if result.told]
     rows = [_row(result, numbers[id(result)]) for result in ordered]
     counts = {verdict: report.count(verdict) for verdict in SEVERITY if report.count(verdict)}
     filters = (_filter(verdict.value, _badge(verdict), count) for verdict, count in counts.items())
@@ -116,7 +116,7 @@ def _table(rows: list[str]) -> str:
 
 def _row(result: Result, number: int) -> str:
     name = html(name_of(result))
-    link = f'<a href="#result-{number}">{name}</a>' if result.failures else name
+    link = f'<a href="#result-{number}">{name}</a>' if result.told else name
     kind = "" if result.kind == "function" else f' <span class="faint">{result.kind}</span>'
     notes = "".join(_notes(result))
     legs = "".join(_leg(leg) for leg in result.legs)
@@ -142,7 +142,7 @@ def _leg(leg: LegResult) -> str:
 
 
 def _article(result: Result, number: int) -> str:
-    failures = "".join(_failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.failures))
+    failures = "".join(_failure(failure, folded=index >= MOST_OPEN) for index, failure in enumerate(result.told))
     made = f", in {html(result.generated.file)}:{result.generated.line}" if result.generated else ""
     return (
         f'<article class="panel" id="result-{number}" data-verdict="{result.verdict.value}"><header>'

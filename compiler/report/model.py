@@ -275,6 +275,7 @@ class Result:
         reason: One line: why it is not PASS; empty for PASS.
         samples: All of them, with all their numbers.
         seconds: How long its numbers took; compiling is shared by the file.
+        because: The wrong functions that its derivative is made from; its own failures follow from theirs.
     """
 
     file: str
@@ -290,6 +291,12 @@ class Result:
     counts: Counts = Counts()
     samples: tuple[Sample, ...] = field(default=(), repr=False)
     seconds: float = 0.0
+    because: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[Failure, ...]:
+        """The failures to show to people: none where others are to blame, which have their own."""
+        return () if self.because else self.failures
 
     def fails(self, *, strict: bool) -> bool:
         """Whether it makes the check fail."""

@@ -81,7 +81,7 @@ def _rule(verdict: Verdict) -> Json:
 def _results(result: Result, report: Report) -> Iterator[Json]:
     if result.verdict.good:
         return
-    for failure in result.failures or (None,):
+    for failure in result.told or (None,):
         verdict = failure.verdict if failure and not failure.verdict.good else result.verdict
         made: Json = {
             "ruleId": verdict.value,

@@ -56,6 +56,16 @@ def test_formats__a_result_about_a_whole_file__says_so(name: str) -> None:
     assert "(file)" in render(reports.report(file), name)
 
 
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])
+def test_formats__what_is_wrong_because_of_another__is_told_once(name: str) -> None:
+    report = reports.blamed()
+    alone = replace(report, results=report.results[:1])
+    sign = "the derivative of result[0] by v.y is wrong"
+    text = render(report, name)
+    assert text.count(sign) == render(alone, name).count(sign)
+    assert "its derivative is made from that of" in text
+
+
 # --- JUnit
 
 

@@ -227,6 +227,13 @@ def many(count: int = 1000) -> Report:
     )
 
 
+def blamed() -> Report:
+    """A wrong function and one that is wrong because of it."""
+    reason = "its derivative is made from that of 'shade', which is wrong"
+    caller = replace(result(Verdict.FAIL, "caller", line=30), because=("shade",), reason=reason)
+    return report(result(Verdict.FAIL), caller)
+
+
 REPORTS = {
     "every_verdict": every_verdict(),
     "strict": every_verdict(strict=True),
@@ -235,4 +242,5 @@ REPORTS = {
     "empty": report(),
     "good": report(result(), result(Verdict.KINK_OK, "kinky")),
     "many": many(),
+    "blamed": blamed(),
 }
