@@ -45,8 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache that is new for each session; the processes that share a session's tests share it too."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SLANGAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("SLANGAD_CACHE_DIR", str(session / "cache"))
         patch.setenv("SLANGAD_VERIFY", "1")
         yield
 
