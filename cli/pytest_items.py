@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 import pytest
 
+from slangad.cli.pytest_summary import REASON, VERDICT
 from slangad.compiler.diagnostics import CompileError, ToolchainError
 from slangad.compiler.inputs import SIGNS, has_sign
 
@@ -144,7 +145,7 @@ class GradientItem(pytest.Item):
     def runtest(self) -> None:
         """Check, or take what the check of the file has found."""
         result = self.parent.result_of(self)
-        self.user_properties.append(("slangad_verdict", result.verdict.value))
+        self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
         if result.fails(strict=options_for(self.config).strict):
             raise WrongGradient(result)
         if not result.verdict.good:

@@ -40,3 +40,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from slangad.cli.pytest_items import GradientFile, wanted
 
     return GradientFile.from_parent(parent, path=file_path) if wanted(file_path, parent) else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many gradients came to what; nothing under ``-q``."""
+    if not config.getoption("slangad") or config.get_verbosity() < 0:
+        return
+    import pytest
+
+    from slangad.cli.pytest_summary import summary_lines
+
+    known = (one for reports in terminalreporter.stats.values() for one in reports)
+    lines = list(summary_lines([one for one in known if isinstance(one, pytest.TestReport)]))
+    if lines:
+        terminalreporter.section("slangad", "-")
+        for line in lines:
+            terminalreporter.write_line(line)

@@ -45,8 +45,13 @@ def test_page__its_yaml__is_yaml() -> None:
     assert any("--format github" in step.get("run", "") for step in steps)
     assert any(step.get("with", {}).get("sarif_file") == "slangad.sarif" for step in steps)
     assert gitlab["gradients"]["artifacts"]["reports"]["junit"] in gitlab["gradients"]["script"][-1]
-    known = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
-    assert {hook["id"] for hook in (*hooks["repos"][0]["hooks"], *further)} == known
+    known = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    shown = {hook["id"]: hook for hook in (*hooks["repos"][0]["hooks"], *further)}
+    assert shown.keys() == known.keys()
+    assert hooks["repos"][0]["repo"] == "local", "nothing that people must fill in"
+    for name, hook in shown.items():
+        assert {"name", "entry", "language", "files"} <= hook.keys(), "what pre-commit needs of a local hook"
+        assert hook.get("pass_filenames") == known[name].get("pass_filenames")
 
 
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"slangad (?:-q )?check (--[^'\n|`]*)", PAGE))))

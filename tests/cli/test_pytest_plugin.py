@@ -74,13 +74,17 @@ def test_plugin__functions__are_tests_of_which_the_wrong_one_shows_its_report(pr
 def test_plugin__one_function_chosen__is_the_only_one_checked(project: Project) -> None:
     project.write("wrong.py", WRONG)
     assert "1 passed, 1 deselected" in _pytest(project, "--slangad", ".", "-k", "square", code=0)
-    assert "1 passed" in _pytest(project, "--slangad", "wrong.py::square", code=0)
+    text = _pytest(project, "--slangad", "wrong.py::square", "-q", code=0)
+    assert "1 passed" in text
+    assert "gradients:" not in text
 
 
 @pytest.mark.toolchain
 def test_plugin__slang_files__are_collected_too(project: Project) -> None:
     project.write("a.slang", f"{SLANG}\n[Differentiable] float bad(float x) {{ return y; }}\n")
-    said = _said(_pytest(project, "--slangad", ".", "-v", code=1))
+    text = _pytest(project, "--slangad", ".", "-v", code=1)
+    assert "gradients: 3 results in 1 file: 2 FAIL, 1 PASS\n" in text
+    said = _said(text)
     assert said == {"a.slang::half_of": "PASSED", "a.slang::wrong": "FAILED", "a.slang::bad": "FAILED"}
 
 
@@ -96,7 +100,9 @@ def test_plugin__a_file_that_is_rejected__is_one_failed_test_with_the_reason(pro
 @pytest.mark.toolchain
 def test_plugin__what_can_not_be_checked__is_skipped_unless_strict(project: Project) -> None:
     project.write("none.slang", "// nothing Differentiable here\nfloat f(float x) { return x; }\n")
-    assert "1 skipped" in _pytest(project, "--slangad", ".", code=0)
+    text = _pytest(project, "--slangad", ".", code=0)
+    assert "1 skipped" in text
+    assert "gradients: 1 result in 1 file: 1 SKIPPED\nnot tested: none.slang::(file): SKIPPED: " in text
     assert "1 failed" in _pytest(project, "--slangad", ".", "--slangad-options=--strict", code=1)
 
 
