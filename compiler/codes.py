@@ -69,8 +69,7 @@ integers, nor numbers other than 0 and 1 for bools.""",
         "the domain is unknown, ambiguous or too large",
         """The domain is the common shape of the Each parameters; all must agree. A kernel without them, or whose
 domain is to be stated, takes --domain 4096 or --domain 512x512 (domain= in Python), one number per axis.
-Indices are 32-bit, and a GPU takes 65535 groups of threads along an axis: a kernel of two or three axes that is
-longer along one wants a group_size that is longer there, or a single axis, which has no such limit.""",
+Indices are 32-bit: an array has 4294967295 scalars at most.""",
     ),
     "SA415": Explanation(
         "a file of arrays can't be read",

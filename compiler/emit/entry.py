@@ -161,6 +161,7 @@ def element_count(entry: Entry) -> str:
     return " * ".join(f"{domain}.{axis}" for axis in "xyz"[: entry.kernel.dims])
 
 
-def print_flat(writer: Writer, index: str, thread: str, group: int) -> None:
-    """Numbers the threads of a launch along one axis, which goes on in rows."""
-    writer.line(f"uint {index} = {thread}.y * {GROUPS_A_ROW * group} + {thread}.x;")
+def print_flat(writer: Writer, index: str, thread: str, group: int, depth: int = 1) -> None:
+    """Numbers the threads of a launch along one axis, which goes on in rows, and along z as deep as a group."""
+    row = f"({thread}.y * {depth} + {thread}.z)" if depth > 1 else f"{thread}.y"
+    writer.line(f"uint {index} = {row} * {GROUPS_A_ROW * group} + {thread}.x;")

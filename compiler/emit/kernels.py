@@ -25,7 +25,7 @@ from slangad.compiler.emit.entry import (
 )
 from slangad.compiler.emit.functions import differentiable, print_doc
 from slangad.compiler.emit.memory import TensorPrinter, has_gradient
-from slangad.compiler.emit.model import EntryPoint, Mode, Work
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, Work
 from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.places import EachParam, KernelScope, ResultPart, UniformParam
 from slangad.compiler.emit.share import print_share
@@ -211,6 +211,7 @@ def _print_guard(entry: Entry, writer: Writer) -> None:
         return
     id_, domain = entry.scope.local("id"), entry.scope.local("domain")
     writer.line(f"uint{dims} {id_} = {thread}.{'zyx'[3 - dims :]};")
+    _print_long_axes(entry, writer)
     writer.line(f"if (any({id_} >= {domain}))")
     with writer.indented():
         writer.line("return;")
@@ -218,3 +219,19 @@ def _print_guard(entry: Entry, writer: Writer) -> None:
     if dims == 3:
         flat = f"({flat}) * {domain}.z + {id_}.z"
     writer.line(f"uint {i} = {flat};")
+
+
+def _print_long_axes(entry: Entry, writer: Writer) -> None:
+    """Where an axis of the domain has more groups than a launch, threads are numbered in rows, as those of one axis."""
+    id_, domain, dims = entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
+    thread, i = entry.scope.local("thread"), entry.scope.local("row_thread")
+    reach = ", ".join(str(GROUPS_A_ROW * size) for size in entry.kernel.group_size)
+    writer.line(f"if (any({domain} > uint{dims}({reach})))")
+    with writer.block():
+        print_flat(writer, i, thread, entry.group[0], entry.group[2])
+        if dims == 3:
+            writer.line(
+                f"{id_} = uint3({i} / ({domain}.y * {domain}.z), {i} / {domain}.z % {domain}.y, {i} % {domain}.z);"
+            )
+        else:
+            writer.line(f"{id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")

@@ -41,8 +41,6 @@ _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, 
 """Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
 
 
-_LONGEST_GROUP: Final = 64
-"""Threads of a group along any axis that every API takes."""
 _EXACT_COPIES: Final = 64
 """Copies of exact totals at most: they are only there to keep threads out of each other's way."""
 
@@ -168,21 +166,7 @@ class Run:
             case Work.ELEMENTS if entry.dims == 1:
                 return folded(self.elements, group)
             case Work.ELEMENTS:
-                x, y, z = (*reversed(self.prepared.domain), 1)[:3]
-                if not self.device.host:
-                    self._refuse_long_axis(entry)
-                return x, y, z
-
-    def _refuse_long_axis(self, entry: EntryPoint) -> None:
-        """More groups along an axis than GPUs take; those of one axis go on in rows."""
-        domain, signature = self.prepared.domain, self.plan.signature
-        for axis, (extent, size) in enumerate(zip(domain, reversed(entry.group_size[: entry.dims]), strict=True)):
-            groups = -(-extent // size)
-            if groups > GROUPS_A_ROW:
-                message = f"{signature.name} over {domain} is {groups} groups of threads along axis {axis}"
-                limit = f"{self.device.name} takes {GROUPS_A_ROW}"
-                help_ = _longer_group(entry.dims, axis, extent)
-                raise CompileError([Diagnostic("SA414", f"{message}; {limit}", signature.span, help=help_)])
+                return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
 
     def _parts(self, entry: EntryPoint) -> int:
         """Those of the entry point that adds up, for those that make the totals too."""
@@ -410,10 +394,9 @@ def folded(threads: int, group: int) -> tuple[int, int, int]:
     return (threads, 1, 1) if threads <= row else (row, -(-threads // row), 1)
 
 
-def _longer_group(dims: int, axis: int, extent: int) -> str:
-    """What to do about an axis that is too long."""
-    size = 1 << (-(-extent // GROUPS_A_ROW) - 1).bit_length()
-    if size > _LONGEST_GROUP:
-        return "a kernel of one axis has no such limit"
-    group = tuple(size if k == axis else 1 for k in range(dims))
-    return f"a group that is longer there: @sa.kernel(dims={dims}, group_size={group})"
+def along_axes(extents: tuple[int, ...], group: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Threads along the axes of a domain; in rows where one has more groups than every API takes."""
+    if any(extent > GROUPS_A_ROW * size for extent, size in zip(extents, group, strict=True)):
+        return GROUPS_A_ROW * group[0], -(-math.prod(extents) // (GROUPS_A_ROW * group[0] * group[2])), group[2]
+    x, y, z = extents
+    return x, y, z

@@ -160,8 +160,8 @@ than the system allows, or an index was out of bounds. The notes hold what it sa
     "SA253": Explanation(
         "WebGPU can't do this",
         """WebGPU has no double, and each device of it has limits: half precision may be missing; a kernel has so many
-buffers at once (8 at least, mostly more), its groups so many threads (256 at least), there are 65535 groups along an
-axis, textures have so many texels (8192 at least along an axis). slangad asks for the most the adapter has. The message
-says what is missing; other devices go further. Each field of a struct takes a buffer of its own.""",
+buffers at once (8 at least, mostly more), its groups so many threads (256 at least), textures have so many texels (8192
+at least along an axis). slangad asks for the most the adapter has. The message says what is missing; other devices go
+further. Each field of a struct takes a buffer of its own.""",
     ),
 }

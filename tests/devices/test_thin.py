@@ -1,4 +1,4 @@
-"""Domains that are long along one axis: one axis and sums have no limit, several axes run or are refused with help."""
+"""Domains with more groups along an axis than a launch takes: every element has its thread, and only one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-from slangad.compiler.diagnostics import CompileError
+from support.devices import near
 
 if TYPE_CHECKING:
     from slangad.compiler.calls import LoadedFile
@@ -26,24 +25,20 @@ def plane() -> np.ndarray:
     return np.random.default_rng(0).uniform(0.5, 1.5, (LONG, 2)).astype(np.float32)
 
 
-def test_domain__more_groups_than_an_axis_takes__runs_or_is_refused_with_help(kernels: LoadedFile) -> None:
-    x = plane()
-    if kernels.square.device == "cpu":
-        np.testing.assert_array_equal(kernels.square.forward(x).result, x * x * np.float32([1, 2]))
-        return
-    with pytest.raises(CompileError) as raised:
-        kernels.square.forward(x)
-    (found,) = raised.value.diagnostics
-    assert found.code == "SA414"
-    assert "65536 groups of threads along axis 0" in found.message
-    assert "group_size=(16, 1)" in found.help
+@pytest.mark.parametrize("axis", [0, 1])
+def test_domain__more_groups_than_an_axis_takes__goes_on_in_rows(kernels: LoadedFile, axis: int) -> None:
+    x = np.moveaxis(plane(), 0, axis)
+    weight = 1 + np.arange(x.shape[1], dtype=np.float32)
+    near(kernels.square.forward(x).result, x * x * weight, 1e-6)
+    near(kernels.square.backward(x).grad["x"], 2 * x * weight, 1e-6)
 
 
-def test_domain__group_that_is_long_enough__runs(kernels: LoadedFile) -> None:
-    x = plane()
-    np.testing.assert_array_equal(kernels.tall.forward(x).result, x * x * np.float32([1, 2]))
-    near = kernels.tall.backward(x).grad["x"]
-    np.testing.assert_allclose(near, 2 * x * np.float32([1, 2]), rtol=1e-6)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_domain__of_three_axes_with_too_many_groups__has_each_element_once(kernels: LoadedFile, axis: int) -> None:
+    x = np.moveaxis(np.zeros((65_535 * 2 + 3, 1, 3), np.float32), 0, axis)
+    places = np.stack(np.meshgrid(*map(np.arange, x.shape), indexing="ij"), axis=-1)
+    np.testing.assert_array_equal(kernels.box.forward(x, np.zeros((1, 1), np.float32)).result, places)
+    assert float(kernels.box.backward(x, np.zeros((1, 1), np.float32)).grad["w"][0, 0]) == x.size
 
 
 def test_domain__of_a_sum__has_no_such_limit(kernels: LoadedFile) -> None:
