@@ -71,6 +71,11 @@ class Case:
         return self.name
 
     @property
+    def made_from(self) -> str:
+        """The key of the right one."""
+        return self.animal.name
+
+    @property
     def of_class(self) -> str:
         """What makes the right one hard."""
         return CLASS_OF[self.animal.name]
@@ -84,6 +89,11 @@ class Case:
     def leaves(self) -> list[Leaf]:
         """Its inputs as arrays."""
         return [leaf for name, type_ in self.animal.types.items() for leaf in leaves(name, type_)]
+
+    def shows(self, count: int, seed: int) -> bool:
+        """Whether what is wrong in one branch only is reached by one of the inputs."""
+        place = [leaf.path for leaf in self.leaves].index(self.kind.partition("_")[2])
+        return any(values[place] > edge(self) for values in self.inputs(count, seed))
 
     def refuse(self) -> None:
         """Raise if no framework of numbers of one type can say it.

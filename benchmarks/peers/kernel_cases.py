@@ -63,6 +63,11 @@ class KernelCase:
         return f"{self.name} of {self.family}"
 
     @property
+    def made_from(self) -> str:
+        """The key of the right one."""
+        return f"{self.base} of {self.family}"
+
+    @property
     def family(self) -> str:
         """What module of the zoo it belongs to."""
         return "kernels" if hasattr(self.subject, "params") else "pipelines"
@@ -86,6 +91,10 @@ class KernelCase:
     def text(self) -> str:
         """It as a description for slangad."""
         return self.subject.mutants()[self.name] if self.kind else self.subject.text
+
+    def shows(self, *_: int) -> bool:
+        """Whether what is wrong in one branch only is reached by one of the inputs: by one of so many threads."""
+        return True
 
     def inputs(self, count: int, seed: int) -> list[dict[str, np.ndarray]]:
         """Random inputs, the same for every checker and for the wrong ones made of a right one."""

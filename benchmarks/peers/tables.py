@@ -38,7 +38,7 @@ MUTATIONS = {
     "swapped": "swapped arguments",
     "transposed": "transposed matrix",
     "seedless": "cotangent ignored",
-    "branch": "wrong in one branch",
+    "branch": "wrong in one branch, which an input takes",
     "index": "wrong at one index",
     "integer": "wrong for one integer",
     "forgotten": "an entry forgotten",
@@ -69,8 +69,10 @@ def tables(cases: Cases, data: Verdicts, inputs: int, seed: int) -> str:
     lines = [f"{day}; {versions}; CPU; {counts}"]
     lines += ["", "Right ones accused / tried:", "", *_header([name for _, _, name in COLUMNS])]
     lines += _rows(data, {of: [c for c in right if c.of_class == of] for of in classes} | {"**all**": right})
-    by_kind = {text: [c for c in wrong if c.group == kind] for kind, text in MUTATIONS.items()}
-    by_kind["**all but factor 1.001**"] = [c for c in wrong if c.group != "thousandth"]
+    hidden = [c for c in wrong if c.group == "branch" and not c.shows(inputs, seed)]
+    by_kind = {text: [c for c in wrong if c.group == kind and c not in hidden] for kind, text in MUTATIONS.items()}
+    by_kind["wrong in one branch, which none of the inputs takes"] = hidden
+    by_kind["**all but that and factor 1.001**"] = [c for c in wrong if c.group != "thousandth" and c not in hidden]
     lines += ["", "Wrong ones passed / tried, by what is wrong:", "", *_header([name for _, _, name in COLUMNS])]
     lines += _rows(data, by_kind | {"**all**": wrong})
     lines += ["", "The same by what they were made from:", "", *_header([name for _, _, name in COLUMNS])]
@@ -106,7 +108,7 @@ def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> C
     bad = tried = 0
     for case in cases:
         told = data[name].get(case.key, {}).get("told", {}).get(mode)
-        if not told or (not case.kind and not _is_right(case, data, name)):
+        if not told or not _is_right(case, data, name):
             continue
         content = all(told[:inputs] if inputs else told)
         tried += 1
@@ -115,8 +117,8 @@ def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> C
 
 
 def _is_right(case: Case | KernelCase, data: Verdicts, name: str) -> bool:
-    """Whether the framework's own derivative is the one of PyTorch in float64, at all inputs."""
-    mine, other = (data[n].get(case.key, {}).get("gradients") for n in (name, "torch"))
+    """Whether the framework's own derivative of it, or of what it was made from, is that of PyTorch in float64."""
+    mine, other = (data[n].get(case.made_from, {}).get("gradients") for n in (name, "torch"))
     if not mine or not other:
         return True
     return all(_same(a, b) for one, two in zip(mine, other, strict=True) for a, b in zip(one, two, strict=True))
@@ -138,10 +140,10 @@ def _left_out(right: Cases, wrong: Cases, data: Verdicts) -> list[str]:
         for case in (*right, *wrong):
             if "reason" in data[name].get(case.key, {}):
                 whys.setdefault(data[name][case.key]["reason"], []).append(case)
-        off = [case for case in right if "told" in data[name].get(case.key, {}) and not _is_right(case, data, name)]
+        off = [c for c in (*right, *wrong) if "told" in data[name].get(c.key, {}) and not _is_right(c, data, name)]
         if off:
-            names = ", ".join(case.name for case in off)
-            whys[f"its own derivative is another, or its numbers do not hold it: {names}"] = off
+            names = ", ".join(case.name for case in off if not case.kind)
+            whys[f"not counted: its own derivative is another, or its numbers do not hold it: {names}"] = off
         for why, cases in sorted(whys.items(), key=lambda item: -len(item[1])):
             kinds = Counter(bool(case.kind) for case in cases)
             classes = ", ".join(dict.fromkeys(case.of_class for case in cases))
