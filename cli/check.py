@@ -87,7 +87,12 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
             return value
         found = _SHAPE.fullmatch(value)
         if not found:
-            self.fail(f"{value!r} is not a shape such as fit.w=16x4.", param, ctx)
+            self.fail(
+                f"{value!r} is not a shape: say kernel.parameter, '=', and from 1 to 4 extents with 'x' between them, "
+                "each at least 1, such as fit.w=16x4.",
+                param,
+                ctx,
+            )
         return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
 
 
@@ -96,8 +101,14 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Where float32 gradients run.")
 @click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the random samples.")
-@click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw samples.")
-@click.option("--shape", "shapes", multiple=True, type=SampleShape(), help="How large a kernel's tensor is.")
+@click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw the samples of a parameter.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    type=SampleShape(),
+    help="How many elements a tensor or texture of a kernel or pipeline has along each axis, for the samples.",
+)
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
 @click.option("--strict", is_flag=True, help="Fail on what could not be checked, too.")
 @click.option("--mutate", is_flag=True, help="Break own derivatives on purpose and see whether the check notices.")
@@ -152,6 +163,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
     from slangad.compiler.check.mutation import check_mutants
+    from slangad.compiler.check.said_shapes import SaidShapeError
     from slangad.compiler.check.session import UnknownNameError, check
     from slangad.compiler.diagnostics import CheckFailed
     from slangad.compiler.inputs import parse_inputs
@@ -171,8 +183,9 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     with session.progress("checking") as progress:
         try:
             examine = check_mutants if arguments["mutate"] else check
-            report = examine(inputs, replace(options_of(arguments), said_ranges=said_ranges), progress)
-        except UnknownNameError as error:
+            options = replace(options_of(arguments), said_ranges=said_ranges, said_shapes=arguments["shapes"])
+            report = examine(inputs, options, progress)
+        except (UnknownNameError, SaidShapeError) as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
         _tell_mutants(session, report, arguments)

@@ -27,6 +27,7 @@ from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, lef
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan, refused
 from slangad.compiler.check.reach import add_reaches, is_launch
+from slangad.compiler.check.said_shapes import refuse_shapes
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
 from slangad.compiler.check.used import used
@@ -66,6 +67,7 @@ class CheckOptions:
         shapes: ``kernel.parameter`` and its shape; they win over declared ones.
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
+        said_shapes: Those of ``shapes`` that something that is checked must be able to have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
         known: Names that ``only`` may hold besides those of the inputs.
         run_limit: Seconds the samples of one function may take.
@@ -88,6 +90,7 @@ class CheckOptions:
     cache: Cache | None = None
     words: str = "slangad check"
     said_ranges: tuple[str, ...] = ()
+    said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
     run_limit: float = 60.0
@@ -110,11 +113,14 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
+        SaidShapeError: A shape that was asked for can't be had.
     """
     start = time.perf_counter()
     with _Session(options) as session:
         described = [(item, session.describe(item)) for item in inputs]
         _know_names(described, options)
+        if options.said_shapes and not any(isinstance(one, Result) for _, one in described):
+            refuse_shapes(options.said_shapes, list(session.wanted(described)))
         results: list[Result] = []
         for number, (item, description) in enumerate(described):
             if progress is not None:
@@ -168,7 +174,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         for subject in subjects
         for column in _columns(subject, intents)
     }
-    for path in (*options.said_ranges, *(path for path, _ in options.shapes)):
+    for path in options.said_ranges:
         if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
             raise UnknownNameError(path, columns)
 
@@ -263,6 +269,12 @@ class _Session:
         intents = replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked)
         texts = {} if mended.text is None else {item.path.name: mended.text}
         return _Described(intents, subjects, texts, module)
+
+    def wanted(self, described: Sequence[tuple[Input, _Described | Result]]) -> Iterator[tuple[Subject, Module]]:
+        """What is to be checked, with the module it stands in."""
+        for item, one in described:
+            if not isinstance(one, Result):
+                yield from ((s, one.module) for s in one.subjects if self._wants(item, s))
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)

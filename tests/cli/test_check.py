@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -134,6 +137,67 @@ def test_check__a_shape__is_what_the_tensor_gets_also_when_it_is_reproduced(fold
 def test_check__a_malformed_or_unknown_shape__is_a_usage_error(folder: Path, word: str) -> None:
     (folder / "gather.py").write_text(GATHER, encoding="utf-8")
     assert run("gather.py:fit", "--shape", word).exit_code == 2
+
+
+PER_THREAD = """
+
+@sa.kernel
+def plain(x: Each[float]) -> Each[float]:
+    return g(x)
+
+
+@sa.pipeline
+def chain(i: Each[int], v: Tensor[float, 2]) -> Each[float]:
+    return plain(fit(i, v))
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("fit.w=6", ["fit.w (gather.py:", "has 2 axes, not 1", "--shape fit.w=16x4"]),
+        ("fit.w=6x3x2", ["has 2 axes, not 3"]),
+        ("fit.i=4x4", ["has 1 axis, not 2", "--shape fit.i=16"]),
+        ("fit.u=3x3", ["'fit.u' is no tensor", "fit.w"]),
+        ("plain.x=4", ["'plain' has no tensor", "fit.w"]),
+        ("g.x=4", ["'g' has no tensor"]),
+        ("nothing.w=4x4", ["nothing that is checked is called 'nothing'"]),
+        ("chain.v=6", ["chain.v", "has 2 axes, not 1"]),
+        ("chain.w=6x3", ["Did you mean chain.v?"]),
+    ],
+)
+def test_check__a_shape_that_nothing_can_have__is_refused_with_place_and_remedy(
+    folder: Path, said: str, words: list[str]
+) -> None:
+    (folder / "gather.py").write_text(GATHER + PER_THREAD, encoding="utf-8")
+    result = run("gather.py", "--shape", said)
+    assert result.exit_code == 2, result.output
+    assert f"--shape {said}: " in result.stderr
+    for word in words:
+        assert word in result.stderr
+
+
+def test_check__a_shape_of_what_is_not_checked__is_refused(folder: Path) -> None:
+    (folder / "gather.py").write_text(GATHER + PER_THREAD, encoding="utf-8")
+    result = run("gather.py:plain", "--shape", "fit.w=6x3")
+    assert result.exit_code == 2
+    assert "nothing that is checked is called 'fit'" in result.stderr
+
+
+def test_check__a_failure__is_reproduced_by_a_command_that_can_be_pasted(folder: Path) -> None:
+    name = "my shaders & more.slang"
+    (folder / name).write_text(SLANG, encoding="utf-8")
+    first = run(name, "--range", "bad.x=0.1234567890123:0.5", "--only", "bad", "--samples", "16", "--format", "junit")
+    suite = ElementTree.fromstring(first.stdout).find("testsuite")
+    assert suite is not None
+    told = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    assert shlex.split(told["command"] or "")[-1] == name
+    text = suite.findtext("testcase/failure") or ""
+    (line,) = (line for line in text.splitlines() if line.startswith("  reproduce"))
+    again = run(*shlex.split(line.partition("reproduce")[2])[2:], "--format", "junit")
+    assert again.exit_code == 3
+    numbers = [re.findall(r"^  (?:input|expected|found) .*", one.stdout, re.MULTILINE) for one in (first, again)]
+    assert numbers[0] == numbers[1] != []
 
 
 @pytest.mark.parametrize("words", [["--only", "nothing"], ["--range", "nothing.x=0:1"], ["--range", "good.y=0:1"]])
