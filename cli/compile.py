@@ -264,14 +264,18 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
 
 
 def _say_accumulation(session: Session, one: Built) -> None:
-    """With -v, how the gradient of each parameter comes together."""
+    """With -v, how the gradient of each parameter comes together, and in groups of how many threads."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.accumulations import WORDS
+    from slangad.compiler.emit.model import Work
 
     for kernel in one.unit.kernels:
         for name, way in kernel.accumulation.items():
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
+        for entry in one.unit.entries:
+            if entry.kernel == kernel.name and entry.work is Work.STRIDED:
+                session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
 
 
 def _summary(built: Sequence[Built], output: str) -> str:

@@ -46,6 +46,20 @@ def test_compile__verbose__tells_how_every_gradient_comes_together(project: Proj
     assert project.run("-v", "compile", "-qq", "fit.py").stderr == ""
 
 
+def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(project: Project) -> None:
+    text = "import slangad as sa\n"
+    for size, name in (((4, 8), "few"), ((16, 32), "many")):
+        text += f"@sa.kernel(dims=2, group_size={size})\n"
+        text += f"def {name}(x: sa.Each[float], p: sa.Param[float]) -> sa.Each[float]:\n    return p * x\n"
+    project.write("sums.py", text)
+    said = project.run("compile", "-v", "--emit", "slang", "sums.py").stderr.splitlines()
+    assert [line for line in said if "groups" in line and "_backward" in line] == [
+        "few_backward: adds up in groups of 256 threads along one axis",
+        "many_backward: adds up in groups of 512 threads along one axis",
+    ]
+    assert not any("forward" in line for line in said)
+
+
 def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:
     project.kernel("fit")
     project.run("compile", "fit.py", "-t", "spirv", "-t", "wgsl", "-t", "cuda", "-o", "out/deep")
