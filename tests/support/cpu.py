@@ -81,7 +81,7 @@ def build(module: Module, *, wide: bool = False) -> Program:
 
 def build_beside(emitted: EmittedModule, folder: Path, *, wide: bool = False) -> Program:
     """Builds an emitted module that imports files of a folder; ``wide`` with double for float in them too."""
-    names = tuple(e.name for e in emitted.entry_points)
+    names = _built(emitted, wide=wide)
     macros = tuple(tuple(line.split()[1:]) for line in TWIN.splitlines()) if wide else ()
     job = CompileJob(
         emitted.file_name, emitted.text, names, ("cpp",), include_dirs=(str(folder),), defines=macros, whole=True
@@ -94,13 +94,18 @@ def build_beside(emitted: EmittedModule, folder: Path, *, wide: bool = False) ->
 def build_emitted(emitted: EmittedModule, *, wide: bool = False) -> Program:
     """Builds an emitted module."""
     text = TWIN + emitted.text.replace("import slangad;", "import slangad_double;") if wide else emitted.text
-    names = tuple(e.name for e in emitted.entry_points)
+    names = _built(emitted, wide=wide)
     modules = (*emitted.libraries.items(), (DOUBLE, library_text(DOUBLE)))
     job = CompileJob(emitted.file_name, text, names, ("cpp",), modules=modules, whole=True)
     (result,) = compile_here([job])
     assert not result.messages, result.messages
     assert result.ok, result.diagnostics
     return Program(emitted, build_module(result.artefacts[0].data, result.reflection_text("cpp")), wide)
+
+
+def _built(emitted: EmittedModule, *, wide: bool) -> tuple[str, ...]:
+    """The entry points that are built: of the twin those that run forward, since differences want no others."""
+    return tuple(e.name for e in emitted.entry_points if not wide or e.mode is Mode.FORWARD)
 
 
 @dataclass(frozen=True)
