@@ -100,10 +100,7 @@ def _print_copies_entry(entry: Entry, writer: Writer, parameters: tuple[EntryPar
         if parameters[2].is_exact:
             writer.line(f"sa.ExactTotal total = sa.exact_total({totals}, i, {count}, {copies});")
         else:
-            writer.line("sa.Copied total = 0.0;")
-            writer.line(f"for (uint c = 0; c < {copies}; ++c)")
-            with writer.indented():
-                writer.line(f"total += {totals}[c * {count} + i];")
+            writer.line(f"sa.Copied total = sa.copied_total({totals}, i, {count}, {copies});")
         writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
     return EntryPoint(
         name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS, part=parameters[0].parameter

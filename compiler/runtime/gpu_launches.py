@@ -13,7 +13,9 @@ _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
 _FEW_TOTALS: Final = 32
 _COPIED_SCALARS: Final = 1 << 20
-"""Scalars of scratch memory that the copies of one tensor may take."""
+"""Scalars of scratch memory that the copies of one tensor may take in any case."""
+_COPIES: Final = 64
+"""Copies that it has where they are no more than the elements of the domain."""
 _ADDITIONS: Final = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
 _KEPT: Final = 64
@@ -29,8 +31,10 @@ def spread(elements: int, group: int, totals: int) -> int:
 
 
 def copies_of(elements: int, scalars: int) -> int:
-    """More copies of small tensors, whose elements take many additions each."""
-    return max(1, min(_COPIED_SCALARS // max(1, scalars), -(-elements // _ADDITIONS)))
+    """More copies of tensors that are small, by themselves or beside the domain: their elements take many additions."""
+    scalars = max(1, scalars)
+    fitting = max(_COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
+    return max(1, min(fitting, -(-elements // _ADDITIONS)))
 
 
 class KeptBindings(Generic[Bound]):

@@ -97,6 +97,17 @@ def test_scattered__a_large_tensor_with_hot_elements__is_the_sum_of_float64(kern
     near(out.grad["w"], total * np.array([1.0, 2.0, 2.0]))
 
 
+@pytest.mark.parametrize("apart", [0, 1, 528])
+def test_scattered__equal_gradients_at_few_elements__do_not_round_in_one_direction(
+    kernels: LoadedFile, apart: int
+) -> None:
+    count, size = 1 << 22, 400_000  # (elements 0 and 528 would like the same slot of a group's memory)
+    at = np.arange(count) % 2 * apart
+    out = kernels.collide.backward(at.astype(np.int32), np.full(count, 0.1, np.float32), np.ones((size, 3), np.float32))
+    total = np.bincount(at, np.full(count, np.float32(0.1), np.float64), size)[:, None]
+    near(out.grad["w"], total * np.array([1.0, 2.0, 2.0]))
+
+
 @pytest.mark.parametrize("count", COUNTS)
 def test_tensors__of_a_thread_and_of_its_neighbour__have_their_gradients(kernels: LoadedFile, count: int) -> None:
     w = np.random.default_rng(count).normal(size=count).astype(np.float32)

@@ -1,0 +1,212 @@
+"""How exact gradients of shared memory are: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
+
+Every way in which gradients come together (benchmarks/workloads/accumulation.py) times every pattern in which threads
+hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``). The error of an
+element is its distance from the float64 sum over the sum of the magnitudes that went into it; what is printed is the
+largest of all elements and numbers of threads, and where. Exits with 1 where one is beyond 1e-5.
+
+``--deterministic`` does the same with exact sums, runs everything ten times, and asks for the same bits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import slangad as sa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.calls import LoadedFile
+
+    Floats = npt.NDArray[np.float32]
+    Places = npt.NDArray[np.int64]
+
+BAR = 1e-5
+COUNTS = (0, 1, 31, 63, 257, 4099, 70_001, 1 << 20, (1 << 22) + 7, 1 << 24)
+KINDS = ("equal", "positive", "signed")
+WEIGHTS = np.array([1.0, 0.5, -2.0, 0.25], np.float32)
+"""What the components of vectors are times the first; powers of two, so that float has no error in them."""
+
+
+def numbers(kind: str, count: int, rng: np.random.Generator) -> Floats:
+    """What is added up."""
+    match kind:
+        case "equal":
+            return np.full(count, 0.1, np.float32)
+        case "positive":
+            return rng.uniform(0.5, 1.5, count).astype(np.float32)
+    return rng.standard_normal(count).astype(np.float32)
+
+
+def _random(count: int, hot: int, size: int, rng: np.random.Generator) -> Places:
+    """Places among some elements that lie far apart."""
+    return rng.integers(0, min(hot, size), count) * 7919 % size
+
+
+PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
+    "one element": lambda count, size, _: np.full(count, size // 2),
+    "two in turn": lambda count, size, _: np.arange(count) % 2 * 7919 % size,
+    "two of one slot": lambda count, size, _: np.arange(count) % 2 * 528 % size,
+    "neighbours together": lambda count, size, _: np.arange(count) * size // max(count, 1),
+    "strided": lambda count, size, _: np.arange(count) * 7919 % size,
+    "nine in ten at one": lambda count, size, rng: np.where(
+        rng.random(count) < 0.9, size // 2, rng.integers(0, size, count)
+    ),
+    "among 600": lambda count, size, rng: _random(count, 600, size, rng),
+    "among 5000": lambda count, size, rng: _random(count, 5000, size, rng),
+    "a power law": lambda count, size, rng: (size * rng.random(count) ** 8).astype(np.int64),
+    "anywhere": lambda count, size, rng: rng.integers(0, size, count),
+}
+
+
+ONE, FEW, ALL = ("one element",), ("nine in ten at one", "anywhere"), tuple(PATTERNS)
+SCATTERED = (
+    (1, 1, ONE), (1, 3, FEW), (3, 3, FEW), (1, 3000, ALL), (4, 3000, ALL), (1, 1 << 20, ALL), (4, 1 << 20, ALL),
+    (1, (1 << 22) + 1, ALL),
+)  # fmt: skip
+"""Components and elements of the tensors that are scattered to, and how threads hit them."""
+TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))
+"""Texels along a side."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A gradient of one launch: what came out, and what it is a sum of."""
+
+    name: str
+    run: Callable[[], object]
+    places: Places
+    terms: Floats
+    size: int
+
+    def error(self, found: object) -> float:
+        """The worst of all elements and components."""
+        gradient = np.asarray(found, np.float64)
+        gradient = gradient.reshape(self.size, gradient.size // max(self.size, 1))
+        wide = self.terms.astype(np.float64)
+        wanted = np.bincount(self.places, wide, self.size)[:, None]
+        weights = np.abs(np.bincount(self.places, np.abs(wide), self.size))[:, None]
+        scales = WEIGHTS[: gradient.shape[1]].astype(np.float64)
+        distance = np.abs(gradient - wanted * scales) / np.maximum(weights * np.abs(scales), 1e-30)
+        return float(distance.max(initial=0.0))
+
+
+def scattered(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+    """Cases whose elements threads choose."""
+    for width, size, patterns in SCATTERED:
+        kernel = kernels[f"scatter{width if width > 1 else ''}"]
+        w = np.zeros((size, width) if width > 1 else size, np.float32)
+        seed = terms[:, None] * WEIGHTS[:width] if width > 1 else terms
+        for pattern in patterns:
+            at = PATTERNS[pattern](len(terms), size, rng)
+
+            def run(kernel: Callable = kernel, w: Floats = w, seed: Floats = seed, at: Places = at) -> object:
+                return kernel.backward(at.astype(np.int32), w, cotangent=seed).grad["w"]
+
+            yield Case(f"scatter to {width} x {size}, {pattern}, {kind}", run, at, terms, size)
+
+
+def texels(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+    """Cases that sample a texture at the centres of its texels."""
+    for side, patterns in TEXTURES:
+        t = np.zeros((side, side, 4), np.float32)
+        seed = terms[:, None] * WEIGHTS
+        for pattern in patterns:
+            at = PATTERNS[pattern](len(terms), side * side, rng)
+            uv = ((np.stack([at % side, at // side], 1) + 0.5) / side).astype(np.float32)
+
+            def run(uv: Floats = uv, t: Floats = t, seed: Floats = seed) -> object:
+                return kernels.texels.backward(uv, t, cotangent=seed).grad["t"]
+
+            yield Case(f"texels of {side} x {side}, {pattern}, {kind}", run, at, terms, side * side)
+
+
+def together(kernels: LoadedFile, terms: Floats, kind: str) -> Iterator[Case]:
+    """Cases in which all threads add to the same elements, or each to its own."""
+    count = len(terms)
+    x, zeros = np.ones(count, np.float32), np.zeros(count, np.int64)
+    vectors = terms[:, None] * WEIGHTS[:3]
+    yield Case(
+        f"param, all at one, {kind}",
+        lambda: kernels.param.backward(x, np.ones(3, np.float32), cotangent=vectors).grad["w"],
+        zeros, terms, 1,
+    )  # fmt: skip
+    yield Case(f"total, all at one, {kind}", lambda: kernels.total.forward(vectors).result, zeros, terms, 1)
+    yield Case(
+        f"few, all at one, {kind}",
+        lambda: np.asarray(kernels.few.backward(x, np.ones(3, np.float32), cotangent=terms).grad["w"])[:1],
+        zeros, terms, 1,
+    )  # fmt: skip
+    for size in (1, 3000, (1 << 22) + 1):
+        w = np.ones(size, np.float32)
+        yield Case(
+            f"shared of {size}, all at one, {kind}",
+            lambda w=w: kernels.shared.backward(len(w) // 2, x, w, cotangent=terms).grad["w"],
+            np.full(count, size // 2), terms, size,
+        )  # fmt: skip
+    yield Case(
+        f"own, each its own, {kind}",
+        lambda: np.asarray(kernels.own.backward(x, domain=count, cotangent={"out": terms}).grad["w"]) / 2,
+        np.arange(count), terms, count,
+    )  # fmt: skip
+
+
+def main() -> int:
+    """Measure, print and judge."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--device", action="append", default=[], help="cpu, vulkan, cuda, webgpu; again for more")
+    parser.add_argument("--most", type=int, default=COUNTS[-1], help="no more threads than so many")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="what is added up; all without it")
+    parser.add_argument("--only", default="", help="cases whose names have this in them")
+    parser.add_argument("--deterministic", action="store_true", help="exact sums, ten runs, the same bits")
+    options = parser.parse_args()
+    return max([measured(device, options) for device in options.device or ["cpu"]])
+
+
+@cache
+def _kernels(device: str, *, deterministic: bool) -> LoadedFile:
+    path = Path(__file__).parent / "workloads" / "accumulation.py"
+    return sa.load(path, device, deterministic=deterministic)
+
+
+def measured(device: str, options: argparse.Namespace) -> int:
+    """All cases on one device; how bad it is, as an exit code."""
+    kernels = _kernels(device, deterministic=options.deterministic)
+    worst: dict[str, tuple[float, str]] = defaultdict(lambda: (-1.0, ""))
+    cases = changed = 0
+    for count in (c for c in COUNTS if c <= options.most):
+        for kind in options.kind or KINDS:
+            rng = np.random.default_rng(count)
+            terms = numbers(kind, count, rng)
+            parts = (
+                together(kernels, terms, kind), scattered(kernels, terms, kind, rng), texels(kernels, terms, kind, rng),
+            )  # fmt: skip
+            for case in (case for part in parts for case in part if options.only in case.name):
+                found = case.run()
+                cases += 1
+                if options.deterministic:
+                    bits = np.asarray(found).tobytes()
+                    changed += any(np.asarray(case.run()).tobytes() != bits for _ in range(9))
+                row = ", ".join([case.name.split(" ")[0], *case.name.split(", ")[1:]])
+                worst[row] = max(worst[row], (case.error(found), f"{case.name}, {count} threads"))
+    print(f"{device}{' --deterministic' if options.deterministic else ''}: {cases} launches")
+    for error, where in sorted(worst.values(), reverse=True):
+        print(f"  {error:.1e}{' !' if error > BAR else '  '} {where}")
+    if options.deterministic:
+        print(f"  {changed} not of the same bits")
+    return int(changed > 0 or any(error > BAR for error, _ in worst.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

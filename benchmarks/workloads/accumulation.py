@@ -1,0 +1,53 @@
+"""Kernels whose gradients come together in every way there is: ``slangad compile -v`` names each."""
+
+import slangad as sa
+from slangad import Each, OutTensor, Param, Sum, Tensor, Texture2D, Uniform, float2, float3, float4
+
+
+@sa.kernel
+def param(x: Each[float], w: Param[float3]) -> Each[float3]:
+    return x * w
+
+
+@sa.kernel
+def total(x: Each[float3]) -> Sum[float3]:
+    return x
+
+
+@sa.kernel
+def few(x: Each[float], w: Tensor[float, 1]) -> Each[float]:
+    y = 0.0
+    for k in range(3):
+        y += x * w[k]
+    return y
+
+
+@sa.kernel
+def shared(n: Uniform[int], x: Each[float], w: Tensor[float, 1]) -> Each[float]:
+    return x * w[n]
+
+
+@sa.kernel
+def own(w: Tensor[float, 1], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = 2.0 * w[i]
+
+
+@sa.kernel
+def scatter(at: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return w[at]
+
+
+@sa.kernel
+def scatter3(at: Each[int], w: Tensor[float3, 1]) -> Each[float3]:
+    return w[at]
+
+
+@sa.kernel
+def scatter4(at: Each[int], w: Tensor[float4, 1]) -> Each[float4]:
+    return w[at]
+
+
+@sa.kernel
+def texels(uv: Each[float2], t: Texture2D[float4]) -> Each[float4]:
+    return t.sample(uv)
