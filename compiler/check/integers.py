@@ -41,6 +41,12 @@ _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _LARGEST: Final = 1 << 20
 _THREAD: Final = "thread_id_"
 _BRACES: Final = re.compile(r"[{}]")
+_TURNING: Final = re.compile(
+    r"MaxIters\(\s*(\d+)\s*\)\s*\]\s*for\s*\([^;=]*=\s*(\d+)[uU]?\s*;"
+    r"\s*(\w+)\s*(<=?)\s*(\w+)\s*;[^;{]*?(?:\+\+|\+= *1\b)"
+)
+"""``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
+_CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def integers_of(function: Function, functions: Mapping[str, Function]) -> Intege
 
 
 def integers_in(text: str, names: tuple[str, ...]) -> Integers:
-    """What the first function of a Slang text compares its integers with."""
+    """What the first function of a Slang text compares its integers with, and the last turns of loops they bound."""
     own = _first_body(text)
     bounds = [int(bound) for bound in re.findall(r"MaxIters\(\s*(\d+)\s*\)", own)]
     tried: list[tuple[str, int]] = []
@@ -104,8 +110,20 @@ def integers_in(text: str, names: tuple[str, ...]) -> Integers:
         if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
             found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
         tried += ((name, near) for number in found for near in _beside(int(number)))
-    kept = (pair for pair in tried if abs(pair[1]) <= min([_LARGEST, *bounds]))
-    return Integers(tuple(dict.fromkeys(kept)))
+    kept = [pair for pair in tried if abs(pair[1]) <= min([_LARGEST, *bounds])]
+    return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
+
+
+def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The integers that end loops of a Slang text, with those at which one turns as often as it may, and once less.
+
+    Not where the loop's counter is an index, or may be one in a call: the bound may be larger than what it indexes.
+    """
+    for bound, start, counter, order, name in _TURNING.findall(text):
+        if name not in names or re.search(rf"\[[^\]]*\b{counter}\b|{_CALLED}\([^;{{]*\b{counter}\b", text):
+            continue
+        last = int(start) + int(bound) - (order == "<=")
+        yield from ((name, end) for end in (last, last - 1) if end >= 0)
 
 
 def _first_body(text: str) -> str:

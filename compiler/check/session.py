@@ -30,6 +30,7 @@ from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.said_shapes import refuse_shapes
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
+from slangad.compiler.check.traps import with_traps
 from slangad.compiler.check.used import used
 from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
@@ -345,7 +346,8 @@ class _Session:
             holding = _holding(narrow, subject.kernel)
             launch = kernels.get(subject.launch)
             result = self._lent(idle, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
-            return _unless_bits(result, subject)
+            result = _unless_bits(result, subject)
+            return result if subject.told is None else with_traps(result, module.sources)
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             return list(pool.map(one, subjects))

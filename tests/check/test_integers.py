@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.check.integers import integers_in
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
@@ -164,3 +165,23 @@ def test_check__a_count_of_turns__is_tried_up_to_the_bound_and_not_beyond(checke
         assert max(turns) == 64
     declared = checked(TURNS, ranges=(("long.n", 0.0, 70.0),), only=("long",))
     assert declared["long"].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("loop", "tried"),
+    [
+        ("for (int k = 0; k < n; ++k) s = s * x;", [8, 7]),
+        ("for (int k = 1; k <= n; k += 1) { s = s * float(k); }", [8, 7]),
+        ("for (int k = 0; k < n; ++k) s += a[k];", []),
+        ("for (int k = 0; k < n; ++k) s += read(a, k);", []),
+        ("for (int k = 0; k < n; k += 2) s = s * x;", []),
+        ("for (int k = 0; k < other; ++k) s = s * x;", []),
+    ],
+)
+def test_integers__the_last_turns_of_a_loop_in_slang__are_tried_unless_it_counts_an_index(
+    loop: str, tried: list[int]
+) -> None:
+    text = (
+        f"float f(float x, float a[4], int n)\n{{\n    float s = x;\n    [MaxIters(8)]\n    {loop}\n    return s;\n}}\n"
+    )
+    assert integers_in(text, ("n",)).tried == tuple(("n", number) for number in tried)

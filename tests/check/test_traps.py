@@ -13,30 +13,49 @@ from slangad.compiler.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
+    from check.conftest import Checked
+
     from slangad.compiler.report.model import Result
 
 FILE = Path(__file__).parent / "slang" / "traps.slang"
 NOTHING = "no gradient reaches this input"
 TRAPS = {
-    "equal_indices": (Leg.REVERSE, "v.", "at some samples"),
-    "remainder_of": (Leg.REVERSE, "y", NOTHING),
-    "square_by_pow": (Leg.REVERSE, "x", NOTHING),
-    "short_length": (Leg.REVERSE, "v.", "term"),
-    "small_root": (Leg.REVERSE, "x", "term"),
-    "small_reciprocal": (Leg.REVERSE, "x", "term"),
-    "short_distance": (Leg.REVERSE, "", "term"),
-    "short_direction": (Leg.REVERSE, "v.", "term"),
-    "square_left_of_two": (Leg.REVERSE, "x", NOTHING),
-    "calls_backward_alone": (Leg.FORWARD, "x", NOTHING),
-    "forgets_y": (Leg.REVERSE, "y", NOTHING),
-    "detaches": (Leg.REVERSE, "x", "a factor of 0.5"),
-    "passive_inside": (Leg.REVERSE, "x", "a factor of 0.333"),
-    "scalar_leaves_loop": (Leg.REVERSE, "background.", NOTHING),
-    "acos_of_clamp": (Leg.FORWARD, "x", "not a number"),
-    "sign_in_reverse": (Leg.REVERSE, "x", "the sign is wrong"),
-    "factor": (Leg.REVERSE, "x", "a factor of 1.001"),
-    "swapped": (Leg.REVERSE, "x", "it is the gradient of y: swapped arguments"),
-    "transposed": (Leg.REVERSE, "m[", "it is the gradient of m["),
+    "equal_indices": (Leg.REVERSE, "v.", "at some samples", "line 7: v[i & 3] and v[j & 3] may be one element"),
+    "remainder_of": (Leg.REVERSE, "y", NOTHING, "line 27: fmod has no gradient for its second argument"),
+    "square_by_pow": (Leg.REVERSE, "x", NOTHING, "line 34: the gradients of pow(abs(x) * 1e-7, 2.0) are 0"),
+    "short_length": (Leg.REVERSE, "v.", "term", "line 41: the gradient of length is clamped"),
+    "small_root": (Leg.REVERSE, "x", "term", "line 48: the gradient of sqrt is clamped"),
+    "small_reciprocal": (Leg.REVERSE, "x", "term", "line 174: the gradient of rcp is clamped"),
+    "short_distance": (Leg.REVERSE, "", "term", "line 182: the gradient of distance is clamped"),
+    "short_direction": (Leg.REVERSE, "v.", "term", "line 189: the gradient of normalize is clamped"),
+    "square_left_of_two": (Leg.REVERSE, "x", NOTHING, "line 196: the gradients of pow(x - 2.0, 2.0) are 0"),
+    "calls_backward_alone": (Leg.FORWARD, "x", NOTHING, "line 64: backward_alone has [BackwardDerivative] alone"),
+    "forgets_y": (Leg.REVERSE, "y", NOTHING, "line 73: 'forgets_y_bwd' never stores 'y'"),
+    "detaches": (Leg.REVERSE, "x", "a factor of 0.5", "line 81: detach ends the gradient"),
+    "passive_inside": (Leg.REVERSE, "x", "a factor of 0.333", "line 100: detach ends the gradient"),
+    "scalar_leaves_loop": (Leg.REVERSE, "background.", NOTHING, "line 113: background * t"),
+    "acos_of_clamp": (Leg.FORWARD, "x", "not a number", "line 120: acos of a clamped value"),
+    "sign_in_reverse": (Leg.REVERSE, "x", "the sign is wrong", ""),
+    "factor": (Leg.REVERSE, "x", "a factor of 1.001", ""),
+    "swapped": (Leg.REVERSE, "x", "it is the gradient of y: swapped arguments", ""),
+    "transposed": (Leg.REVERSE, "m[", "it is the gradient of m[", ""),
+}
+"""Where it shows, in which input, what the numbers and the text tell; Slang is not to blame for the last four."""
+
+DISGUISED = {
+    "energy": (Leg.REVERSE, "line 7: w[p % 5] and w[q % 5] may be one element"),
+    "climbs": (None, "line 28: if the loop turns more often than [MaxIters(3)] says"),
+    "wrapped": (Leg.REVERSE, "line 47: fmod has no gradient for its second argument"),
+    "lobe": (Leg.REVERSE, "line 56: the gradients of pow(dot(a, b), 3.0) are 0"),
+    "gap_of_points": (Leg.REVERSE, "line 67: the gradient of length is clamped"),
+    "uses_bent": (Leg.FORWARD, "line 81: bent has [BackwardDerivative] alone"),
+    "glow": (Leg.REVERSE, "line 97: 'glow_back' never stores 'away'"),
+    "weighted": (Leg.REVERSE, "line 116: no_diff ends the gradient"),
+    "average": (Leg.REVERSE, "line 131: total / count"),
+    "tinted": (Leg.REVERSE, "line 146: shade - colour"),
+    "tilt": (Leg.FORWARD, "line 155: asin of a clamped value"),
+    "folded": (None, "line 171: this loop stands in the loop of line 169"),
+    "started": (Leg.FORWARD, "line 193: 'at' begins as numbers and has parts stored before a branch"),
 }
 
 
@@ -47,12 +66,14 @@ def results() -> dict[str, Result]:
 
 @pytest.mark.parametrize("name", TRAPS)
 def test_check__a_trap_of_slang__is_caught_and_named(results: dict[str, Result], name: str) -> None:
-    leg, column, cause = TRAPS[name]
+    leg, column, cause, trap = TRAPS[name]
     result = results[name]
     assert result.verdict is Verdict.FAIL
     (failure,) = (f for f in result.failures if f.leg is leg)
     assert failure.column.startswith(column)
     assert cause in failure.cause
+    assert trap in failure.cause
+    assert ("Slang's trap" in failure.cause) is ("Remedy" in failure.cause) is bool(trap)
     assert failure.sample is not None
     assert failure.curve is not None
     assert failure.reproduce.endswith(f"--only {name}")
@@ -68,7 +89,7 @@ def test_check__a_loop_bound_that_is_too_small__is_caught(results: dict[str, Res
     """What comes out is up to what lies beside the memory that reverse mode overruns, so not which leg disagrees."""
     result = results["bound_too_small"]
     assert result.verdict is Verdict.FAIL
-    assert result.failures
+    assert "line 17: if the loop turns more often than [MaxIters(4)] says" in result.failures[0].cause
 
 
 @pytest.mark.parametrize("name", ["right", "backward_alone", "casts", "half_right"])
@@ -92,6 +113,49 @@ def test_check__a_cotangent_that_is_ignored__names_the_leg(results: dict[str, Re
     assert failure.leg is Leg.TRANSPOSE
     assert failure.cotangent
     assert failure.cause == "the cotangent is not used: the gradient is the one for a cotangent of 1"
+
+
+@pytest.fixture(scope="module")
+def disguised() -> dict[str, Result]:
+    options = CheckOptions(samples=16, run_limit=8.0)
+    return by_name(check(parse_inputs([str(FILE.with_name("disguised.slang"))]), options))
+
+
+@pytest.mark.parametrize("name", DISGUISED)
+def test_check__a_trap_in_other_clothes__is_named_and_its_remedy_is_right(
+    disguised: dict[str, Result], name: str
+) -> None:
+    leg, trap = DISGUISED[name]
+    result = disguised[name]
+    assert result.verdict is Verdict.FAIL
+    failure = next(f for f in result.failures if leg in (None, f.leg))
+    assert f"Slang's trap, {trap}" in failure.cause
+    assert "Remedy: " in result.reason
+    assert disguised[f"{name}_mended"].verdict.good, disguised[f"{name}_mended"].reason
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(8, 2), (4, 8), (5, 5)])
+def test_check__loops_in_loops__are_wrong_on_the_cpu_too_unless_they_have_one_bound(
+    checked: Checked, outer: int, inner: int
+) -> None:
+    text = f"""
+[Differentiable]
+float nest(float x, float k, uint n, uint m)
+{{
+    float s = x;
+    [MaxIters({outer})]
+    for (uint a = 0; a < n; ++a)
+    {{
+        [MaxIters({inner})]
+        for (uint b = 0; b < m; ++b)
+            s = sin(k * s + 0.5);
+    }}
+    return s;
+}}
+"""
+    result = checked(text, ".slang", samples=32, run_limit=4.0)["nest"]
+    assert result.verdict.good is (outer == inner)
+    assert ("stands in the loop of line 7" in result.reason) is (outer != inner)
 
 
 def test_check__hand_written_slang_that_is_right__accuses_none() -> None:

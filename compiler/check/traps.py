@@ -1,0 +1,312 @@
+"""Slang's traps by name: the result of a function goes in, and out with the traps that may explain its failures.
+
+Each row of the table is a way in which Slang gives a wrong gradient without a word (docs/slang-notes.md): where it
+shows, what it looks like in the text, what happens, and what to write in its place. A row names a *likely* cause; no
+verdict rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check import trap_signs as signs
+from slangad.compiler.check.trap_signs import Code
+from slangad.compiler.frontends.slang.bodies import Bodies, Function, read_bodies
+from slangad.compiler.frontends.slang.tokens import read_text
+from slangad.compiler.report.model import Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from slangad.compiler.check.trap_signs import Sight
+    from slangad.compiler.frontends.slang.tokens import Token
+    from slangad.compiler.report.model import Failure, Result
+    from slangad.compiler.spans import Span
+
+_REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE, Leg.FLOAT32})
+_FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
+_MOST: Final = 2
+_OWN: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
+_HAS_FORWARD: Final = frozenset(
+    {"Differentiable", "BackwardDifferentiable", "ForwardDerivative", "ForwardDifferentiable"}
+)
+_SAID: Final = "is not IDifferentiable"
+_NOTHING: Final = "no gradient reaches this input"
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """One way in which Slang gets a gradient wrong.
+
+    Attributes:
+        name: What the trap is called.
+        legs: Where it shows.
+        fits: Whether a failure looks like it.
+        find: Places in a function that look like it.
+        message: What happens there; ``{}`` is what was found.
+        remedy: What to write in its place.
+        own: Whether it is one of derivatives that people write.
+    """
+
+    name: str
+    legs: frozenset[Leg]
+    fits: Callable[[Failure], bool]
+    find: Callable[[Code], Iterator[Sight]]
+    message: str
+    remedy: str
+    own: bool = False
+
+
+def _any(_: Failure) -> bool:
+    return True
+
+
+def _ran(failure: Failure) -> bool:
+    """Not what failed before it ran; it may have died then."""
+    return failure.leg is not Leg.COMPILE or failure.message.startswith(("it crashes", "it does not end"))
+
+
+def _zero(failure: Failure) -> bool:
+    return failure.found == 0.0
+
+
+def _finite(failure: Failure) -> bool:
+    return failure.found is not None and math.isfinite(failure.found)
+
+
+def _some(failure: Failure) -> bool:
+    return _finite(failure) and not _zero(failure)
+
+
+def _not_a_number(failure: Failure) -> bool:
+    return failure.found is not None and math.isnan(failure.found)
+
+
+TRAPS: Final[tuple[Trap, ...]] = (
+    Trap(
+        "backward alone",
+        _FORWARD,
+        _any,
+        signs.backward_alone,
+        "{} has [BackwardDerivative] alone, so its callers' forward mode has neither its tangent nor its value",
+        "add [Differentiable] to it, or [ForwardDerivative(...)]",
+    ),
+    Trap(
+        "forgotten parameter",
+        _REVERSE,
+        _zero,
+        signs.forgotten,
+        "{}, so its gradient is 0",
+        "store diffPair(x.p, gradient) into every pair of the derivative",
+        own=True,
+    ),
+    Trap(
+        "acos of clamp",
+        _FORWARD,
+        _not_a_number,
+        signs.inverse_of_clamp,
+        "{} of a clamped value: at the end of the range forward mode multiplies an infinite slope by 0",
+        "clamp a little inside of -1 and 1, or give it a [ForwardDerivative]",
+    ),
+    Trap(
+        "fmod",
+        _REVERSE | _FORWARD,
+        _zero,
+        lambda code: signs.calls_of(code, "fmod"),
+        "{} has no gradient for its second argument",
+        "write x - y * trunc(x / y), with trunc in no_diff",
+    ),
+    Trap(
+        "pow of small or negative",
+        _REVERSE | _FORWARD,
+        _zero,
+        signs.powers,
+        "the gradients of {} are 0 where the base is below 1e-6, negative ones too, and so is forward mode's value",
+        "multiply (x * x) where the exponent is a whole number, or scale the base",
+    ),
+    Trap(
+        "vector with scalar",
+        _REVERSE,
+        _zero,
+        signs.vectors_with_scalars,
+        "{}: reverse mode loses a gradient where a vector meets a scalar from a loop, or a scalar parameter before it",
+        "make the scalar a vector first, float3(s)",
+    ),
+    Trap(
+        "detach and no_diff",
+        _REVERSE | _FORWARD,
+        _finite,
+        signs.stopped,
+        "{} ends the gradient there",
+        "take it away, or declare a derivative of your own if that is meant",
+    ),
+    Trap(
+        "equal indices",
+        _REVERSE,
+        _finite,
+        signs.meeting_indices,
+        "{} may be one element, and then reverse mode keeps the gradient of only one of them",
+        "read elements by a function whose own backward derivative adds into a zero",
+    ),
+    Trap(
+        "uneven nest of loops",
+        _REVERSE | {Leg.COMPILE},
+        _ran,
+        signs.uneven_nests,
+        "this loop stands in the loop of {}, which turns another number of times: what reverse mode keeps of their "
+        "turns overwrites each other, on other devices perhaps otherwise",
+        "give both loops the same [MaxIters(n)], or move the inner one into a function",
+    ),
+    Trap(
+        "loop bound",
+        _REVERSE | {Leg.COMPILE},
+        _ran,
+        signs.declared_bounds,
+        "if the loop turns more often than {} says, reverse mode is wrong or overruns its memory",
+        "raise the bound, or end the loop at it",
+    ),
+    Trap(
+        "constant vector with stored parts",
+        _FORWARD,
+        _any,
+        signs.constant_beginnings,
+        "'{}' begins as numbers and has parts stored before a branch: forward mode takes values for tangents",
+        "store the whole vector at once, or begin with detach(...)",
+    ),
+    Trap(
+        "clamped near zero",
+        _REVERSE | _FORWARD,
+        _some,
+        lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize"),
+        "the gradient of {} is clamped where its argument is near 0 (or very large)",
+        "for rcp write 1.0 / x; scale the argument of others, or give a derivative of your own",
+    ),
+)
+"""Those that tell most first."""
+
+
+def with_traps(result: Result, sources: Sequence[str]) -> Result:
+    """The result, whose failures name the traps that the text of its function shows.
+
+    Args:
+        result: Of a function in a Slang file.
+        sources: The files it may call into.
+    """
+    if not result.failures or result.verdict.good:
+        return result
+    codes = _codes_of(result.span, sources)
+    failures = tuple(_named(failure, codes, result.span.file) for failure in result.failures)
+    reason = result.reason
+    for old, new in zip(result.failures, failures, strict=True):
+        if old.cause and reason.endswith(old.cause):
+            reason = reason.removesuffix(old.cause) + new.cause
+        elif reason == old.message and new.cause:
+            reason = f"{reason}; {new.cause}"
+    return replace(result, failures=failures, reason=reason)
+
+
+def _named(failure: Failure, codes: Sequence[Code], file: str) -> Failure:
+    """The failure with the likeliest traps in its cause."""
+    if _SAID in failure.cause:
+        return failure
+    told: dict[str, str] = {}
+    for trap, code, sight in _seen(failure, codes):
+        place = f"line {sight.line}" if _same(code.file, file) else f"{code.file}:{sight.line}"
+        told.setdefault(trap.name, f"{place}: {trap.message.format(sight.what)}. Remedy: {trap.remedy}")
+    if not told:
+        return failure
+    known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
+    likely = "Slang's trap, " + "; or ".join(list(told.values())[:_MOST])
+    return replace(failure, cause=f"{known}; {likely}" if known else likely)
+
+
+def _seen(failure: Failure, codes: Sequence[Code]) -> Iterator[tuple[Trap, Code, Sight]]:
+    """The traps that fit a failure, with the places that look like them."""
+    through = [code for code in codes if not (code.replaced and failure.leg in _REVERSE)]
+    for trap in TRAPS:
+        if failure.leg in trap.legs and trap.fits(failure):
+            for code in (one for one in through if one.derivative == trap.own):
+                yield from ((trap, code, sight) for sight in trap.find(code))
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
+    """The functions that a gradient is made from: that at a place, what it calls, and their derivatives."""
+    files = [_bodies(file) for file in sources if file.endswith(".slang")]
+    start = next((one for bodies in files if (one := _at(bodies, span)) is not None), None)
+    if start is None:
+        return ()
+    every = [(bodies, function) for bodies in files for function in bodies.functions]
+    derivatives = _derivatives(every)
+    alone = frozenset(_alone(every))
+    wanted, known = [start.header.name], {start.header.name}
+    found: list[Code] = []
+    for name in wanted:
+        own = derivatives.get(name, {})
+        for bodies, function in every:
+            if function.header.name != name or (name == start.header.name and function != start):
+                continue
+            roles = name in derivatives[""], "BackwardDerivative" in own
+            found.append(Code(name, bodies.scan.file, *roles, _tokens(bodies, function), alone))
+            more = sorted({*function.called, *own.values()} - known)
+            known |= {*more}
+            wanted += more
+    return tuple(found)
+
+
+def _at(bodies: Bodies, span: Span) -> Function | None:
+    file = bodies.scan.file
+    return bodies.at(replace(span, file=file)) if _same(file, span.file) else None
+
+
+def _bodies(file: str) -> Bodies:
+    try:
+        return _read(file, Path(file).stat().st_mtime_ns)
+    except OSError:
+        return read_bodies("", file)
+
+
+@lru_cache(maxsize=64)
+def _read(file: str, _: int) -> Bodies:
+    return read_bodies(Path(file).read_text(encoding="utf-8", errors="replace"), file)
+
+
+def _tokens(bodies: Bodies, function: Function) -> tuple[Token, ...]:
+    """The tokens of a function, with the lines of its file."""
+    first = bodies.text.count("\n", 0, function.start)
+    tokens = read_text(bodies.text[function.start : function.end + 1]).tokens
+    return tuple(replace(token, line=token.line + first) for token in tokens)
+
+
+def _derivatives(every: Sequence[tuple[Bodies, Function]]) -> dict[str, dict[str, str]]:
+    """By functions, their own derivatives by the words that name them; by nothing, all that are derivatives."""
+    names = {function.header.name for _, function in every}
+    found: dict[str, dict[str, str]] = {"": {}}
+    for _, function in every:
+        attributes = function.header.attributes
+        for word, named in pairwise(attributes):
+            if word in _OWN and named in names:
+                found.setdefault(function.header.name, {})[word] = named
+                found[""][named] = named
+            elif word.removesuffix("Of") in _OWN and named in names:
+                found.setdefault(named, {})[word.removesuffix("Of")] = function.header.name
+                found[""][function.header.name] = function.header.name
+    return found
+
+
+def _alone(every: Iterable[tuple[Bodies, Function]]) -> Iterator[str]:
+    """Functions that have a backward derivative and no forward mode."""
+    for bodies, function in every:
+        further = bodies.scan.derivatives_of.get(function.header.name, frozenset())
+        words = {*function.header.attributes, *further}
+        if "BackwardDerivative" in words and not words & _HAS_FORWARD:
+            yield function.header.name
