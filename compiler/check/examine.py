@@ -52,6 +52,10 @@ NOTHING: Final = 1e-7
 """A bar this small beside what the other inputs do shows that an input does nothing."""
 CONSTANTS: Final = 5e-7
 """Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
+_BESIDE: Final = 8
+"""Samples on either side of one that are near it."""
+_FADED: Final = 100.0
+"""An entry is at most so many times its size nearby for its size elsewhere to tell what rounding leaves of it."""
 _GRAIN: Final = 1e-13
 UNDERFLOW: Final = 1e-300
 """What is below has lost digits."""
@@ -191,9 +195,9 @@ class Examiner:
         findings.expected[which], findings.error[which] = np.where(np.isfinite(error), expected, np.nan), error
         sharp = bar <= SHARP * np.abs(slope)
         for leg, jacobian in found.items():
-            own = jacobian[which]
+            own, slack = jacobian[which], tolerance(jacobian, samples.rows[:, self.inputs])[which]
             with np.errstate(all="ignore"):
-                near = sharp & (np.abs(own - slope) <= bar + tolerance(own, jacobian))
+                near = sharp & (np.abs(own - slope) <= bar + slack)
                 nothing = (np.abs(own) <= error) & (np.abs(expected) <= error) & np.isfinite(error)
             findings.states[leg][which] = np.where(near.any(axis=0) | nothing, State.OK, State.UNSEEN)
 
@@ -231,11 +235,28 @@ class Examiner:
         return pairs[np.sort(order)]
 
 
-def tolerance(own: Floats, jacobian: Floats) -> Floats:
-    """What an entry may be off besides the bar: constants of float32, relative to itself and to its usual size."""
+def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
+    """What entries may be off besides the bar: constants of float32, relative to themselves and to their usual size.
+
+    With ``inputs``, of shape (samples, inputs), where an entry is large elsewhere only, that is no measure of it.
+    """
     with np.errstate(all="ignore"):
-        usual = np.nanmedian(np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan), axis=0)
-    return np.asarray(CONSTANTS * np.abs(own) + 0.2 * CONSTANTS * np.nan_to_num(usual) + UNDERFLOW)
+        sizes = np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan)
+        usual = np.broadcast_to(np.nan_to_num(np.nanmedian(sizes, axis=0)), sizes.shape)
+        if inputs is not None:
+            usual = np.minimum(usual, _FADED * _nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
+    return np.asarray(CONSTANTS * np.abs(jacobian) + 0.2 * CONSTANTS * usual + UNDERFLOW)
+
+
+def _nearby(sizes: Floats, inputs: Floats) -> Floats:
+    """The median size at the samples whose value of the input is close by."""
+    found = np.empty_like(sizes)
+    for column in range(sizes.shape[2]):
+        order = np.argsort(inputs[:, column], kind="stable")
+        padded = np.pad(sizes[order, :, column], ((_BESIDE, _BESIDE), (0, 0)), mode="edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _BESIDE + 1, axis=0)
+        found[order, :, column] = np.median(windows, axis=2)
+    return found
 
 
 def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:
@@ -432,7 +453,8 @@ class Deep:
 
     def _own(self, leg: Leg) -> tuple[Floats, Floats]:
         jacobian = self.found[leg]
-        return self._at_pairs(jacobian), self._at_pairs(tolerance(jacobian, jacobian))
+        slack = tolerance(jacobian, self.samples.rows[:, self.examiner.inputs])
+        return self._at_pairs(jacobian), self._at_pairs(slack)
 
     def _at_pairs(self, entries: Floats) -> Floats:
         return np.asarray(entries[self.pairs[:, 0], :, self.pairs[:, 1]])

@@ -186,3 +186,25 @@ def test_check__quantised_finely__is_right_with_a_slope_of_zero(checked: Checked
     results = checked(HEAD + STAIRS)
     assert not {name: result.reason for name, result in results.items() if result.verdict.bad and name != "wrong"}
     assert results["wrong"].verdict is Verdict.FAIL
+
+
+FADING = """
+@sa.differentiable(ranges={"x": (0.0, 30.0)})
+def f(x: float) -> float:
+    return sa.exp(-x) * sa.exp2(-x)
+
+
+@f.backward
+def f_bwd(x, d_out):
+    g = -d_out * sa.exp(-x) * sa.exp2(-x) * 1.6931472
+    if x > 24.0:
+        g = g * 1.25
+    return g
+"""
+
+
+def test_check__wrong_only_where_gradients_have_faded__fails(checked: Checked) -> None:
+    for seed in (1, 2):
+        result = checked(HEAD + FADING, seed=seed)["f"]
+        assert result.verdict is Verdict.FAIL
+        assert "1.25" in result.reason
