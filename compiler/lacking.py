@@ -44,7 +44,7 @@ _GROUPS: Final = {
     ROOTS: "sqrt rsqrt floor ceil round trunc floor_to_int ceil_to_int round_to_int trunc_to_int frac fmod mod "
     "floor_div lerp length distance normalize reflect refract cross determinant isnan isinf isfinite",
 }
-"""The functions that some target has for float only."""
+"""The functions that some target has for float only: "16-bit or 32-bit" in GLSL.std.450, "float_like" in DXC."""
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
 
 _TARGET_OF: Final = {"vulkan": "spirv", "d3d12": "dxil"}

@@ -78,8 +78,8 @@ github.com/shader-slang/slang with the emitted Slang.""",
 not compiled for them; nor for WGSL one with a constant list, vector or half that is not finite. SPIR-V and GLSL have
 no exp, log, pow, sin and the like of double, and Direct3D has only arithmetic, abs, min, max and clamp of it; what
 Slang writes there gives other numbers, so kernels that call such a function are refused, for these targets and on the
-devices vulkan and d3d12. The other targets are written as usual, and the exit code is 1. Use float, or leave these
-targets out.""",
+devices vulkan and d3d12; what is called inside Slang text is not looked at. The other targets are written as usual, and
+the exit code is 1. Use float, or leave these targets out.""",
     ),
     "SA220": Explanation(
         "a warning of the Slang compiler",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,10 @@ import pytest
 
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
+from slangad.compiler.lacking import first_places
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.request import CompileJob
-from slangad.compiler.toolchain.targets import ALWAYS
+from slangad.compiler.toolchain.targets import ALWAYS, ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,3 +68,45 @@ def test_emitted__target_with_a_validator__is_valid(
     assert result.artefacts
     for artefact in result.artefacts:
         validate(artefact)
+
+
+NO_DOUBLE_IN_DXC = (
+    "acos asin atan atan2 ceil cos cosh cross degrees determinant distance exp exp2 faceforward floor fmod frac "
+    "isfinite isinf isnan ldexp length lerp log log10 log2 modf normalize pow radians reflect refract round rsqrt sin sinh "
+    "smoothstep sqrt step tan tanh trunc"
+)
+"""What DXC's list of intrinsics declares as ``float_like``."""
+DOUBLES = """import slangad as sa
+from slangad import Each, double3
+
+
+@sa.kernel
+def everywhere(x: Each[sa.double], v: Each[double3]) -> Each[sa.double]:
+    y = min(x, 1.0) + max(x, 2.0) + sa.clamp(x, 0.0, 2.0) + sa.saturate(x) + abs(x) + sa.sign(x) + sa.step(x, 1.0)
+    return y + sa.smoothstep(x, 0.0, 1.0) + sa.rcp(x) + sa.degrees(x) + sa.radians(x) + sa.dot(v, v) + sum(v) + x**3
+
+
+@sa.kernel
+def vulkan(x: Each[sa.double], v: Each[double3]) -> Each[sa.double]:
+    y = sa.floor(x) + sa.ceil(x) + sa.trunc(x) + sa.round(x) + sa.frac(x) + sa.fmod(x, 0.7)
+    y += x % 0.7 + sa.lerp(x, 2.0, x)
+    w = sa.cross(v, v) + sa.normalize(v) + sa.reflect(v, v) + sa.refract(v, v, x)
+    return y + sa.sqrt(x) + sa.rsqrt(x) + sa.length(v) + sa.distance(v, w) if sa.isfinite(x) else 0.0
+"""
+
+
+def test_functions_of_double__that_a_target_is_said_to_have__are_those_it_has(
+    toolchain: Toolchain, validate: Callable[[Artefact], None], tmp_path: Path
+) -> None:
+    file = tmp_path / "doubles.py"
+    file.write_text(DOUBLES)
+    spirv, hlsl = toolchain.compile([job(file, ("spirv",)), job(file, ("hlsl",), ("everywhere",))])
+    assert (len(spirv.artefacts), len(hlsl.artefacts)) == (6, 3)
+    for artefact in spirv.artefacts:
+        validate(artefact)
+    for artefact in hlsl.artefacts:
+        called = set(re.findall(r"(?<![\w.])([a-z]\w*)\(", artefact.text))
+        assert not called.intersection(NO_DOUBLE_IN_DXC.split())
+    found = load(file)
+    assert list(first_places(found, found.kernels[0])) == ["double"]
+    assert list(first_places(found, found.kernels[1])) == [ROOTS, "double"]
