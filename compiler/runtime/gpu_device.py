@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _NOTES = 5
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
 """What slangpy compiles to."""
+_UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
+"""What slangpy prints where the arguments of an entry point are too large for Vulkan."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -141,17 +143,25 @@ class GpuDevice:
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
         )
-        try:
-            session = self.handle.create_slang_session(options)
-            module = session.load_module_from_source(_module_name(emitted), emitted.text)
-            program = GpuProgram(emitted, module, session)
-            for entry in entries:
-                linked = session.link_program([module], [module.entry_point(entry)])
-                program.kernels[entry] = self.handle.create_compute_kernel(linked)
-        except (RuntimeError, slangpy.SlangCompileError) as error:
-            message = f"{self.name} does not take {emitted.file_name}"
-            raise failed("SA249", message, notes=_lines(error)) from None
+        with captured_prints() as said:
+            try:
+                session = self.handle.create_slang_session(options)
+                module = session.load_module_from_source(_module_name(emitted), emitted.text)
+                program = GpuProgram(emitted, module, session)
+                for entry in entries:
+                    linked = session.link_program([module], [module.entry_point(entry)])
+                    program.kernels[entry] = self.handle.create_compute_kernel(linked)
+            except (RuntimeError, slangpy.SlangCompileError) as error:
+                raise self._not_taken(emitted, (*_lines(error), *said())) from None
         return program
+
+    def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
+        uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
+        if uniforms is None:
+            return failed("SA249", f"{self.name} does not take {emitted.file_name}", notes=lines[:_NOTES])
+        size, most = uniforms.groups()
+        message = f"a kernel of {emitted.file_name} has {size} bytes of uniforms, and {self.name} takes {most} here"
+        return failed("SA254", message, "make what is large a NoDiff[Param[...]]: a Param lies in a buffer")
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
         """Take memory on the device."""

@@ -164,4 +164,10 @@ buffers at once (8 at least, mostly more), its groups so many threads (256 at le
 at least along an axis). slangad asks for the most the adapter has. The message says what is missing; other devices go
 further. Each field of a struct takes a buffer of its own.""",
     ),
+    "SA254": Explanation(
+        "more uniforms than Vulkan takes",
+        """Uniform values, the domain among them, go to a Vulkan kernel as push constants, of which drivers take 128 to
+256 bytes and some more. A value that is the same for all threads may be a NoDiff[Param[...]] instead, in YAML
+`no_diff param`: it lies in a buffer of any size. Other devices have no such limit.""",
+    ),
 }

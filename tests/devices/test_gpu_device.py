@@ -86,3 +86,32 @@ def test_call__parameters_named_like_slangpys_arguments__arrive(gpu: Device, tmp
     odd = sa.load(tmp_path / "names.py", gpu.name).odd
     x = np.arange(5, dtype=np.float32)
     np.testing.assert_array_equal(odd(x, 2.0, x, 10), 12.0 * x)
+
+
+LARGE = """
+import slangad as sa
+from slangad import Array, Each, NoDiff, Param, Uniform
+
+@sa.kernel
+def sent(x: Each[float], u: Uniform[Array[float, 100]]) -> Each[float]:
+    return x * u[99]
+
+@sa.kernel
+def kept(x: Each[float], u: NoDiff[Param[Array[float, 100]]]) -> Each[float]:
+    return x * u[99]
+"""
+
+
+def test_uniforms__more_than_vulkan_takes__are_refused_in_words_of_our_own(
+    gpu: Device, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "large.py").write_text(LARGE)
+    kernels = sa.load(tmp_path / "large.py", device=gpu.name)
+    x, u = np.ones(3, "f4"), np.full(100, 2.0, "f4")
+    np.testing.assert_array_equal(kernels.kept(x, u), [2, 2, 2])
+    if gpu.name != "vulkan":
+        np.testing.assert_array_equal(kernels.sent(x, u), [2, 2, 2])
+        return
+    with pytest.raises(ToolchainError, match=r"SA254.* has 40\d bytes of uniforms, and vulkan takes \d+ here"):
+        kernels.sent(x, u)
+    assert "".join(capfd.readouterr()) == ""
