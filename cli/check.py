@@ -246,6 +246,8 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         adapter=adapter,
         samples=arguments["samples"],
         seed=arguments["seed"],
+        samples_said=not is_unsaid("samples"),
+        seed_said=not is_unsaid("seed"),
         ranges=arguments["ranges"],
         shapes=arguments["shapes"],
         only=arguments["only"],

@@ -132,7 +132,7 @@ def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twin
     """Check one subject."""
     start = time.perf_counter()
     result = _Judge(plan, wide, narrow, twins).run()
-    return replace(result, seconds=time.perf_counter() - start)
+    return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 
 
 def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:

@@ -16,7 +16,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from slangad.compiler.check.build import Built, Refusal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.ir.nodes import Expr, Function
+    from slangad.compiler.ir.nodes import Expr, Function, Module
 
 _NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
 _LINES: Final = 60
@@ -44,6 +44,7 @@ def make_plan(
     from slangad.compiler.check.judge import Plan
 
     intents, emitted = program
+    samples, seed = _sampling(subject, intents.module, options)
     function = next((f for f in intents.module.functions if f.key == subject.function), None)
     refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
@@ -52,18 +53,41 @@ def make_plan(
         subject,
         str(path),
         _generated(subject, emitted),
-        options.samples,
-        options.seed,
+        samples,
+        seed,
         (*subject.ranges, *_asked(subject, options)),
         tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
         tuple(missing),
         tuple(_notes(function, subject, intents)),
-        command=f"{options.words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}",
+        command=_command(subject, path, options, (samples, seed)),
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
         integers=_integers(function, subject, path),
     )
+
+
+def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:
+    """How many samples, and the seed: of the command line, else of the subject, its file, the project."""
+    own = subject.name if subject.course else subject.function
+    said = [one for of in ("", own) for one in module.sampling if one.of == of]
+    samples = options.samples if options.samples_said else _last([one.samples for one in said], options.samples)
+    seed = options.seed if options.seed_said else _last([one.seed for one in said], options.seed)
+    return samples, seed
+
+
+def _last(said: Iterable[int | None], otherwise: int) -> int:
+    known = [number for number in said if number is not None]
+    return known[-1] if known else otherwise
+
+
+def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[int, int]) -> str:
+    """The command that checks just this subject, with the same samples."""
+    samples, seed = drawn
+    words = re.sub(r"(?<= --seed )\d+", str(seed), options.words)
+    if samples != options.samples:
+        words = re.sub(r" --samples \d+", "", words) + f" --samples {samples}"
+    return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}"
 
 
 def _integers(function: Function | None, subject: Subject, path: Path) -> Integers:

@@ -68,6 +68,7 @@ class CheckOptions:
         shapes: ``kernel.parameter`` and its shape; they win over declared ones.
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
+        samples_said: Whether ``samples`` wins over what files say; ``seed_said`` the same of the seed.
         said_shapes: Those of ``shapes`` that something that is checked must be able to have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
         known: Names that ``only`` may hold besides those of the inputs.
@@ -91,6 +92,8 @@ class CheckOptions:
     cache: Cache | None = None
     words: str = "slangad check"
     said_ranges: tuple[str, ...] = ()
+    samples_said: bool = False
+    seed_said: bool = False
     said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False

@@ -384,6 +384,18 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many samples a check draws, and with which seed, of a function (by key), a pipeline (by name), or all.
+
+    None where nothing was said.
+    """
+
+    of: str
+    samples: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """One description. Functions stand before their callers.
 
@@ -400,6 +412,7 @@ class Module:
         targets: What to compile for where the command line doesn't say.
         buffers: Tensors and textures of all kernels; there once functions are specialised to them.
         pipelines: Chains of its kernels.
+        sampling: What was said about the samples of its check.
     """
 
     name: str
@@ -419,6 +432,7 @@ class Module:
     targets: tuple[str, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     pipelines: tuple[Pipeline, ...] = ()
+    sampling: tuple[Sampling, ...] = ()
 
 
 Node = Expr | Stmt

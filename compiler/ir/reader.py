@@ -28,6 +28,7 @@ from slangad.compiler.ir.nodes import (
     Param,
     Range,
     Role,
+    Sampling,
     SlangBody,
     Stmt,
     StraightThrough,
@@ -86,6 +87,7 @@ class _Reader:
         includes = tuple(self._many("include", tokens.string))
         taken = tuple(self._many("taken", tokens.string))
         targets = tuple(self._many("for_target", tokens.string))
+        sampling = tuple(self._many("sampling", self._sampling))
         file_name = tokens.string() if tokens.accept("file") else ""
         left_out = tuple(self._many("left_out", self._left_out))
         doc = tuple(self._many("doc", tokens.string))
@@ -102,7 +104,7 @@ class _Reader:
         module = Module(
             name, source, *declared, imports, sources, bound, doc, includes, taken, file_name, left_out, targets
         )
-        return replace(module, buffers=buffers, pipelines=pipelines)
+        return replace(module, buffers=buffers, pipelines=pipelines, sampling=sampling)
 
     def _many(self, word: str, read: Callable[[], _Item]) -> Iterator[_Item]:
         while self.tokens.accept(word):
@@ -110,6 +112,12 @@ class _Reader:
 
     def _docs(self) -> tuple[str, ...]:
         return tuple(self._many("doc", self.tokens.string))
+
+    def _sampling(self) -> Sampling:
+        tokens = self.tokens
+        of = tokens.string()
+        samples = tokens.integer() if tokens.accept("samples") else None
+        return Sampling(of, samples, tokens.integer() if tokens.accept("seed") else None)
 
     def _left_out(self) -> LeftOut:
         function, reason = self.tokens.string(), self.tokens.string()

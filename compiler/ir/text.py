@@ -93,6 +93,9 @@ def _module(module: Module) -> Iterator[str]:
     yield from (f"include {_quote(path)}" for path in module.slang_includes)
     yield from (f"taken {_quote(name)}" for name in module.taken)
     yield from (f"for_target {_quote(name)}" for name in module.targets)
+    for one in module.sampling:
+        samples = "" if one.samples is None else f" samples {one.samples}"
+        yield f"sampling {_quote(one.of)}{samples}{'' if one.seed is None else f' seed {one.seed}'}"
     yield from (f"file {_quote(name)}" for name in ([module.file_name] if module.file_name else []))
     yield from (
         f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}{_targets(left.targets)}"

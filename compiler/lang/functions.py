@@ -15,6 +15,7 @@ from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionErr
 from slangad.compiler.lang.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.policies import Policy
+from slangad.compiler.lang.sampling import read_check
 from slangad.compiler.lang.source import definition_of
 
 P = ParamSpec("P")
@@ -37,6 +38,7 @@ class DescribedFunction(Generic[P, R]):
         policy: What ``derivative=`` said.
         prefer: ``recompute``, ``checkpoint`` or empty.
         ranges: Where the check draws samples, parameter to (low, high).
+        drawn: How many it draws, and with which seed.
         backward_function: The user's own backward derivative.
         forward_function: The user's own forward derivative.
         factory_suffix: What the factory's arguments add to the name.
@@ -63,7 +65,9 @@ class DescribedFunction(Generic[P, R]):
         self.owner: type | None = None
         self.backward_function: FunctionType | None = None
         self.forward_function: FunctionType | None = None
-        self.policy, self.prefer, self.ranges = _read_options(self.name, dict(options or {}))
+        said = dict(options or {})
+        self.drawn = read_check(self.name, said.pop("check", None))
+        self.policy, self.prefer, self.ranges = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -144,7 +148,9 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
     if options:
         unknown = next(iter(options))
         at = Argument(unknown, unknown=True)
-        raise ArgumentError(at, f"unknown keyword {unknown}= at {name}", "derivative=, prefer= and ranges= exist")
+        raise ArgumentError(
+            at, f"unknown keyword {unknown}= at {name}", "derivative=, prefer=, ranges= and check= exist"
+        )
     if policy is not None and not isinstance(policy, Policy):
         message, help_ = f"derivative= of {name} is not a policy", "derivative=sa.finite_difference(step=1e-3)"
         raise ArgumentError(Argument("derivative"), message, help_)
@@ -163,7 +169,7 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
     if ranges is None:
         return {}
     checked: dict[str, tuple[float, float]] = {}
-    for path, bounds in (ranges.items() if isinstance(ranges, Mapping) else [("", ranges)]):
+    for path, bounds in ranges.items() if isinstance(ranges, Mapping) else [("", ranges)]:
         pair = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else ("", "")
         low, high = (float(b) if isinstance(b, (int, float)) else math.nan for b in pair)
         if not isinstance(path, str) or not path or not -math.inf < low <= high < math.inf:
@@ -237,6 +243,7 @@ def differentiable(
     derivative: Policy | None = None,
     prefer: str = "",
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    check: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[P, R]], DescribedFunction[P, R]]: ...
 
 
@@ -245,7 +252,8 @@ def differentiable(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` where to sample.
+        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` where to sample,
+            ``check=`` how many samples, and with which seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -275,7 +283,7 @@ def function(python: object = None, /, **options: object) -> object:
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
     """
-    refused = next((keyword for keyword in ("derivative", "prefer") if keyword in options), None)
+    refused = next((keyword for keyword in ("derivative", "prefer", "check") if keyword in options), None)
     if refused is not None:
         at = Argument(refused, unknown=True)
         raise ArgumentError(at, "@sa.function is not differentiated", f"use @sa.differentiable with {refused}=")

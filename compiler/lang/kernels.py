@@ -12,6 +12,7 @@ from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionErr
 from slangad.compiler.lang.factories import Instance, made, remember
 from slangad.compiler.lang.frames import Place, caller
 from slangad.compiler.lang.functions import describe_neighbours, factory_instance, read_ranges
+from slangad.compiler.lang.sampling import Drawn, read_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,7 @@ class KernelObject:
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
         ranges: Where the check draws samples.
+        drawn: How many it draws, and with which seed.
         shapes: Of arrays, as the check is to make them.
     """
 
@@ -40,7 +42,9 @@ class KernelObject:
         self.name = python.__name__
         self.place = place
         self.instance = instance
-        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, dict(options or {}))
+        said = dict(options or {})
+        self.drawn = read_check(self.name, said.pop("check", None))
+        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
         self.__wrapped__ = python
@@ -88,7 +92,9 @@ def _read_options(
     if options:
         unknown = next(iter(options))
         message = f"unknown keyword {unknown}= at {name}"
-        raise ArgumentError(Argument(unknown, unknown=True), message, "dims=, group_size=, ranges=, shapes= exist")
+        raise ArgumentError(
+            Argument(unknown, unknown=True), message, "dims=, group_size=, ranges=, shapes=, check= exist"
+        )
     if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
         raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
     return dims, _group_size(name, dims, group), ranges, shapes
@@ -134,6 +140,7 @@ def kernel(
     group_size: int | tuple[int, ...] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     shapes: Mapping[str, int | tuple[int, ...]] | None = None,
+    check: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[..., object]], KernelObject]: ...
 
 
@@ -143,7 +150,7 @@ def kernel(python: object = None, /, **options: object) -> object:
     Args:
         python: The function, when used bare.
         **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample,
-            ``shapes=`` of tensors in checks.
+            ``shapes=`` of tensors in checks, ``check=`` how many samples, and with which seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -209,7 +216,10 @@ class PipelineObject:
         place: Where it was decorated.
         optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
         fuse: Whether neighbouring kernels over one domain may become one.
+        drawn: How many samples the check draws, and with which seed.
     """
+
+    drawn = Drawn()
 
     def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None, *, fuse: bool = True) -> None:
         self.python = python
@@ -235,7 +245,7 @@ def pipeline(python: Callable[..., object], /) -> PipelineObject: ...
 
 @overload
 def pipeline(
-    *, optimizer: Optimizer | None = None, fuse: bool = True
+    *, optimizer: Optimizer | None = None, fuse: bool = True, check: Mapping[str, int] | None = None
 ) -> Callable[[Callable[..., object]], PipelineObject]: ...
 
 
@@ -244,7 +254,8 @@ def pipeline(python: object = None, /, **options: object) -> object:
 
     Args:
         python: The function, when used bare.
-        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart.
+        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart;
+            ``check=`` how many samples the check draws, and with which seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -257,18 +268,22 @@ def pipeline(python: object = None, /, **options: object) -> object:
 def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
     optimizer = options.get("optimizer")
     fuse = options.get("fuse", True)
-    unknown = sorted(set(options) - {"optimizer", "fuse"})
+    unknown = sorted(set(options) - {"optimizer", "fuse", "check"})
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if unknown:
         at = Argument(unknown[0], unknown=True)
-        raise ArgumentError(at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer=, fuse= exist")
+        raise ArgumentError(
+            at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer=, fuse=, check= exist"
+        )
     if optimizer is not None and not isinstance(optimizer, Optimizer):
         message = f"optimizer= of {python.__name__} is {optimizer!r}"
         raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
     if not isinstance(fuse, bool):
         raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
-    return PipelineObject(python, place, optimizer, fuse=fuse)
+    made_now = PipelineObject(python, place, optimizer, fuse=fuse)
+    made_now.drawn = read_check(python.__name__, options.get("check"))
+    return made_now
 
 
 __all__ = ["SGD", "Adam", "AdamW", "KernelObject", "PipelineObject", "kernel", "pipeline"]

@@ -275,6 +275,7 @@ class Result:
         reason: One line: why it is not PASS; empty for PASS.
         samples: All of them, with all their numbers.
         seconds: How long its numbers took; compiling is shared by the file.
+        seed: Of its random samples.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
     """
 
@@ -292,6 +293,7 @@ class Result:
     samples: tuple[Sample, ...] = field(default=(), repr=False)
     seconds: float = 0.0
     because: tuple[str, ...] = ()
+    seed: int = 0
 
     @property
     def told(self) -> tuple[Failure, ...]:

@@ -24,7 +24,7 @@ from slangad.compiler.frontends.python.load import LoadedFile, import_path, load
 from slangad.compiler.frontends.python.pipelines import describe_pipeline
 from slangad.compiler.frontends.python.signatures import annotations_for
 from slangad.compiler.frontends.python.world import Described, PythonScope, World
-from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, StructDef
+from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, Sampling, StructDef
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.external import ExternalFunction
@@ -60,7 +60,8 @@ def load_python(path: Path) -> Module:
     refuse_higher_orders(functions, lowered_kernels, problems)
     check_kernels(functions, lowered_kernels, problems)
     problems.raise_if_any()
-    return replace(_module(world, loaded, ordered, lowered_kernels), pipelines=pipelines)
+    module = _module(world, loaded, ordered, lowered_kernels)
+    return replace(module, pipelines=pipelines, sampling=tuple(_sampling(world, loaded, kernels)))
 
 
 def _nothing(path: str) -> CompileError:
@@ -191,6 +192,14 @@ def _leading(tree: ast.FunctionDef, places: Places) -> int:
     while line > tree.lineno and places.line_text(line).lstrip().startswith("#"):
         line, count = line - 1, count + 1
     return count
+
+
+def _sampling(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> Iterator[Sampling]:
+    """What was said about the samples of functions, kernels and pipelines."""
+    said = [(key, described.object.drawn) for key, described in world.functions.items()]
+    said += [(declared.signature.key, declared.object.drawn) for declared in kernels]
+    said += [(value.name, value.drawn) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
+    yield from (Sampling(of, *drawn) for of, drawn in said if drawn != (None, None))
 
 
 def _doc(value: object) -> tuple[str, ...]:

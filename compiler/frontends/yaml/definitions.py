@@ -12,7 +12,7 @@ from slangad.compiler.frontends.yaml.literals import constant_value, typed_value
 from slangad.compiler.frontends.yaml.names import check_names, good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.pipelines import read_pipelines
-from slangad.compiler.frontends.yaml.ranges import add_check_ranges
+from slangad.compiler.frontends.yaml.ranges import add_check_ranges, read_sampling
 from slangad.compiler.frontends.yaml.signatures import declare_function
 from slangad.compiler.frontends.yaml.structs import struct_type
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
@@ -21,6 +21,7 @@ from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import Struct
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Sampling
     from slangad.compiler.ir.pipelines import Pipeline
 
 
@@ -33,12 +34,14 @@ class Definitions:
         externals: Functions that exist in Slang, by name.
         imports: Slang files to import, as written.
         pipelines: Complete, since their bodies only call kernels.
+        sampling: What is said about the samples of a check.
     """
 
     kernels: list[DeclaredKernel] = field(default_factory=list)
     externals: dict[str, External] = field(default_factory=dict)
     imports: tuple[str, ...] = ()
     pipelines: tuple[Pipeline, ...] = ()
+    sampling: tuple[Sampling, ...] = ()
 
 
 def define(world: World) -> Definitions:
@@ -69,6 +72,7 @@ def define(world: World) -> Definitions:
     definitions.pipelines = read_pipelines(world, definitions, found)
     _externals(world, definitions)
     add_check_ranges(world, definitions.kernels)
+    definitions.sampling = tuple(read_sampling(world, definitions.kernels))
     return definitions
 
 

@@ -89,6 +89,7 @@ def _module(
         doc_of(document.root),
         targets=_targets_of(document),
         pipelines=definitions.pipelines,
+        sampling=definitions.sampling,
     )
 
 

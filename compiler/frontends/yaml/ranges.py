@@ -1,6 +1,6 @@
-"""The section ``check``: sampling ranges by ``function.parameter``, shapes by ``kernel.parameter``.
+"""The section ``check``: samples and seeds, ranges by ``function.parameter``, shapes by ``kernel.parameter``.
 
-They are added to what functions and kernels say themselves.
+Ranges and shapes are added to what functions and kernels say themselves.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from slangad.compiler.frontends.yaml.kernels import shape_of
 from slangad.compiler.frontends.yaml.literals import bounds
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.parts import part_type, steps_of
-from slangad.compiler.ir.nodes import Range
+from slangad.compiler.ir.nodes import Range, Sampling
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
     from slangad.compiler.frontends.yaml.world import Routine, World
 
@@ -30,6 +32,39 @@ def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
             _add(world, kernels, key, interval)
     for key, value in entries_of(check.get("shapes") if isinstance(check, MappingNode) else None):
         _add_shape(world, kernels, key, shape_of(value))
+
+
+def read_sampling(world: World, kernels: list[DeclaredKernel]) -> Iterator[Sampling]:
+    """How many samples are drawn and with which seed: of everything, and of what is named."""
+    check = world.document.root.get("check")
+    keys = {kernel.routine.signature.name: kernel.routine.signature.key for kernel in kernels}
+    for word in ("samples", "seed"):
+        said = check.get(word) if isinstance(check, MappingNode) else None
+        if isinstance(said, ScalarNode) and isinstance(said.value, int):
+            yield _sampling("", word, said.value)
+        for key, value in entries_of(said if isinstance(said, MappingNode) else None):
+            of = _key_of(world, key, keys)
+            if of and isinstance(value, ScalarNode) and isinstance(value.value, int):
+                yield _sampling(of, word, value.value)
+
+
+def _sampling(of: str, word: str, number: int) -> Sampling:
+    return Sampling(of, samples=number) if word == "samples" else Sampling(of, seed=number)
+
+
+def _key_of(world: World, key: ScalarNode, kernels: Mapping[str, str]) -> str:
+    """The key of a function, method or kernel, the name of a pipeline; an error, and nothing, if there is none."""
+    first, _, rest = key.text.partition(".")
+    routine = world.methods.get((first, rest)) if rest else world.functions.get(first)
+    if routine is not None:
+        return routine.signature.key
+    known = [*world.functions, *world.kernels, *(f"{struct}.{name}" for struct, name in world.methods)]
+    if key.text in kernels or key.text in known:
+        return kernels.get(key.text, key.text)
+    near = did_you_mean(key.text[:64], known)
+    what = f"there is no function '{key.text[:64]}'"
+    world.problems.error("SA064", key.span, what, label="unknown", help=near)
+    return ""
 
 
 def _add_shape(world: World, kernels: list[DeclaredKernel], key: ScalarNode, shape: tuple[int, ...]) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.shape import (
+    CHECKED,
     END,
     NAME,
     PART,
@@ -50,6 +51,15 @@ _BODY: Final = (
 _PARAMS: Final = Key("params", MapOf(Named("param")), "Parameters in order: names and types.")
 _RETURNS: Final = Key("returns", Named("result"), "The type of the result; a list for several results.", required=True)
 _RANGES: Final = MapOf(Named("range"), PART, "a parameter, or a part of one as m.roughness")
+_SAMPLES: Final = Integer(1, 1_000_000)
+_SEED: Final = Integer(0)
+
+
+def _each_or_all(number: Integer) -> Either:
+    """A number for everything in a file, or numbers for what is named."""
+    return Either((number, MapOf(number, CHECKED, "a function, struct.method, kernel or pipeline")))
+
+
 _SHAPE: Final = Either((Integer(1), ListOf(Integer(1), 1, 4)))
 _OWN: Final = Either((_STATEMENTS, Named("own_derivative")))
 _CALLABLE: Final = (
@@ -259,6 +269,8 @@ ROOT: Final = Record(
         Key(
             "check",
             Record("check", (
+                Key("samples", _each_or_all(_SAMPLES), "How many samples of every function, or of each by name."),
+                Key("seed", _each_or_all(_SEED), "Of the random samples of every function, or of each by name."),
                 Key("ranges", MapOf(Named("range"), PATH, "function.parameter"), "Where to sample."),
                 Key("shapes", MapOf(_SHAPE, PATH, "kernel.parameter"), "Of tensors and textures."),
             )),

@@ -22,6 +22,7 @@ NAME: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*{END}"
 MAX_NAME: Final = 200
 OWN_NAME: Final = rf"^(?!(?:{'|'.join(keyword.kwlist)}){END}){_LETTER}{_LETTER_OR_DIGIT}{{0,{MAX_NAME - 1}}}{END}"
 """A name that a description may give: not too long, no word of the expression language."""
+CHECKED: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*)?{END}"
 PATH: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])+{END}"
 """A path into a parameter: ``shade.m.roughness``, ``f.m[0][1]``."""
 PART: Final = rf"^{_LETTER}{_LETTER_OR_DIGIT}*(\.{_LETTER}{_LETTER_OR_DIGIT}*|\[[0-9]+\])*{END}"

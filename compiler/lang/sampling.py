@@ -1,0 +1,39 @@
+"""``check=`` of decorators: what a user wrote goes in, how often and from which seed the check draws comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from slangad.compiler.lang.errors import Argument, ArgumentError
+
+MOST_SAMPLES: Final = 1_000_000
+
+
+class Drawn(NamedTuple):
+    """Samples of a check and the seed they are drawn with; None where nothing was said."""
+
+    samples: int | None = None
+    seed: int | None = None
+
+
+def read_check(name: str, check: object) -> Drawn:
+    """Checks ``check=``: ``samples`` and ``seed``.
+
+    Raises:
+        DescriptionError: when it says something else.
+    """
+    if check is None:
+        return Drawn()
+    said = dict(check) if isinstance(check, Mapping) else {"": 0}
+    unknown = next((key for key in said if key not in ("samples", "seed")), None)
+    at, help_ = Argument("check"), 'check={"samples": 500, "seed": 7}'
+    if unknown is not None:
+        raise ArgumentError(at, f"check= of {name} is not a mapping with 'samples' or 'seed'", help_)
+    for key, low in (("samples", 1), ("seed", 0)):
+        value = said.get(key, low)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value:
+            raise ArgumentError(at, f"check= of {name}: {key!r} is not a whole number from {low} on", help_)
+    if said.get("samples", 1) > MOST_SAMPLES:
+        raise ArgumentError(at, f"check= of {name}: at most {MOST_SAMPLES} samples", help_)
+    return Drawn(said.get("samples"), said.get("seed"))
