@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import sys
 from dataclasses import dataclass
@@ -128,6 +129,11 @@ class Case:
 def generator(name: str, seed: int) -> np.random.Generator:
     """What draws the inputs of one right function and of the wrong ones made from it."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{name} {seed}".encode()).digest()[:8], "little"))
+
+
+def weights(shape: tuple[int, ...], k: int) -> np.ndarray:
+    """What the entries of the result ``k`` are weighted by, where gradients are compared: all of them differently."""
+    return (1.0 + 0.1 * k + 0.05 * np.arange(math.prod(shape), dtype=np.float64)).reshape(shape)
 
 
 def until_refused(check: Callable[[Values], bool], samples: list[Values]) -> list[bool]:

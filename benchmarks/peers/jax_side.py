@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from cases import edge, mask, step_away, until_refused
+from cases import edge, mask, step_away, until_refused, weights
 from jax.test_util import check_grads
 from jax_kernels import KernelSubject
 from translate import OF_ONE, translate
@@ -151,7 +151,7 @@ def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[flo
 
     def total(*active):
         results = subject.function(values)(*active)
-        return sum((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results))
+        return sum((jnp.asarray(weights(r.shape, k), r.dtype) * r).sum() for k, r in enumerate(results))
 
     active = subject.active(values)
     return [np.asarray(g, np.float64).ravel().tolist() for g in jax.grad(total, range(len(active)))(*active)]

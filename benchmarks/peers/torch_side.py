@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from cases import factor, step_away, until_refused
+from cases import factor, step_away, until_refused, weights
 from torch.autograd.gradcheck import GradcheckError
 from torch_kernels import KernelSubject
 from translate import OF_ONE, translate
@@ -152,7 +152,8 @@ def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[flo
     """The gradients of a weighted sum of the results."""
     active = subject.active(values)
     results = subject.function(values)(*active)
-    total = sum(((1.0 + 0.1 * k) * result.sum() for k, result in enumerate(results)), torch.zeros(()))
+    weighted = [(torch.as_tensor(weights(r.shape, k), dtype=r.dtype) * r).sum() for k, r in enumerate(results)]
+    total = sum(weighted, torch.zeros(()))
     if not total.requires_grad:
         return [np.zeros(a.numel()).tolist() for a in active]
     found = torch.autograd.grad(total, active, allow_unused=True)

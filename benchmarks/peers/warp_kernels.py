@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
-from cases import until_refused
+from cases import until_refused, weights
 from kernel_arrays import FACTORS
 from kernel_cases import INDICES
 from warp.autograd import gradcheck
@@ -81,9 +81,14 @@ def verdicts(case: KernelCase, samples: list[dict[str, np.ndarray]]) -> tuple[di
     return told, [] if case.kind else [_gradients(run, _arrays(case, values)) for values in samples]
 
 
+def seed(result: wp.array, k: int) -> wp.array:
+    """The cotangent of the result ``k`` for gradients that are compared."""
+    shape = (*result.shape, *getattr(result.dtype, "_shape_", ()))
+    return wp.array(weights(shape, k).astype(np.float32), dtype=result.dtype)
+
+
 def _gradients(run, inputs: list[wp.array]) -> list[list[float]]:
     with wp.Tape() as tape:
         result = run(*inputs)
-    one = np.ones((*result.shape, *getattr(result.dtype, "_shape_", ())), np.float32)
-    tape.backward(grads={result: wp.array(one, dtype=result.dtype)})
+    tape.backward(grads={result: seed(result, 0)})
     return [i.grad.numpy().astype(np.float64).ravel().tolist() for i in inputs if i.requires_grad]

@@ -307,6 +307,5 @@ def _gradients(kernel: wp.Kernel, case: Case, values: list[np.ndarray]) -> list[
     inputs, outputs = _arrays(case, values)
     with wp.Tape() as tape:
         wp.launch(kernel, dim=1, inputs=inputs, outputs=outputs)
-    seeds = {out: wp.full(1, value=out.dtype(1.0 + 0.1 * k), dtype=out.dtype) for k, out in enumerate(outputs)}
-    tape.backward(grads=seeds)
+    tape.backward(grads={out: warp_kernels.seed(out, k) for k, out in enumerate(outputs)})
     return [i.grad.numpy().astype(np.float64).ravel().tolist() for i in inputs if isinstance(i, wp.array)]
