@@ -50,12 +50,25 @@ class Compilers:
         """
         return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
 
-    def reflect(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
-        """What a Slang file declares; see ``frontends.slang.model.Reflector``."""
+    def reflect(
+        self,
+        file: Path,
+        asked: tuple[str, ...],
+        text: str | None = None,
+        beside: CompileJob | None = None,
+    ) -> Reflection:
+        """What a Slang file declares; see ``frontends.slang.model.Reflector``.
+
+        Args:
+            file: The file.
+            asked: Functions to look up by name.
+            text: What stands for it.
+            beside: A job whose macros and modules it is read with, if it is.
+        """
         from slangad.compiler.frontends.slang.model import Reflection
 
-        result = self._reflect(file, asked, text)
-        if result.diagnostics and asked and not self._reflect(file, (), text).diagnostics:
+        result = self._reflect(file, asked, text, beside)
+        if result.diagnostics and asked and not self._reflect(file, (), text, beside).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)
             help_ = "check the number, order and kind of the arguments"
             raise CompileError(
@@ -74,17 +87,21 @@ class Compilers:
             raise CompileError(errors)
         return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(said))
 
-    def _reflect(self, file: Path, asked: tuple[str, ...], text: str | None) -> CompileResult:
+    def _reflect(
+        self, file: Path, asked: tuple[str, ...], text: str | None, beside: CompileJob | None
+    ) -> CompileResult:
         options = self._options
+        modules = {name: other for name, other in beside.modules if name != file.name} if beside else {}
+        modules |= {} if text is None else {file.name: text}
         place = file.resolve().as_posix() if text is None else file.name
         job = CompileJob(
             name=_staged_name(file),
             source=f'#include "{place}"\n',
             entry_points=(),
             targets=(_REFLECTED,),
-            modules=() if text is None else ((file.name, text),),
+            modules=tuple(modules.items()),
             include_dirs=(str(file.absolute().parent), *options.include_dirs),
-            defines=options.defines,
+            defines=options.defines if beside is None else beside.defines,
             whole=True,
             declarations=asked,
             extra_arguments=("-ignore-capabilities",),

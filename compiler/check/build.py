@@ -83,6 +83,15 @@ def build_both(module: Module, setting: Setting, compilers: tuple[Compilers, Com
         return wide.result(), narrow.result()
 
 
+def twin_job(module: Module, setting: Setting) -> CompileJob:
+    """A job with what the float64 twins of a module's Slang files are read with; nothing is made in it."""
+    emitted = emit_module(only(module, ()))
+    emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
+    files = tuple(path for path in module.sources if path.endswith(".slang"))
+    limit = setting.time_limit
+    return build_job(emitted, (), setting.include_dirs, setting.defines, wide=True, time_limit=limit, files=files)
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Builds kernels of a module in one precision."""

@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 _ROUNDS: Final = 40
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
+_TWINLESS: Final = "has no float64 twin"
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files in which there is nothing to check: also of what is left of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A function that does not compile, or that calls one."""
+    """A function that does not compile, or that calls one; ``head`` is its name, ``span`` the place to look at."""
 
     name: str
     span: Span
     failure: Failure
+    head: Span
 
     @property
     def subject(self) -> Subject:
@@ -93,11 +95,36 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
         error: What came of loading it as it is.
     """
     try:
-        text = decode(read_bytes(path), "utf-8", path).replace("\r\n", "\n")
+        text = text_of(path)
     except CompileError:
         return None
     bodies = read_bodies(text, str(path))
     return _Mender(path, setting, bodies, bodies).run(error) if bodies.whole else None
+
+
+def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
+    """Find the functions of a Slang file without which the rest has a float64 twin; none if there are no such ones.
+
+    Args:
+        path: The file.
+        setting: What it takes to load the twin.
+        text: Of the file.
+    """
+    try:
+        load(path, replace(setting, text=text))
+    except CompileError as error:
+        bodies = read_bodies(text, str(path))
+        return _Mender(path, setting, bodies, bodies, _TWINLESS, Verdict.INCONCLUSIVE).run(error)
+    return None
+
+
+def text_of(path: Path) -> str:
+    """The text of a Slang file, as it is taken apart here.
+
+    Raises:
+        CompileError: It can't be read.
+    """
+    return decode(read_bytes(path), "utf-8", path).replace("\r\n", "\n")
 
 
 @dataclass(slots=True)
@@ -105,6 +132,7 @@ class _Mender:
     """The search.
 
     Attributes:
+        lacks: What is the matter with functions that are taken out, and ``verdict`` what that makes of them.
         told: What is wrong with the functions that are to blame.
         users: Functions that use one of those, or of these, each with that one.
         gone: Those of both whose heads don't compile either.
@@ -116,6 +144,8 @@ class _Mender:
     setting: SlangSetting
     bodies: Bodies
     current: Bodies
+    lacks: str = "does not compile"
+    verdict: Verdict = Verdict.FAIL
     told: dict[Function, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Function, Function] = field(default_factory=dict)
     gone: set[Function] = field(default_factory=set)
@@ -232,29 +262,29 @@ class _Mender:
         out = {*self.told, *self.users}
         kept = tuple(kernel for kernel in module.kernels if self._at(kernel.span) not in out)
         left_out = tuple(left for left in module.left_out if self._at(left.span) not in out)
-        broken = [_broken(function, diagnostics) for function, diagnostics in self.told.items()]
-        broken += [_user(one, other) for one, other in self.users.items() if self.bodies.is_differentiable(one)]
+        broken = [self._broken(function, diagnostics) for function, diagnostics in self.told.items()]
+        broken += [self._user(one, other) for one, other in self.users.items() if self.bodies.is_differentiable(one)]
         return Mended(self.current.text, replace(module, kernels=kept, left_out=left_out), tuple(broken))
 
+    def _broken(self, function: Function, diagnostics: Sequence[Diagnostic]) -> Broken:
+        first = diagnostics[0]
+        told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
+        told += [f"help: {d.help}" for d in diagnostics if d.help]
+        reason = f"it {self.lacks}: {first.message} [{first.code}]"
+        failure = self._failure(reason, tuple(dict.fromkeys(told)))
+        return Broken(function.name, first.span, failure, function.header.span)
 
-def _broken(function: Function, diagnostics: Sequence[Diagnostic]) -> Broken:
-    first = diagnostics[0]
-    told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
-    told += [f"help: {d.help}" for d in diagnostics if d.help]
-    reason = f"it does not compile: {first.message} [{first.code}]"
-    return Broken(function.name, first.span, _failure(reason, tuple(dict.fromkeys(told))))
+    def _user(self, function: Function, other: Function) -> Broken:
+        name = other.header.name
+        struct = next((part for part in reversed(other.header.path) if part in function.words), "")
+        how = f"it calls '{other.name}', which {self.lacks}"
+        if name in function.header.attributes:
+            how = f"its derivative '{other.name}' {self.lacks}"
+        elif struct and name not in function.words:
+            how = f"it uses '{struct}', whose '{name}' {self.lacks}"
+        if self.verdict is not Verdict.FAIL and other in self.told:
+            how = f"{how}: {self.told[other][0].message}"
+        return Broken(function.name, function.header.span, self._failure(how, ()), function.header.span)
 
-
-def _user(function: Function, other: Function) -> Broken:
-    name = other.header.name
-    struct = next((part for part in reversed(other.header.path) if part in function.words), "")
-    how = f"it calls '{other.name}', which does not compile"
-    if name in function.header.attributes:
-        how = f"its derivative '{other.name}' does not compile"
-    elif struct and name not in function.words:
-        how = f"it uses '{struct}', whose '{name}' does not compile"
-    return Broken(function.name, function.header.span, _failure(how, ()))
-
-
-def _failure(message: str, notes: tuple[str, ...]) -> Failure:
-    return Failure(Leg.COMPILE, Verdict.FAIL, re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, message: str, notes: tuple[str, ...]) -> Failure:
+        return Failure(Leg.COMPILE, self.verdict, re.sub(r"\s+", " ", message), notes=notes)

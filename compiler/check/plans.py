@@ -134,7 +134,8 @@ def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
         return blank(plan, Verdict.SKIPPED, subject.skipped)
     if subject.failure is not None:
         failure = replace(subject.failure, reproduce=plan.command)
-        return replace(blank(plan, Verdict.FAIL, failure.message), failures=(failure,))
+        result = blank(plan, failure.verdict, failure.message)
+        return replace(result, failures=(failure,)) if failure.verdict is Verdict.FAIL else result
     own = subject.course.kernels if subject.course else (subject.kernel,)
     mine = [r for r in wide.refusals if r.kernel in own and not _NO_MODE.search(r.reason)]
     both = [r for r in mine if _refused_too(r, narrow)]
@@ -145,6 +146,12 @@ def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
     if mine:
         return blank(plan, Verdict.INCONCLUSIVE, f"there is no float64 twin of it: {mine[0].reason}")
     return None
+
+
+def twins_lost(subjects: Collection[Subject], wide: Built, narrow: Built) -> bool:
+    """Whether none of several subjects that compile has a float64 twin: one of them may be why."""
+    lost = {r.kernel for r in wide.refusals if not _refused_too(r, narrow)}
+    return len(subjects) > 1 and all(subject.kernel in lost for subject in subjects)
 
 
 def _refused_too(refusal: Refusal, narrow: Built) -> bool:

@@ -15,17 +15,17 @@ from slangad import __version__
 from slangad.compiler.check import build
 from slangad.compiler.check.blame import with_blame
 from slangad.compiler.check.bounds import watch_loops
-from slangad.compiler.check.build import Built, Setting, build_both
+from slangad.compiler.check.build import Built, Setting, build_both, twin_job
 from slangad.compiler.check.chain_judge import ChainTask
 from slangad.compiler.check.clips import without_clips
 from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
-from slangad.compiler.check.mend import Mended, load_what_compiles
+from slangad.compiler.check.mend import Mended, load_what_compiles, mend_twin, text_of
 from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
 from slangad.compiler.check.parts import only
-from slangad.compiler.check.plans import make_plan, refused
+from slangad.compiler.check.plans import make_plan, refused, twins_lost
 from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.said_shapes import refuse_shapes
 from slangad.compiler.check.samples import covers
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.check.columns import Column
+    from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.inputs import Input
     from slangad.compiler.ir.nodes import Module
     from slangad.compiler.toolchain.cache import Cache
@@ -247,6 +248,10 @@ class _Session:
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
         wide, narrow = self._build(item, module, described.texts)
+        if self._options.mend and item.path.suffix == ".slang" and twins_lost(run, wide, narrow):
+            again = self._without_twinless(item, described)
+            if again is not None:
+                return self.check_file(item, again)
         job = self._on_device(item, module, described.texts)
         results = self._judge_all(item, intents, wanted, (wide, narrow, job))
         return with_blame(results, wanted, described.module)
@@ -280,6 +285,23 @@ class _Session:
             if not isinstance(one, Result):
                 yield from ((s, one.module) for s in one.subjects if self._wants(item, s))
 
+    def _without_twinless(self, item: Input, described: _Described) -> _Described | None:
+        """What there is to check without what keeps a whole file from having a float64 twin; none if that is not it."""
+        setting = self._setting(item, {})
+
+        def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
+            job = twin_job(described.intents.module, replace(setting, texts={file.name: text or ""}))
+            return self._compilers[0].reflect(file, asked, dict(job.modules)[file.name], job)
+
+        text = described.texts.get(item.path.name) or text_of(item.path)
+        mended = mend_twin(item.path, SlangSetting(reflect, self._options.specialize), text)
+        if mended is None or mended.text is None:
+            return None
+        failures = {one.head: one.failure for one in mended.broken}
+        subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in described.subjects)
+        changed = replace(described, subjects=subjects, texts={item.path.name: mended.text})
+        return changed if subjects != described.subjects else None
+
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
         return not words or subject.name in words or broken_of(subject.name) in words
@@ -291,10 +313,12 @@ class _Session:
             worker.start()
 
     def _build(self, item: Input, module: Module, texts: Mapping[str, str]) -> tuple[Built, Built]:
+        return build_both(module, self._setting(item, texts), self._compilers)
+
+    def _setting(self, item: Input, texts: Mapping[str, str]) -> Setting:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
-        setting = Setting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
-        return build_both(module, setting, self._compilers)
+        return Setting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
 
     def _on_device(self, item: Input, module: Module, texts: Mapping[str, str]) -> DeviceJob | None:
         if self._options.device == "cpu":

@@ -169,3 +169,19 @@ def test_mend__only_what_compiles_is_asked_for__passes(checked: Checked, tmp_pat
     (tmp_path / "near.slang").write_text("public float half_of(float x) { return 0.5 * x; }\n", encoding="utf-8")
     text = "import near;\n[Differentiable] float bad(float x) { return y; }\n" + GOOD
     assert {name: r.verdict for name, r in checked(text, ".slang", only=("good",)).items()} == {"good": Verdict.PASS}
+
+
+def test_mend__a_function_without_a_float64_twin__costs_only_itself_and_its_callers(checked: Checked) -> None:
+    text = """
+[Differentiable] float packed(float x) { return x * float(no_diff packUnorm4x8(float4(x, x, x, x))); }
+uint packs(float x) { return packUnorm4x8(float4(x)); }
+[Differentiable] float calls(float x) { return x * float(no_diff packs(x)); }
+[Differentiable] float bits(float x) { return x * x + x * float(asuint(x) & 1u); }
+"""
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert results["good"].verdict is Verdict.PASS
+    assert {name for name, r in results.items() if r.verdict is Verdict.INCONCLUSIVE} == {"packed", "calls", "bits"}
+    assert results["packed"].reason.startswith("it has no float64 twin: ambiguous call to 'packUnorm4x8'")
+    assert results["calls"].reason.startswith("it calls 'packs', which has no float64 twin: ambiguous call")
+    assert not results["packed"].failures
+    assert "bits of floats" in results["bits"].reason
