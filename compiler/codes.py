@@ -52,23 +52,29 @@ given are one.""",
         "an input the kernel doesn't take",
         """The arrays of a kernel are named after its parameters and results: x, m.albedo for a field,
 cotangent.result, tangent.x, grad.x, jvp.result. Keys of another mode than the one that runs are fine and ignored;
-this one means nothing in any mode.""",
+this one means nothing in any mode. In Python, cotangent=, tangent= and grad= are refused alike for what has no such
+derivative (integers, NoDiff, Uniform), a tuple of cotangents that are not as many as the results, and any grad= for a
+pipeline, whose gradients begin at zero.""",
     ),
     "SA412": Explanation(
         "an array of the wrong shape",
         """An Each parameter has the axes of the domain first, then those of its type: Each[float3] over one axis is
-(n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type alone.""",
+(n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type alone. Tensors and textures
+have their own axes first. A cotangent has the shape of its result, a tangent or gradient that of its parameter, and
+all fields of a struct agree.""",
     ),
     "SA413": Explanation(
         "an array of the wrong type",
         """float wants float32, half float16, double float64, int int32, uint uint32, bool bool. Floats of another
 width are converted with a note, and so are integers given for floats. Integers must fit; floats are not taken for
-integers, nor numbers other than 0 and 1 for bools.""",
+integers, nor numbers other than 0 and 1 for bools. None, lists of unequal length and text are no arrays, and values
+must not be too large for half or float. Torch tensors on a GPU must have the right type already.""",
     ),
     "SA414": Explanation(
         "the domain is unknown, ambiguous or too large",
         """The domain is the common shape of the Each parameters; all must agree. A kernel without them, or whose
-domain is to be stated, takes --domain 4096 or --domain 512x512 (domain= in Python), one number per axis.
+domain is to be stated, takes --domain 4096 or --domain 512x512 (domain= in Python), one number per axis. In a pipeline
+the shapes of the values that a stage takes must fit together too; the place is that of the stage.
 Indices are 32-bit: an array has 4294967295 scalars at most.""",
     ),
     "SA415": Explanation(

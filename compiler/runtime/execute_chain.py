@@ -79,7 +79,9 @@ def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], doma
             try:
                 cotangents[key] = _cotangent(key, array, wanted, shapes)
             except MisfitError as misfit:
-                problems.append(Diagnostic("SA413", str(misfit), help=misfit.help))
+                problems.append(Diagnostic("SA413", f"{key} {misfit}", help=misfit.help))
+            except InputError as wrong:
+                problems += wrong.diagnostics
     if problems:
         raise InputError(problems)
     return Given(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
@@ -98,7 +100,9 @@ def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], 
     array, _ = convert(given, part)
     right = (*shapes.values[value], *part.shape)
     if array.shape != right:
-        raise MisfitError(f"{key} has shape {array.shape}, not {right}", "that of the result")
+        raise InputError(
+            [Diagnostic("SA412", f"{key} has shape {array.shape}, not {right}", help="that of the result")]
+        )
     return array
 
 
