@@ -61,6 +61,8 @@ _ORDER: Final = 1e-5
 _HALF: Final = 3e-2
 _COARSE: Final = 1e-3
 _ULPS: Final = 16.0
+_SCALES: Final = (1e-15, 1e15)
+"""How much cotangents are scaled at most, so that gradients are as large as what their buffers hold before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class Number:
         gap = abs(self.found - self.expected)
         return float("inf") if np.isnan(gap) else gap / max(self.slack, 1e-300)
 
+    @property
+    def overflows(self) -> bool:
+        """Whether it is finite, but not in float32: sums say nothing then."""
+        return self.what.endswith(_IN_FLOAT32) and not np.isfinite(self.found)
+
 
 def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int, *, linear: bool) -> Compared:
     """Sums of results and gradients over several numbers of threads."""
@@ -118,18 +125,21 @@ def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int,
         numbers += _Size(launches, extents, sums, declared, seed, linear=linear).numbers()
     if not numbers:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail=reason or "nothing finite to add up"))
-    worst = max(numbers, key=lambda number: number.far)
+    worst = max(numbers, key=lambda number: (number.far > 1.0 and not number.overflows, number.far))
     if worst.far <= 1.0:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.AGREES, len(numbers), worst.far))
     return _wrong(worst, len(numbers))
 
 
 def _wrong(worst: Number, count: int) -> Compared:
-    coarse = abs(worst.found - worst.expected) > _COARSE * worst.size or not np.isfinite(worst.found)
+    coarse = not worst.overflows and not abs(worst.found - worst.expected) <= _COARSE * worst.size
     verdict = Verdict.FAIL if coarse else Verdict.PRECISION
     threads = show(worst.domain)
     message = f"{worst.what} over {threads} threads is not the sum of what the threads give"
     cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
+    if worst.overflows:
+        message = f"{worst.what} over {threads} threads is not finite, and in float64 it is"
+        cause = "something is too large for float32, or is divided by what is too small for it"
     if worst.repeated:
         verdict, cause = Verdict.NONDETERMINISTIC, "threads that write to the same place at the same time"
         message = f"two launches over {threads} threads with the same inputs differ in {worst.what}"
@@ -170,13 +180,15 @@ class _Size:
         weights[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
         parted = replace(wide, sums=self.sums)
         with np.errstate(all="ignore"):
+            weights = self._scaled(wide, rows, weights)
+            held = self._held()
             if self.launches.thread is not None:
                 threads = Threads(self.launches.thread, wide)
                 values, values_size = threads.values(rows)
                 yield from self._results(parted.values(rows), values, values_size)
                 expected, size = threads.gradients(rows, weights)
                 grain = (values_size * np.abs(weights)).sum(axis=1, keepdims=True)
-                slack = _EXACT * size + _ROUNDING * grain
+                slack = _EXACT * size + _ROUNDING * grain + held
                 yield from self._gradients(self._added(parted, rows, weights), expected, size, slack)
             else:
                 alone = wide.values(rows)
@@ -185,10 +197,21 @@ class _Size:
                 expected = replace(wide, sums=Sums(1, 1, 0.0)).gradients(rows, weights)
                 size = self._usual(wide, expected)
                 found = self._added(parted, rows, weights)
-                yield from self._gradients(found, expected, size, _EXACT * size)
+                yield from self._gradients(found, expected, size, _EXACT * size + held)
                 if self.linear:
                     yield from self._along(wide, found, rows, weights, grain)
             yield from self._single(wide, rows, weights, expected, (size, grain))
+
+    def _scaled(self, wide: WholeRunner, rows: Floats, weights: Floats) -> Floats:
+        """The cotangents, so large that the largest gradient of each launch is about 1, as far as that goes."""
+        if not self.linear:
+            return weights
+        size = np.abs(wide.gradients(rows, weights)[:, wide.inputs.differentiable]).max(axis=1, initial=0.0)
+        return weights * np.where(np.isfinite(size) & (size > 0.0), np.clip(1.0 / size, *_SCALES), 1.0)[:, None]
+
+    def _held(self) -> float:
+        """What rounding makes of gradients that are added to what their buffers hold before."""
+        return float(2.0**-52 * abs(self.sums.start) * (1 + np.prod(self.extents.domain)))
 
     def _rows(self, wide: WholeRunner) -> Floats:
         """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
@@ -276,6 +299,7 @@ class _Size:
                 size = np.abs(parts).sum(axis=1)
                 for k in np.flatnonzero(np.isfinite(expected)):
                     allowed = 1e-6 * float(size[k]) + float(slack[k]) + _ROUNDING * float(grain[k, 0])
+                    allowed += self._held() * float(np.abs(directions[k]).sum())
                     what = f"{_GRADIENT}{owner}"
                     yield Number(
                         what, self.extents.domain, float(parts[k].sum()), float(expected[k]), allowed, float(size[k])

@@ -86,3 +86,36 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
         assert "over" in failure.message
         assert "threads" in failure.message
         assert failure.cause
+
+
+FAINT = """
+import slangad as sa
+
+
+@sa.kernel
+def faint(x: sa.Each[float], b: sa.Param[float]) -> sa.Each[float]:
+    return 1e-14 * b * x
+
+
+@sa.kernel
+def faint_sum(i: sa.Each[int], w: sa.Tensor[float], b: sa.Param[float]) -> sa.Sum[float]:
+    return 1e-14 * b * w[i] * w[i]
+
+
+@sa.kernel
+def loud(x: sa.Each[float], b: sa.Param[float]) -> sa.Each[float]:
+    return 1e14 * b * x
+
+
+@sa.kernel(ranges={"x": (-1.5, 1.5)})
+def overflows(x: sa.Each[float], b: sa.Param[float]) -> sa.Each[float]:
+    return 1.0 / (1.0 + sa.exp(60.0 * (x - b)))
+"""
+
+
+def test_accumulation__gradients_much_smaller_than_what_their_buffers_hold__are_not_accused(checked: Checked) -> None:
+    results = checked(FAINT, samples=16)
+    for name in ("faint", "faint_sum", "loud"):
+        assert results[name].verdict is Verdict.PASS, results[name].reason
+    assert results["overflows"].verdict is Verdict.PRECISION
+    assert not any("missing or done twice" in failure.cause for failure in results["overflows"].failures)
