@@ -146,7 +146,9 @@ class GpuDevice:
         with captured_prints() as said:
             try:
                 session = self.handle.create_slang_session(options)
-                module = session.load_module_from_source(_module_name(emitted), emitted.text)
+                module = session.load_module_from_source(
+                    _module_name(emitted), emitted.text, folder / emitted.file_name
+                )
                 program = GpuProgram(emitted, module, session)
                 for entry in entries:
                     linked = session.link_program([module], [module.entry_point(entry)])

@@ -36,6 +36,21 @@ def test_check__on_a_device__holds_its_float32_against_float64(name: str) -> Non
         assert leg.compared > 100
 
 
+@pytest.mark.parametrize("name", ["vulkan", "cuda"])
+def test_check__what_compiles_of_a_slang_file__runs_on_a_device_from_its_own_folder_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works, why = try_device(name)
+    if not works:
+        pytest.skip(f"{name}: {why}")
+    text = "[Differentiable] float good(float x) { return x * x; }\n[Differentiable] float bad(float x) { return y; }\n"
+    (tmp_path / "near.slang").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    good, bad = check(parse_inputs(["near.slang"]), CheckOptions(device=name, samples=16)).results
+    assert next(leg for leg in good.legs if leg.leg is Leg.FLOAT32).state is LegState.AGREES
+    assert "does not compile" in bad.reason
+
+
 KERNELS = """
 import slangad as sa
 from slangad import Each, InOutTensor, Mean, OutTensor, Param, Tensor, Texture2D, float2, float3
