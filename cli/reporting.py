@@ -46,7 +46,7 @@ def publish_all(
     for kind, file in others:
         _publish(session, report, kind, file)
     if output is None and name == "text" and session.colored and sys.stdout.isatty():
-        _show(report)
+        _show(report, detail=session.verbosity > 0)
         return
     _publish(session, report, name, output)
 
@@ -57,7 +57,7 @@ def _publish(session: Session, report: Report, name: str, output: Path | None) -
 
     try:
         if output is None or str(output) == "-":
-            publish(report, name, session.product)
+            publish(report, name, session.product, detail=session.verbosity > 0)
         else:
             publish(report, name, lambda text: _write(output, text))
     except OSError as error:
@@ -65,19 +65,22 @@ def _publish(session: Session, report: Report, name: str, output: Path | None) -
         raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
 
 
-def _show(report: Report) -> None:
+def _show(report: Report, *, detail: bool) -> None:
     """Print the report on the terminal in colour."""
     from rich.console import Console
 
     from slangad.compiler.report.terminal import texts_of_check
 
     console = Console(markup=False, highlight=False, force_terminal=True, color_system="standard")
-    for text in texts_of_check(report):
+    for text in texts_of_check(report, detail=detail):
         console.print(text, soft_wrap=True)
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; a device or pipe as it is."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_text(text, encoding="utf-8")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

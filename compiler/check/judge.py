@@ -36,6 +36,8 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
     Counts,
     Failure,
+    Float32,
+    LeftAside,
     Leg,
     LegResult,
     LegState,
@@ -89,6 +91,7 @@ class Plan:
         clip: How the subject's own gradients are clipped.
         shapes: Of parameters, as they were declared.
         integers: Where integers that nobody declared are worth a try.
+        device: Where float32 runs, by the name of ``--device``.
     """
 
     subject: Subject
@@ -105,6 +108,7 @@ class Plan:
     clip: ClipGradient | None = None
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     integers: Integers = NO_INTEGERS
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +294,14 @@ class _Judge:
             ),
             _counts(findings),
             describer.samples(others),
+            float32=self._single(others),
         )
+
+    def _single(self, others: list[Compared]) -> Float32 | None:
+        """How far float32 was tested."""
+        found = next((compared.single for compared in others if compared.single is not None), None)
+        elsewhere = self.twins.device is not None and not isinstance(self.twins.device, str)
+        return None if found is None else replace(found, device=self.plan.device if elsewhere else "cpu")
 
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         rows = samples.rows
@@ -347,7 +358,9 @@ class _Judge:
             (self.wide, device), samples.rows[some], there, part_of(findings, some), self.plan.seed, filtered=filtered
         )
         wrong = None if compared.wrong is None else replace(compared.wrong, sample=int(some[compared.wrong.sample]))
-        return replace(compared, wrong=wrong, float32=None)
+        return replace(
+            compared, wrong=wrong, float32=None, single=_with_rest(compared.single, len(samples.rows) - len(some))
+        )
 
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:
@@ -393,6 +406,13 @@ class _Again:
         return (
             jacobian_by_rows(self.runner, rows) if self.leg is Leg.REVERSE else jacobian_by_columns(self.runner, rows)
         )
+
+
+def _with_rest(single: Float32 | None, rest: int) -> Float32 | None:
+    """With the samples that were not run on a device at all."""
+    if single is None or not rest:
+        return single
+    return replace(single, left=(*single.left, LeftAside(rest, "not run: on a device, launches take a while")))
 
 
 def _counts(findings: Findings) -> Counts:

@@ -10,6 +10,7 @@ import numpy as np
 
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.check.single import LARGEST, tally
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.ir.nodes import ClipGradient
+    from slangad.compiler.report.model import Float32
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -52,7 +54,7 @@ class Wrong:
 class Compared:
     """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians.
 
-    ``failure`` is what is wrong where it is not about a sample.
+    ``failure`` is what is wrong where it is not about a sample, ``single`` how far float32 was tested.
     """
 
     result: LegResult
@@ -61,6 +63,7 @@ class Compared:
     wrong: Wrong | None = None
     float32: Floats | None = None
     failure: Failure | None = None
+    single: Float32 | None = None
 
 
 def compare_linear(
@@ -237,14 +240,15 @@ def compare_float32(
         slack = slack + (30 if half else 1) * _IMPRECISE * np.fmax(np.abs(wanted), usual) + 1e-30
         lost = _FILTERED if filtered else _CANCELLED * ulp
         slack += lost * np.fmax(sizes.max(axis=0), sizes.max(axis=2, keepdims=True))
-    certain = (findings.states[leg] == State.OK) & (np.abs(wanted) < 1e37)
+    certain = (findings.states[leg] == State.OK) & (np.abs(wanted) < LARGEST)
     wrong = certain & ~(np.abs(mine - wanted) <= slack)
     often = wrong.any(axis=(1, 2)).sum() >= max(2, _OFTEN * certain.any(axis=(1, 2)).sum())
     message = (
         f"{leg.value} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
     )
     told = compared(Leg.FLOAT32, (mine, wanted, slack), certain, wrong & often, message)
-    return Compared(told.result, Verdict.PRECISION, told.message, told.wrong, mine)
+    single = tally(findings, leg, certain)
+    return Compared(told.result, Verdict.PRECISION, told.message, told.wrong, mine, single=single)
 
 
 def _moved(

@@ -64,6 +64,7 @@ def make_plan(
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
         integers=_integers(function, subject, path),
+        device=options.device,
     )
 
 

@@ -17,7 +17,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Failure, Float32, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -36,9 +36,9 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 """Worst first."""
 
 
-def render_check(report: Report) -> str:
-    """The whole report as plain text."""
-    return _joined(lines_of_check(report))
+def render_check(report: Report, *, detail: bool = False) -> str:
+    """The whole report as plain text; with ``detail`` also how far float32 was tested."""
+    return _joined(lines_of_check(report, detail=detail))
 
 
 def render_result(result: Result) -> str:
@@ -46,13 +46,15 @@ def render_result(result: Result) -> str:
     return _joined(lines_of_result(result))
 
 
-def lines_of_check(report: Report) -> Iterator[Line]:
+def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
     """The rows of all results by file, each failure in full, and the summary."""
     width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
     for file, results in groupby(report.results, lambda result: result.file):
         yield (Piece(_clean(file) or "(no file)", "place"),)
         for result in results:
             yield from _row(result, width)
+            if detail and result.float32 is not None:
+                yield _single(result.float32)
         yield ()
     for result in report.results:
         for failure in result.told:
@@ -159,6 +161,13 @@ def _row(result: Result, width: int) -> Iterator[Line]:
     yield from (_note(indent, note) for note in result.notes[:MOST_NOTES])
     if len(result.notes) > MOST_NOTES:
         yield (Piece(f"{indent}and {counted(len(result.notes) - MOST_NOTES, 'more note')}", "faint"),)
+
+
+def _single(tested: Float32) -> Line:
+    """How far float32 was tested, and what was left out why."""
+    left = "".join(f", {one.samples} {one.reason}" for one in tested.left)
+    told = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
+    return Piece(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), Piece(told, "faint")
 
 
 def _note(indent: str, note: Note) -> Line:

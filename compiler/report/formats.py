@@ -26,23 +26,29 @@ FORMATS: Final[dict[str, str]] = {
 """Names of ``--format`` and the functions that write them, ``Report -> str``."""
 
 
-def render(report: Report, name: str) -> str:
-    """The report in one format."""
+def render(report: Report, name: str, *, detail: bool = False) -> str:
+    """The report in one format; ``detail`` is of text, the others have it all."""
     module, _, function = FORMATS[name].partition(":")
-    text = getattr(import_module(module), function)(report)
+    write = getattr(import_module(module), function)
+    text = write(report, detail=True) if detail and name == "text" else write(report)
     assert isinstance(text, str)  # noqa: S101  (the table above is ours)
     return text
 
 
 def publish(
-    report: Report, name: str, write: Callable[[str], object], environment: Mapping[str, str] = os.environ
+    report: Report,
+    name: str,
+    write: Callable[[str], object],
+    environment: Mapping[str, str] = os.environ,
+    *,
+    detail: bool = False,
 ) -> None:
     """Give the report in one format to ``write``; ``github`` also adds to the summary of the step, if there is one.
 
     Raises:
         OSError: The summary can't be written.
     """
-    write(render(report, name))
+    write(render(report, name, detail=detail))
     if name == "github":
         from slangad.compiler.report.github import add_step_summary
 

@@ -265,6 +265,31 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftAside:
+    """A number of samples that were not compared, and why."""
+
+    samples: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Float32:
+    """How far derivatives were tested in float32.
+
+    Attributes:
+        device: Where it ran, by the name of ``--device``.
+        samples: Those of which an entry was compared with float64.
+        entries: Numbers of their Jacobians that were.
+        left: The other samples.
+    """
+
+    device: str
+    samples: int
+    entries: int = 0
+    left: tuple[LeftAside, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One function, kernel or pipeline.
 
@@ -276,6 +301,7 @@ class Result:
         samples: All of them, with all their numbers.
         seconds: How long its numbers took; compiling is shared by the file.
         seed: Of its random samples.
+        float32: How far float32 was tested; None where it was not, and then its leg says why.
         because: The wrong functions that its derivative is made from; its own failures follow from theirs.
     """
 
@@ -294,6 +320,7 @@ class Result:
     seconds: float = 0.0
     because: tuple[str, ...] = ()
     seed: int = 0
+    float32: Float32 | None = None
 
     @property
     def told(self) -> tuple[Failure, ...]:

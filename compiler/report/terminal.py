@@ -37,9 +37,9 @@ def texts_of(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> I
         yield from map(_text, lines_of(diagnostic, read))
 
 
-def texts_of_check(report: Report) -> Iterator[Text]:
+def texts_of_check(report: Report, *, detail: bool = False) -> Iterator[Text]:
     """One text per line of a check's report, the same words as ``report.check_text`` has."""
-    yield from map(_text, lines_of_check(report))
+    yield from map(_text, lines_of_check(report, detail=detail))
 
 
 def _text(line: Line) -> Text:

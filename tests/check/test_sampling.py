@@ -121,3 +121,26 @@ def test_python__check_says_nonsense__is_an_error_at_its_argument(tmp_path: Path
     path.write_text(DESCRIBED.replace('{"samples": 50}', said))
     with pytest.raises(CompileError, match="check= of k"):
         load(path)
+
+
+KINKED = """
+// range: x -2 2
+[Differentiable] float kinked(float x) { return frac(x) * x; }
+// range: x 1e10 1e20
+// range: y 1e-15 1e-12
+[Differentiable] float large(no_diff float x, float y) { return x / y; }
+"""
+
+
+def test_check__every_function__says_how_far_float32_was_tested(tmp_path: Path) -> None:
+    path = tmp_path / "a.slang"
+    path.write_text(KINKED)
+    said = CliRunner().invoke(cli, ["check", str(path), "--format", "json"])
+    for result in json.loads(said.stdout)["results"]:
+        tested = result["float32"]
+        assert tested["device"] == "cpu"
+        assert tested["samples"] + sum(one["samples"] for one in tested["left"]) == result["counts"]["drawn"]
+        wanted = {"kinked": "at a kink or a jump", "large": "with derivatives above 1e+37"}[result["function"]]
+        assert wanted in {one["reason"] for one in tested["left"]}
+    said = CliRunner().invoke(cli, ["-v", "check", str(path), "--only", "kinked"])
+    assert " at a kink or a jump\n" in said.stdout

@@ -50,6 +50,15 @@ def test_text__rows__one_a_result_under_its_file() -> None:
     assert rows[1][2:4] == ["✗", "reverse"]
 
 
+def test_text__in_detail__says_how_far_float32_was_tested() -> None:
+    report = reports.every_verdict()
+    lines = render_check(report, detail=True).splitlines()
+    told = [line.strip() for line in lines if line.strip().startswith("float32: ")]
+    assert told == ["float32: 60 samples compared on cpu, 4 at a kink or a jump"] * (len(report.results) - 1)
+    assert [line for line in lines if line.strip() not in told] == render_check(report).splitlines()
+    assert [text.plain.rstrip() for text in texts_of_check(report, detail=True)] == lines
+
+
 @pytest.mark.parametrize("found", [1.001, 1.0000001, 1.0 + 2**-40])
 def test_text__found_close_to_expected__both_look_different(found: float) -> None:
     failure = replace(reports.failure(), expected=1.0, error=1e-14, found=found)

@@ -9,8 +9,10 @@ from slangad.compiler.report.model import (
     Counts,
     Curve,
     Failure,
+    Float32,
     Generated,
     Jacobian,
+    LeftAside,
     Leg,
     LegResult,
     LegState,
@@ -120,6 +122,7 @@ def result(
         Counts() if verdict is Verdict.SKIPPED else Counts(64, 60, 3, 1, 0, 0, 360),
         () if verdict is Verdict.SKIPPED else (sample(),),
         0.12,
+        float32=None if verdict is Verdict.SKIPPED else Float32("cpu", 60, 360, (LeftAside(4, "at a kink or a jump"),)),
     )
 
 
