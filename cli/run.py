@@ -103,7 +103,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
     session.show(given.prepared.notes)
     if not arguments["allow_nan"]:
-        refuse_nan(given.prepared)
+        refuse_nan(given.prepared, given.cotangents)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, *mode.steps)))
         arrays = run_chain(device, loaded, chain, mode, given, program.source.cache)

@@ -238,8 +238,8 @@ def _elements(shape: Shape) -> str:
     return f"{text} element{'' if shape == (1,) else 's'}"
 
 
-def refuse_nan(prepared: Prepared) -> None:
-    """Refuse arrays that hold NaN.
+def refuse_nan(prepared: Prepared, cotangents: Mapping[str, Array] | None = None) -> None:
+    """Refuse arrays that hold NaN; ``cotangents`` are those of a pipeline, by key.
 
     Raises:
         InputError: With the first place in each array.
@@ -247,10 +247,10 @@ def refuse_nan(prepared: Prepared) -> None:
     import numpy as np
 
     problems = []
-    for (role, name, path), array in prepared.arrays.items():
+    given = {PREFIXES.get(r, "") + ".".join((n, *map(str, path))): a for (r, n, path), a in prepared.arrays.items()}
+    for key, array in (given | dict(cotangents or {})).items():
         if array.dtype.kind != "f" or not (found := np.isnan(array)).any():
             continue
-        key = PREFIXES.get(role, "") + ".".join((name, *map(str, path)))
         first = ", ".join(map(str, np.unravel_index(int(found.argmax()), array.shape)))
         at = f"; the first is {key}[{first}]" if array.ndim else ""
         message = f"{key} holds {int(found.sum())} NaN{at}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import zipfile
@@ -98,6 +99,9 @@ def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
 
 def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str]) -> None:
     refuse_overwriting(path, read)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        _send(path, write)
+        return
     beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,3 +114,14 @@ def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str])
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+def _send(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write to a device or pipe as it is: a file in its place would take it away from everyone."""
+    content = io.BytesIO()
+    write(content)
+    try:
+        with path.open("wb") as file:
+            file.write(content.getbuffer())
+    except OSError as error:
+        raise failed("SA405", f"can't write {path}: {error.strerror}", help="choose another place with -o") from None

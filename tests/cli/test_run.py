@@ -180,6 +180,14 @@ def test_run__nan__is_refused_unless_allowed(project: Project) -> None:
     assert ended.stderr == "result  float32[4]  inf nan nan 1\n"
 
 
+def test_run__nan_in_a_cotangent_of_a_pipeline__is_refused(project: Project) -> None:
+    words = ("--mode", "backward", "--set", "x=[1,2]", "--set", "y=[1,2]", "--set", "cotangent.result=nan")
+    pipelines = DESCRIBED.parent / "described" / "pipelines.py"
+    ended = project.run("run", f"{pipelines}:neighbours", *words, "--device", "cpu", "-o", "out.npz", code=1)
+    assert ended.stderr.startswith("error[SA416]: cotangent.result holds 1 NaN\n")
+    assert is_clean(project)
+
+
 def test_run__random_inputs_larger_than_memory__exits_with_4(project: Project) -> None:
     ended = run(project, "square", "--domain", "40000000000000", "--random", "1", "-o", "out.npz", code=4)
     assert "error[SA251]: too little memory on this machine: 145.5 TiB more are needed" in ended.stderr

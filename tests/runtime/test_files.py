@@ -1,0 +1,42 @@
+"""Files of arrays: complete or not at all, and what is no file stays what it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.runtime.files import save_arrays, save_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither such pipes nor such devices")
+
+
+def test_save__to_a_pipe__sends_the_file_and_leaves_the_pipe(tmp_path: Path) -> None:
+    pipe, found = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    save_arrays(pipe, {"x": np.arange(3.0)})
+    reader.join(10)
+    assert pipe.is_fifo()
+    with np.load(io.BytesIO(found[0])) as arrays:
+        assert arrays["x"].tolist() == [0, 1, 2]
+
+
+def test_save__to_a_device_that_is_full__is_refused_and_leaves_it(tmp_path: Path) -> None:
+    link = tmp_path / "full"
+    link.symlink_to("/dev/full")
+    if not link.is_char_device():
+        pytest.skip("no /dev/full here")
+    with pytest.raises(ToolchainError, match=r"SA405.*No space left"):
+        save_bytes(link, b"something")
+    assert link.is_symlink()
+    assert link.is_char_device()
