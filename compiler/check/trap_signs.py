@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from slangad.compiler.check.trap_code import Code
     from slangad.compiler.frontends.slang.tokens import Token
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
@@ -20,30 +21,6 @@ _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "i
 _BETWEEN: Final = frozenset({"+", "-", "*", "/"})
 _CLAMPS: Final = frozenset({"clamp", "saturate", "min", "max"})
 _LOOPS: Final = frozenset({"for", "while"})
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A function as its text has it.
-
-    Attributes:
-        derivative: Whether it is the derivative of another function.
-        replaced: Whether reverse mode does not go through it, since it has a backward derivative of its own.
-        tokens: Of its head and body, from its first attribute on.
-        backward_alone: Functions that have ``[BackwardDerivative]`` and no forward mode.
-    """
-
-    name: str
-    file: str
-    derivative: bool
-    replaced: bool
-    tokens: tuple[Token, ...]
-    backward_alone: frozenset[str]
-
-    @property
-    def opening(self) -> int:
-        """The token that opens the body."""
-        return next((k for k, token in enumerate(self.tokens) if token.text == "{"), len(self.tokens))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,34 +8,23 @@ verdict rests on it.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import trap_signs as signs
-from slangad.compiler.check.trap_signs import Code
-from slangad.compiler.frontends.slang.bodies import Bodies, Function, read_bodies
-from slangad.compiler.frontends.slang.tokens import read_text
+from slangad.compiler.check.trap_code import codes_of, same_file
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from slangad.compiler.check.trap_code import Code
     from slangad.compiler.check.trap_signs import Sight
-    from slangad.compiler.frontends.slang.tokens import Token
     from slangad.compiler.report.model import Failure, Result
-    from slangad.compiler.spans import Span
 
 _REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE, Leg.FLOAT32})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
 _MOST: Final = 2
-_OWN: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
-_HAS_FORWARD: Final = frozenset(
-    {"Differentiable", "BackwardDifferentiable", "ForwardDerivative", "ForwardDifferentiable"}
-)
 _SAID: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
 
@@ -117,7 +106,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
     Trap(
         "fmod",
         _REVERSE | _FORWARD,
-        _zero,
+        _finite,
         lambda code: signs.calls_of(code, "fmod"),
         "{} has no gradient for its second argument",
         "write x - y * trunc(x / y), with trunc in no_diff",
@@ -200,7 +189,7 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
     """
     if not result.failures or result.verdict.good:
         return result
-    codes = _codes_of(result.span, sources)
+    codes = codes_of(result.span, sources)
     failures = tuple(_named(failure, codes, result.span.file) for failure in result.failures)
     reason = result.reason
     for old, new in zip(result.failures, failures, strict=True):
@@ -217,7 +206,7 @@ def _named(failure: Failure, codes: Sequence[Code], file: str) -> Failure:
         return failure
     told: dict[str, str] = {}
     for trap, code, sight in _seen(failure, codes):
-        place = f"line {sight.line}" if _same(code.file, file) else f"{code.file}:{sight.line}"
+        place = f"line {sight.line}" if same_file(code.file, file) else f"{code.file}:{sight.line}"
         told.setdefault(trap.name, f"{place}: {trap.message.format(sight.what)}. Remedy: {trap.remedy}")
     if not told:
         return failure
@@ -233,80 +222,3 @@ def _seen(failure: Failure, codes: Sequence[Code]) -> Iterator[tuple[Trap, Code,
         if failure.leg in trap.legs and trap.fits(failure):
             for code in (one for one in through if one.derivative == trap.own):
                 yield from ((trap, code, sight) for sight in trap.find(code))
-
-
-def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
-    """The functions that a gradient is made from: that at a place, what it calls, and their derivatives."""
-    files = [_bodies(file) for file in sources if file.endswith(".slang")]
-    start = next((one for bodies in files if (one := _at(bodies, span)) is not None), None)
-    if start is None:
-        return ()
-    every = [(bodies, function) for bodies in files for function in bodies.functions]
-    derivatives = _derivatives(every)
-    alone = frozenset(_alone(every))
-    wanted, known = [start.header.name], {start.header.name}
-    found: list[Code] = []
-    for name in wanted:
-        own = derivatives.get(name, {})
-        for bodies, function in every:
-            if function.header.name != name or (name == start.header.name and function != start):
-                continue
-            roles = name in derivatives[""], "BackwardDerivative" in own
-            found.append(Code(name, bodies.scan.file, *roles, _tokens(bodies, function), alone))
-            more = sorted({*function.called, *own.values()} - known)
-            known |= {*more}
-            wanted += more
-    return tuple(found)
-
-
-def _at(bodies: Bodies, span: Span) -> Function | None:
-    file = bodies.scan.file
-    return bodies.at(replace(span, file=file)) if _same(file, span.file) else None
-
-
-def _bodies(file: str) -> Bodies:
-    try:
-        return _read(file, Path(file).stat().st_mtime_ns)
-    except OSError:
-        return read_bodies("", file)
-
-
-@lru_cache(maxsize=64)
-def _read(file: str, _: int) -> Bodies:
-    return read_bodies(Path(file).read_text(encoding="utf-8", errors="replace"), file)
-
-
-def _tokens(bodies: Bodies, function: Function) -> tuple[Token, ...]:
-    """The tokens of a function, with the lines of its file."""
-    first = bodies.text.count("\n", 0, function.start)
-    tokens = read_text(bodies.text[function.start : function.end + 1]).tokens
-    return tuple(replace(token, line=token.line + first) for token in tokens)
-
-
-def _derivatives(every: Sequence[tuple[Bodies, Function]]) -> dict[str, dict[str, str]]:
-    """By functions, their own derivatives by the words that name them; by nothing, all that are derivatives."""
-    names = {function.header.name for _, function in every}
-    found: dict[str, dict[str, str]] = {"": {}}
-    for _, function in every:
-        attributes = function.header.attributes
-        for word, named in pairwise(attributes):
-            if word in _OWN and named in names:
-                found.setdefault(function.header.name, {})[word] = named
-                found[""][named] = named
-            elif word.removesuffix("Of") in _OWN and named in names:
-                found.setdefault(named, {})[word.removesuffix("Of")] = function.header.name
-                found[""][function.header.name] = function.header.name
-    return found
-
-
-def _alone(every: Iterable[tuple[Bodies, Function]]) -> Iterator[str]:
-    """Functions that have a backward derivative and no forward mode."""
-    for bodies, function in every:
-        further = bodies.scan.derivatives_of.get(function.header.name, frozenset())
-        words = {*function.header.attributes, *further}
-        if "BackwardDerivative" in words and not words & _HAS_FORWARD:
-            yield function.header.name

@@ -55,6 +55,7 @@ DISGUISED = {
     "tinted": (Leg.REVERSE, "line 146: shade - colour"),
     "tilt": (Leg.FORWARD, "line 155: asin of a clamped value"),
     "folded": (None, "line 171: this loop stands in the loop of line 169"),
+    "phase": (Leg.REVERSE, "line 214: fmod has no gradient"),
     "started": (Leg.FORWARD, "line 193: 'at' begins as numbers and has parts stored before a branch"),
 }
 
