@@ -204,7 +204,6 @@ def f_bwd(x, d_out):
 
 
 def test_check__wrong_only_where_gradients_have_faded__fails(checked: Checked) -> None:
-    for seed in (1, 2):
-        result = checked(HEAD + FADING, seed=seed)["f"]
-        assert result.verdict is Verdict.FAIL
-        assert "1.25" in result.reason
+    result = checked(HEAD + FADING, seed=1)["f"]
+    assert result.verdict is Verdict.FAIL
+    assert "1.25" in result.reason
