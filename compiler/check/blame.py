@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.chained import OF_STAGE
+from slangad.compiler.check.clips import TWIN
 from slangad.compiler.check.reach import LAUNCHED
 from slangad.compiler.ir.nodes import Automatic, Call, ClipGradient, Subgradient, Surrogate
 from slangad.compiler.ir.walk import body_exprs, statements
@@ -91,7 +92,7 @@ def _reached(start: set[str], functions: Mapping[str, Function]) -> Iterator[str
     while fresh:
         key = fresh.pop()
         seen.add(key)
-        yield key.removeprefix(LAUNCHED).removeprefix(OF_STAGE)
+        yield key.removeprefix(LAUNCHED).removeprefix(OF_STAGE).removesuffix(TWIN)
         if key in functions:
             fresh |= set(_sources(functions[key])) - seen
 

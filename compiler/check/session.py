@@ -270,7 +270,7 @@ class _Session:
             alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
             subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
         module, loose = without_clips(module)
-        subjects = tuple(replace(subject, unclipped=subject.kernel in loose) for subject in subjects)
+        subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
         intents = add_oracles(module)
         watched, watches = watch_loops(intents.module, module.kernels)
         reaches = add_reaches(watched, module.kernels)
@@ -378,6 +378,12 @@ class _Session:
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             return list(pool.map(one, subjects))
+
+
+def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:
+    """Whether the clips of what a subject calls are left out."""
+    kernels = subject.course.kernels if subject.course else (subject.kernel,)
+    return not loose.isdisjoint(kernels)
 
 
 def _unless_bits(result: Result, subject: Subject) -> Result:

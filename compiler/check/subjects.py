@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.chained import add_courses, as_launch
+from slangad.compiler.check.clips import STANDING
 from slangad.compiler.check.global_memory import Told, told_by
 from slangad.compiler.check.integers import NO_INTEGERS, Integers, integers_of
 from slangad.compiler.check.parts import called_by
@@ -253,7 +254,7 @@ def _free_standing(method: Function) -> Function:
     """A function that calls a method: Slang differentiates only functions by name."""
     args = tuple(Var(p.name, p.type) for p in method.params)
     body = (Return(Call(method.key, args, method.result)),)
-    key = f"check {method.key}"
+    key = f"{STANDING}{method.key}"
     return replace(method, key=key, body=body, derivative=Automatic(), owner="", static=False, doc=(), prefer="")
 
 

@@ -181,6 +181,65 @@ def wrong_kernel(x: Each[float]) -> Each[float]:
 """
 
 
+METHODS = """
+
+@sa.struct
+class M:
+    k: float
+
+    @sa.differentiable(derivative=sa.clip_gradient(0.5))
+    def clipped(self, x: float) -> float:
+        return self.k * x * x * x
+
+    @sa.differentiable
+    def twice(self, x: float) -> float:
+        return 2.0 * self.clipped(x) + x
+
+    @sa.differentiable
+    def off(self, x: float) -> float:
+        return 2.0 * self.clipped(x) + own(x)
+
+
+@sa.kernel
+def stage(x: Each[float], m: sa.Param[M]) -> Each[float]:
+    return m.twice(x) + steep(x)
+
+
+@sa.kernel
+def off_stage(x: Each[float], m: sa.Param[M]) -> Each[float]:
+    return m.off(x)
+
+
+@sa.kernel
+def loss(x: Each[float]) -> sa.Mean[float]:
+    return x * x
+
+
+@sa.pipeline
+def chain(x: Each[float], m: sa.Param[M]) -> sa.Mean[float]:
+    return loss(stage(x, m))
+
+
+@sa.pipeline
+def off_chain(x: Each[float], m: sa.Param[M]) -> sa.Mean[float]:
+    return loss(off_stage(x, m))
+"""
+
+
+def test_check__clips_in_methods_and_in_stages__hide_no_wrong_backward(checked: Checked) -> None:
+    results = checked(CLIPPED + METHODS, samples=32)
+    for name in ("M.clipped", "M.twice", "stage", "chain", "right"):
+        assert results[name].verdict is Verdict.PASS, results[name].reason
+    legs = {leg.leg: leg.state for leg in results["M.clipped"].legs}
+    assert legs[Leg.INTENT] is LegState.AGREES
+    for name in ("M.twice", "stage", "chain"):
+        assert any("without the clips" in note.message for note in results[name].notes)
+        assert {leg.leg: leg.state for leg in results[name].legs}[Leg.REVERSE] is LegState.AGREES
+    for name in ("M.off", "off_stage", "off_chain"):
+        assert results[name].verdict is Verdict.FAIL
+        assert results[name].because == ("own",)
+
+
 def test_check__a_wrong_backward_beside_a_clip__is_caught(checked: Checked) -> None:
     results = checked(CLIPPED)
     assert results["right"].verdict is Verdict.PASS
