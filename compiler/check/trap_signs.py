@@ -51,7 +51,7 @@ def calls_of(code: Code, *names: str) -> Iterator[Sight]:
 def powers(code: Code) -> Iterator[Sight]:
     """Calls of ``pow`` whose base is no number."""
     for k in _called(code, frozenset({"pow"})):
-        if code.tokens[k + 2].kind != "number" or code.tokens[k + 3].text != ",":
+        if [token.text for token in code.tokens[k + 3 : k + 4]] != [","] or code.tokens[k + 2].kind != "number":
             yield Sight(code.tokens[k].line, _shown(code.tokens[k : _close(code.tokens, k + 1) + 1]))
 
 
@@ -142,8 +142,8 @@ def forgotten(code: Code) -> Iterator[Sight]:
     for k in range(opening):
         if tokens[k].text != "inout" or "Pair" not in tokens[k + 1].text:
             continue
-        end = next(j for j in range(k, opening + 1) if tokens[j].text in (",", "{") and not _depth(tokens[k:j]))
-        name = [token for token in tokens[k:end] if token.kind == "word"][-1]
+        ends = (j for j in range(k, opening) if tokens[j].text == "," and not _depth(tokens[k:j]))
+        name = [token for token in tokens[k : next(ends, opening)] if token.kind == "word"][-1]
         body = range(opening, len(tokens) - 1)
         mine = [j for j in body if tokens[j].text == name.text and tokens[j - 1].text != "."]
         if not any(_is_stored(tokens, j) or tokens[j + 1].text in (",", ")", "[") for j in mine):
@@ -193,6 +193,8 @@ def _loops(code: Code, *, unrolled: bool = False) -> Iterator[_Loop]:
         if "ForceUnroll" in attributes and not unrolled:
             continue
         head = _close(tokens, k + 1)
+        if head + 1 >= len(tokens):
+            continue
         last = _close(tokens, head + 1) if tokens[head + 1].text == "{" else _end_of_statement(tokens, head + 1)
         condition, own = _condition(tokens[k + 2 : head], is_for=tokens[k].text == "for")
         words = frozenset(token.text for token in condition if token.kind == "word") - own

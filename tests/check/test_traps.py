@@ -9,13 +9,14 @@ import pytest
 from check.conftest import by_name
 
 from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.traps import with_traps
+from slangad.compiler.frontends.slang.tokens import read_text
 from slangad.compiler.inputs import parse_inputs
-from slangad.compiler.report.model import Leg, Verdict
+from slangad.compiler.report.model import Failure, Leg, Result, Verdict
+from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from check.conftest import Checked
-
-    from slangad.compiler.report.model import Result
 
 FILE = Path(__file__).parent / "slang" / "traps.slang"
 NOTHING = "no gradient reaches this input"
@@ -133,6 +134,18 @@ def test_check__a_trap_in_other_clothes__is_named_and_its_remedy_is_right(
     assert f"Slang's trap, {trap}" in failure.cause
     assert "Remedy: " in result.reason
     assert disguised[f"{name}_mended"].verdict.good, disguised[f"{name}_mended"].reason
+
+
+def test_traps__text_that_lacks_something__is_looked_at_all_the_same(tmp_path: Path) -> None:
+    """The text may have parts that are never compiled, whatever they are."""
+    words = [token.text for token in read_text(FILE.with_name("disguised.slang").read_text("utf-8")).tokens]
+    failure = Failure(Leg.REVERSE, Verdict.FAIL, "wrong", found=0.0)
+    for number, left_out in enumerate(range(0, len(words), 41)):
+        path = tmp_path / f"{number}.slang"
+        path.write_text(" ".join([*words[:left_out], *words[left_out + 1 :]]), encoding="utf-8")
+        span = Span(str(path), 1, 20 * number + 1, 1, 20 * number + 2)
+        result = Result(str(path), "f", "function", Verdict.FAIL, span, reason="wrong", failures=(failure,))
+        assert with_traps(result, (str(path),)).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(8, 2), (4, 8), (5, 5)])
