@@ -200,7 +200,8 @@ class _Mender:
         if function is None:
             return None
         left = [one for one in self.bodies.functions if one not in self.gone]
-        return left[self.current.functions.index(function)]
+        alike = len(left) == len(self.current.functions)
+        return left[self.current.functions.index(function)] if alike else None
 
     def _blamed(self, diagnostics: Sequence[Diagnostic]) -> dict[Function, list[Diagnostic]]:
         """The functions that errors lie in; none if one lies in no function."""
@@ -219,7 +220,7 @@ class _Mender:
                 self.gone.add(function)
                 continue
             self.told[function] = diagnostics
-            if any(self.current.is_in_head(d.span) for d in diagnostics):
+            if any(d.code not in DEATHS and self.current.is_in_head(d.span) for d in diagnostics):
                 self.gone.add(function)
 
     def _add_users(self) -> bool:

@@ -153,7 +153,9 @@ def test_mend__an_error_outside_functions__fails_the_file(checked: Checked, text
 
 
 def test_mend__a_function_that_slang_dies_of_while_reading__costs_only_itself(checked: Checked) -> None:
-    results = checked(CRASH + GOOD, ".slang", samples=16)
+    caller = "\n[Differentiable] float caller(float x) { return bad(x) * x; }\n"
+    results = checked(CRASH + GOOD + caller, ".slang", samples=16)
+    assert results["caller"].reason == "it calls 'bad', which does not compile"
     assert results["bad"].reason == "it does not compile: the Slang compiler crashes on it [SA240]"
     assert results["good"].verdict is Verdict.PASS
     assert results["S.m"].verdict is Verdict.PASS
