@@ -46,6 +46,8 @@ _HELPERS: Final = {
     _EXCEED: "check_flag = 1;\nreturn 0;",
     _EXCEEDED: "return check_flag;",
 }
+EXCEEDED: Final = "exceeded"
+"""Begins the names of what twins tell."""
 PRELUDE: Final = "static int check_flag = 0;\n\n"
 """Stands before the text of a module that watches loops."""
 
@@ -158,8 +160,8 @@ def _asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Functio
         places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
         values = tuple(Var(p.name, p.type) for p in params)
         body = (reset, Let("check_value", function.result, Call(twin.key, values, function.result)), answer)
-    made = Function(f"asked {function.key}", f"watch_{function.name}", params, INT, body, differentiable=False)
-    results = (KernelResult("exceeded", Memory.EACH, INT),)
+    made = Function(f"asked {kernel.name}", f"watch_{kernel.name}", params, INT, body, differentiable=False)
+    results = (KernelResult(EXCEEDED, Memory.EACH, INT),)
     name = f"oracle_watch_{kernel.name}"
     asked = replace(kernel, name=name, function=made.key, params=places, results=results, modes=("forward",), doc=())
     return made, asked

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.chain import ChainRunner
 from slangad.compiler.check.chain_blame import with_stages
 from slangad.compiler.check.chain_device import ChainOnDevice
-from slangad.compiler.check.chain_oracle import ChainOracle, StageRunner
+from slangad.compiler.check.chain_oracle import ChainOracle, ChainWatch, StageRunner
 from slangad.compiler.check.chain_shapes import ChainSearch
 from slangad.compiler.check.extents import Extents, launch_inputs, launch_results
 from slangad.compiler.check.judge import Plan, Twins, blank, judge
@@ -47,13 +47,14 @@ class ChainTask:
 
     Attributes:
         kernels: Those of its stages and their twins, by name.
-        twins: The names of the oracle and of what writes down indices, by kernel; empty where there is none.
+        twins: The names of the oracle, of what minds loops and of what writes down indices, by kernel; empty where
+            there is none.
     """
 
     plan: Plan
     course: Course
     kernels: Mapping[str, Kernel]
-    twins: Mapping[str, tuple[str, str]]
+    twins: Mapping[str, tuple[str, str, str]]
 
 
 def judge_chain(task: ChainTask, find: Find, device: OnDevice) -> Result:
@@ -74,7 +75,8 @@ def judge_chain(task: ChainTask, find: Find, device: OnDevice) -> Result:
     assert wide is not None  # noqa: S101  (else it is refused)
     oracle = chosen.oracle(found)
     apart = chosen.runner(task.course.apart, found, wide=True) if task.course.apart != pipeline else None
-    twins = Twins(oracle=oracle, device=chosen.on_device(found, device), reach=oracle, apart=apart)
+    watch = ChainWatch(oracle) if any(stage.watch for stage in oracle.stages) else None
+    twins = Twins(oracle=oracle, watch=watch, device=chosen.on_device(found, device), reach=oracle, apart=apart)
     return with_stages(judge(task.plan, wide, narrow, twins), oracle, task.plan.seed)
 
 
@@ -121,7 +123,7 @@ class _Chosen:
         shapes = shapes_of(chain, prepared)
         stages = []
         for stage, shape in zip(course.apart.stages, shapes.stages, strict=True):
-            frozen, reach = (self.task.kernels.get(name) for name in self.task.twins[stage.kernel])
+            frozen, watch, reach = (self.task.kernels.get(name) for name in self.task.twins[stage.kernel])
             extents = Extents(shape.domain, shape.extents)
             stages.append(
                 StageRunner(
@@ -129,6 +131,7 @@ class _Chosen:
                     self._whole(frozen, extents) if frozen else None,
                     self._whole(reach, extents) if reach else None,
                     course.shown[stage.kernel],
+                    self._whole(watch, extents) if watch else None,
                 )
             )
         return ChainOracle(chain, shapes, stages, *self._tables(chain, prepared))

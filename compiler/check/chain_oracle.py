@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check.bounds import EXCEEDED
 from slangad.compiler.check.chain import roots_of
+from slangad.compiler.check.columns import Column, Table
 from slangad.compiler.check.effort import work_of
 from slangad.compiler.check.reach import axes_of
 from slangad.compiler.check.shapes import within
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.columns import Table
     from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.flow import StageFlow
@@ -45,12 +46,14 @@ class StageRunner:
         frozen: Its oracle, where something in it was declared to carry no gradient.
         reach: Writes down its indices, where it has tensors.
         shown: What the user calls it.
+        watch: Minds its loops, where it has bounded ones.
     """
 
     plain: WholeRunner
     frozen: WholeRunner | None
     reach: WholeRunner | None
     shown: str
+    watch: WholeRunner | None = None
 
     @property
     def oracle(self) -> WholeRunner:
@@ -167,3 +170,25 @@ class ChainOracle:
                 start, end = self.results.stretches[value.name, part.path]
                 found[:, start:end] = values[flow.last[name], part.path]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChainWatch:
+    """Whether loops of a pipeline's stages would run longer than their bounds: a result for each stage that has any."""
+
+    oracle: ChainOracle
+
+    @property
+    def results(self) -> Table:
+        """A column for each stage with bounded loops."""
+        watched = [stage.shown for stage in self.oracle.stages if stage.watch is not None]
+        return Table(tuple(Column(f"{EXCEEDED} by {name}", "int", differentiable=False) for name in watched), {})
+
+    def values(self, rows: Floats) -> Floats:
+        """Not 0 where a loop goes on."""
+        found = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
+        return np.stack(found, axis=1)
+
+    def _exceeded(self, watch: WholeRunner, taken: Floats) -> Floats:
+        columns = [k for k, column in enumerate(watch.results.columns) if column.path.startswith(EXCEEDED)]
+        return np.asarray(watch.values(taken)[:, columns].max(axis=1, initial=0.0))

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.integers import Integers
     from slangad.compiler.check.launch import Bounded, Oracle, RowFunction
+    from slangad.compiler.check.legs import Watch
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.ir.nodes import ClipGradient, Range
@@ -125,7 +126,7 @@ class Twins:
     """
 
     oracle: Oracle | None = None
-    watch: RowFunction | None = None
+    watch: Watch | None = None
     device: RowFunction | str | None = None
     reach: Bounded | None = None
     launches: Launches | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from slangad.compiler.check.bounds import EXCEEDED
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.single import LARGEST, tally
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.columns import Table
     from slangad.compiler.check.launch import RowFunction
     from slangad.compiler.ir.nodes import ClipGradient
     from slangad.compiler.report.model import Float32
@@ -35,6 +37,17 @@ _FILTERED: Final = 2.0**-6
 _OFTEN: Final = 0.01
 _ULP32: Final = 2.0**-23
 _ULP16: Final = 2.0**-10
+
+
+class Watch(Protocol):
+    """Tells of rows whether a loop would go on; its results' names begin with ``EXCEEDED``."""
+
+    @property
+    def results(self) -> Table:
+        """What it tells."""
+
+    def values(self, rows: Floats) -> Floats:
+        """Not 0 where one would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +146,19 @@ def both(one: Compared, other: Compared) -> Compared:
     return replace(kept, result=replace(kept.result, compared=one.result.compared + other.result.compared, worst=worst))
 
 
-def compare_bounds(watch: RowFunction, rows: Floats) -> Compared:
+def compare_bounds(watch: Watch, rows: Floats) -> Compared:
     """Whether a loop would run longer than its bound allows."""
-    exceeded = watch.values(rows)[:, [k for k, c in enumerate(watch.results.columns) if c.path.startswith("exceeded")]]
+    columns = [k for k, c in enumerate(watch.results.columns) if c.path.startswith(EXCEEDED)]
+    exceeded = watch.values(rows)[:, columns]
+    owners = [watch.results.columns[k].path.partition(" by ")[2] for k in columns]
+    owner = next((name for name, over in zip(owners, np.asarray(exceeded.any(axis=0)), strict=True) if over), "")
+    whose = f" of {owner}" if owner else ""
     return compared(
         Leg.BOUND,
         (exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5)),
         np.ones(exceeded.shape, bool),
         exceeded > 0.0,
-        "a loop runs longer than its bound, so it is cut short",
+        f"a loop{whose} runs longer than its bound, so it is cut short",
         about_sample=True,
     )
 

@@ -363,7 +363,7 @@ class _Session:
             if early is not None:
                 return early
             if subject.course is not None:
-                twins = {name: _chain_twins(intents, name) for name in subject.course.kernels}
+                twins = {name: intents.twins(name) for name in subject.course.kernels}
                 return self._lent(idle, ChainTask(plan, subject.course, kernels, twins))
             kernel = kernels[subject.kernel]
             oracle, watch, reach = (kernels.get(name) for name in intents.twins(subject.kernel))
@@ -391,11 +391,6 @@ def _unless_bits(result: Result, subject: Subject) -> Result:
     if subject.told is None or not subject.told.bits or not result.verdict.good:
         return result
     return replace(result, verdict=Verdict.INCONCLUSIVE, reason=subject.told.bits)
-
-
-def _chain_twins(intents: Intents, kernel: str) -> tuple[str, str]:
-    oracle, _, reach = intents.twins(kernel)
-    return oracle, reach
 
 
 def _holding(built: Built, kernel: str) -> int | None:

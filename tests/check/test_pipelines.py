@@ -347,3 +347,40 @@ def _check_file(path: Path) -> tuple[Result, ...]:
     from slangad.compiler.inputs import parse_inputs
 
     return check(parse_inputs([str(path)]), CheckOptions(samples=32)).results
+
+
+LOOPS = """
+import slangad as sa
+from slangad import Each, Mean
+
+
+@sa.kernel(ranges={"x": (0.5, 1.0)})
+def grow(x: Each[float]) -> Each[float]:
+    return 4.0 * x
+
+
+@sa.kernel(ranges={"y": (0.0, 1.0)})
+def halve(y: Each[float]) -> Each[float]:
+    for _ in sa.range(int(sa.no_diff(y)), max_iters=2):
+        y = 0.5 * y
+    return y
+
+
+@sa.pipeline
+def beyond(x: Each[float]) -> Each[float]:
+    return halve(grow(x))
+
+
+@sa.pipeline
+def within(y: Each[float]) -> Each[float]:
+    return halve(y)
+"""
+
+
+def test_check__a_loop_beyond_its_bound_in_a_pipeline_only__is_seen_and_its_stage_named(checked: Checked) -> None:
+    results = checked(LOOPS, samples=16)
+    assert results["halve"].verdict.good, results["halve"].reason
+    assert results["within"].verdict.good, results["within"].reason
+    assert results["beyond"].verdict is Verdict.FAIL
+    (failure,) = (one for one in results["beyond"].failures if one.leg is Leg.BOUND)
+    assert "a loop of halve runs longer than its bound" in failure.message
