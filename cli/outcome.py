@@ -52,9 +52,11 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
     except SlangadError as error:
         _show(session, error)
         code = error.exit_code
-    except Terminated:
+    except Terminated as asked:
+        _say_ended("ended by SIGTERM", asked)
         code = TERMINATED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as asked:
+        _say_ended("interrupted", asked)
         code = INTERRUPTED
     except MemoryError:
         lacking = _too_little_memory()
@@ -70,6 +72,12 @@ def _too_little_memory() -> ToolchainError:
     from slangad.compiler.runtime.devices import too_little_memory
 
     return too_little_memory("this machine")
+
+
+def _say_ended(how: str, asked: KeyboardInterrupt) -> None:
+    """One line, with what was left if whoever was interrupted has said so."""
+    left = f": {asked}" if asked.args else ""
+    click.echo(f"slangad: {how}{left}", err=True)
 
 
 def _finished(session: Session, code: int) -> int:

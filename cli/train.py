@@ -149,9 +149,20 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
                 session.show([nothing_to_resume(path)])
             with _watched(session, arguments["steps"]) as watch:
                 train(trainer, Ending(arguments["steps"], path, arguments["checkpoint_every"] or 0), watch)
+        except KeyboardInterrupt as asked:
+            asked.args = (_left(trainer.step, path),)
+            raise
+        else:
             _write(session, arguments, trainer, draw)
         finally:
             trainer.close()
+
+
+def _left(step: int, checkpoint: Path | None) -> str:
+    """What an interrupt leaves."""
+    if checkpoint is None:
+        return f"step {step}, and nothing is kept without --checkpoint"
+    return f"{checkpoint} has step {step}, and --resume goes on from there"
 
 
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:

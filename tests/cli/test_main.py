@@ -82,7 +82,12 @@ def test_outcome__each_error__has_its_exit_code(
     assert outcome(Session(), _raise(error)) == code
     said = capsys.readouterr()
     assert said.out == ""
-    expected = {1: "error[SA001]: rejected\n", 3: "wrong gradient\n", 4: "error[SA240]: crashed\n", 130: ""}
+    expected = {
+        1: "error[SA001]: rejected\n",
+        3: "wrong gradient\n",
+        4: "error[SA240]: crashed\n",
+        130: "slangad: interrupted\n",
+    }
     if isinstance(error, MemoryError):
         expected[4] = "error[SA251]: too little memory on this machine\n  = help: run on fewer elements at a time\n"
     assert code == 70 or said.err == expected[code]

@@ -189,10 +189,11 @@ def test_train__interrupted__leaves_a_checkpoint_and_its_code(
     running = begun(project, *keep, "--checkpoint-every", "7")
     _wait_for_change(project.folder / "c.npz", running)
     running.send_signal(number)
-    running.communicate(timeout=60)
+    _, said = running.communicate(timeout=60)
     assert running.returncode == code
     assert not (project.folder / "out.npz").exists()
     steps = len(saved(project, "c.npz")["losses"])
+    assert f"c.npz has step {steps}, and --resume goes on from there" in said
     train(project, "fit", *keep[:2], "--resume", "--steps", str(steps), "--loss", "loss.json")
     np.testing.assert_allclose(losses(project)[:50], reference(data, min(steps, 50))[0], rtol=1e-5)
     assert [p.name for p in project.folder.iterdir() if p.name.endswith(".tmp")] == []
