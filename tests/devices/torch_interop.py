@@ -9,10 +9,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 import slangad as sa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DESCRIBED = """
 import slangad as sa
@@ -136,6 +140,44 @@ def check_pipeline(kernels: object, device: str) -> None:
     same(moved.jvp["result"], (gradients[0] * v).sum(), 1e-3)
 
 
+def check_second(kernels: object, device: str) -> None:
+    """What would be a second derivative is refused, however torch is asked for one; first ones stay as they are."""
+    plain, weights = torch.randn(5, device=device), torch.randn(7, device=device)
+    gather = kernels.gather.torch(device)
+    at = torch.tensor([0, 3, 3, 6, 2], device=device, dtype=torch.int32)
+    x = weights.requires_grad_()
+    (first,) = torch.autograd.grad((plain * gather(at, x)).sum(), x, create_graph=True)
+    same(first, 2 * x * torch.zeros(7, device=device).index_add_(0, at.long(), plain))
+
+    def forward_over_reverse() -> object:
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+            return torch.autograd.grad(gather(at, dual).sum(), dual)
+
+    def reverse_over_forward() -> object:
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+            return torch.autograd.grad(torch.autograd.forward_ad.unpack_dual(gather(at, dual)).tangent.sum(), x)
+
+    ways = (
+        lambda: first.sum().backward(),
+        lambda: torch.autograd.functional.hessian(lambda w: gather(at, w).sum(), x.detach()),
+        forward_over_reverse,
+        reverse_over_forward,
+    )
+    for way in ways:
+        said = refusal(way)
+        assert "gather: second derivatives are not available through torch" in said, said
+
+
+def refusal(way: Callable[[], object]) -> str:
+    """What a call says that raises, or what it gives if it doesn't."""
+    try:
+        return f"a second derivative came out: {way()}"
+    except RuntimeError as error:
+        return str(error)
+
+
 def check_no_copies(kernels: object) -> None:
     """A large tensor on the GPU: a call takes no time that depends on the CPU."""
     x = torch.randn(1 << 24, device="cuda", requires_grad=True)
@@ -168,6 +210,7 @@ def main(device: str) -> None:
     check_gradients(kernels, device)
     check_shared(kernels, device)
     check_pipeline(kernels, device)
+    check_second(kernels, device)
     if device == "cuda":
         check_no_copies(kernels)
     print(f"torch {torch.__version__} on {device}: all as torch has it")
