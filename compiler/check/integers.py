@@ -38,15 +38,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Stmt
 
 _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
-_LARGEST: Final = 1 << 20
+LARGEST: Final = 1 << 20
+"""Larger numbers are not tried."""
 _THREAD: Final = "thread_id_"
-_BRACES: Final = re.compile(r"[{}]")
-_TURNING: Final = re.compile(
-    r"MaxIters\(\s*(\d+)\s*\)\s*\]\s*for\s*\([^;=]*=\s*(\d+)[uU]?\s*;"
-    r"\s*(\w+)\s*(<=?)\s*(\w+)\s*;[^;{]*?(?:\+\+|\+= *1\b)"
-)
-"""``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
-_CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,54 +82,18 @@ def integers_of(function: Function, functions: Mapping[str, Function]) -> Intege
         if known is not None:
             known[path] = min(value, known.get(path, value))
     numbers = [(path, value) for kind, path, value in facts if kind == _NUMBER]
-    tried = [(path, near) for path, number in numbers for near in _beside(number) if near <= most.get(path, near)]
+    tried = [(path, near) for path, number in numbers for near in beside(number) if near <= most.get(path, near)]
     tried += [(path, turns) for path, bound in most.items() for turns in (bound - 1, bound) if turns >= 0]
     threads = ((int(path[len(_THREAD) :]), value) for path, value in numbers if path.startswith(_THREAD))
     return Integers(
-        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= _LARGEST)),
+        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= LARGEST)),
         tuple(sizes.items()),
         tuple(dict.fromkeys(path for kind, path, _ in facts if kind == _STORE)),
         tuple(dict.fromkeys(threads)),
     )
 
 
-def integers_in(text: str, names: tuple[str, ...]) -> Integers:
-    """What the first function of a Slang text compares its integers with, and the last turns of loops they bound."""
-    own = _first_body(text)
-    bounds = [int(bound) for bound in re.findall(r"MaxIters\(\s*(\d+)\s*\)", own)]
-    tried: list[tuple[str, int]] = []
-    for name in names:
-        word = rf"(?<![\w.]){re.escape(name)}"
-        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", own)
-        if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
-            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
-        tried += ((name, near) for number in found for near in _beside(int(number)))
-    kept = [pair for pair in tried if abs(pair[1]) <= min([_LARGEST, *bounds])]
-    return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
-
-
-def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """The integers that end loops of a Slang text, with those at which one turns as often as it may, and once less.
-
-    Not where the loop's counter is an index, or may be one in a call: the bound may be larger than what it indexes.
-    """
-    for bound, start, counter, order, name in _TURNING.findall(text):
-        if name not in names or re.search(rf"\[[^\]]*\b{counter}\b|{_CALLED}\([^;{{]*\b{counter}\b", text):
-            continue
-        last = int(start) + int(bound) - (order == "<=")
-        yield from ((name, end) for end in (last, last - 1) if end >= 0)
-
-
-def _first_body(text: str) -> str:
-    depth = 0
-    for brace in _BRACES.finditer(text):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return text[: brace.end()]
-    return text
-
-
-def _beside(number: int) -> tuple[int, ...]:
+def beside(number: int) -> tuple[int, ...]:
     """A number and its neighbours; none below zero but such as are meant."""
     return tuple(near for near in (number, number - 1, number + 1) if near >= min(0, number))
 

@@ -6,12 +6,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.integers import integers_in
 from slangad.compiler.check.mutate import broken_of
 from slangad.compiler.check.samples import constants_in
+from slangad.compiler.check.slang_integers import integers_in
+from slangad.compiler.check.trap_code import codes_of
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
-from slangad.compiler.ir.types import INT, UINT, is_floating, is_integral
+from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.subjects import Subject
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.ir.types import Type
 
 _NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
 _LINES: Final = 60
@@ -63,7 +65,7 @@ def make_plan(
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
-        integers=_integers(function, subject, path),
+        integers=_integers(function, subject, path, intents.module),
         device=options.device,
     )
 
@@ -91,11 +93,21 @@ def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[i
     return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}"
 
 
-def _integers(function: Function | None, subject: Subject, path: Path) -> Integers:
+def _integers(function: Function | None, subject: Subject, path: Path, module: Module) -> Integers:
     """Where integers are worth a try: of a Slang function as its text has it."""
     if function is None or not isinstance(function.body, External):
         return subject.integers
-    return integers_in(_text(subject, path), tuple(p.name for p in function.params if p.type in (INT, UINT)))
+    names = tuple(name for p in function.params for name in _whole(p.type, p.name))
+    return integers_in(_text(subject, path), names, codes_of(subject.span, module.sources))
+
+
+def _whole(type_: Type, name: str) -> Iterator[str]:
+    """The integers of a value: itself, or fields of a struct."""
+    if type_ in (INT, UINT):
+        yield name
+    elif isinstance(type_, Struct):
+        for field in type_.fields:
+            yield from _whole(field.type, f"{name}.{field.name}")
 
 
 def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:

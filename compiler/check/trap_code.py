@@ -32,18 +32,25 @@ class Code:
     """A function as its text has it.
 
     Attributes:
-        derivative: Whether it is the derivative of another function.
+        of: The function whose derivative it is; empty if it is none.
         replaced: Whether reverse mode does not go through it, since it has a backward derivative of its own.
         tokens: Of its head and body, from its first attribute on.
+        params: The names of its parameters.
         backward_alone: Functions that have ``[BackwardDerivative]`` and no forward mode.
     """
 
     name: str
     file: str
-    derivative: bool
+    of: str
     replaced: bool
     tokens: tuple[Token, ...]
+    params: tuple[str, ...]
     backward_alone: frozenset[str]
+
+    @property
+    def derivative(self) -> bool:
+        """Whether it is the derivative of another function."""
+        return bool(self.of)
 
     @property
     def opening(self) -> int:
@@ -73,8 +80,9 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
         for bodies, function in every:
             if function.header.name != name or (name == start.header.name and function != start):
                 continue
-            roles = name in derivatives[""], "BackwardDerivative" in own
-            found.append(Code(name, bodies.scan.file, *roles, _tokens(bodies, function, macros), alone))
+            roles = derivatives[""].get(name, ""), "BackwardDerivative" in own
+            tokens = _tokens(bodies, function, macros)
+            found.append(Code(name, bodies.scan.file, *roles, tokens, function.header.params, alone))
             more = sorted({*function.called, *own.values()} - known)
             known |= {*more}
             wanted += more
@@ -119,7 +127,7 @@ def _macros(files: Iterable[Bodies]) -> dict[str, tuple[Token, ...]]:
 
 
 def _derivatives(every: Sequence[tuple[Bodies, Function]]) -> dict[str, dict[str, str]]:
-    """By functions, their own derivatives by the words that name them; by nothing, all that are derivatives."""
+    """By functions, their own derivatives by the words that name them; by nothing, whose derivative a function is."""
     names = {function.header.name for _, function in every}
     found: dict[str, dict[str, str]] = {"": {}}
     for _, function in every:
@@ -127,10 +135,10 @@ def _derivatives(every: Sequence[tuple[Bodies, Function]]) -> dict[str, dict[str
         for word, named in pairwise(attributes):
             if word in _OWN and named in names:
                 found.setdefault(function.header.name, {})[word] = named
-                found[""][named] = named
+                found[""][named] = function.header.name
             elif word.removesuffix("Of") in _OWN and named in names:
                 found.setdefault(named, {})[word.removesuffix("Of")] = function.header.name
-                found[""][function.header.name] = function.header.name
+                found[""][function.header.name] = named
     return found
 
 

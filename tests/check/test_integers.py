@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.integers import integers_in
+from slangad.compiler.check.slang_integers import integers_in
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
@@ -93,6 +93,41 @@ void b_bwd(inout DifferentialPair<float> a, inout DifferentialPair<float> b, int
 def test_check__wrong_in_a_case_of_slang__fails(checked: Checked) -> None:
     (result,) = checked(SLANG, ".slang").values()
     assert result.verdict is Verdict.FAIL
+
+
+HIDDEN = """
+[BackwardDerivative({0}_bwd)] [Differentiable] float {0}(float x, int n) {{ return x * float({1}); }}
+void {0}_bwd(inout DifferentialPair<float> x, int m, float d) {{ float g = float({2}); {3} x = diffPair(x.p, d * g); }}
+"""
+ONE_INTEGER = {
+    "equal": ("n", "m", "if (m == 17) g = 16.0;"),
+    "mask": ("(n & 15)", "(m & 7)", ""),
+    "complement": ("(n & ~3)", "(m & ~7)", ""),
+    "remainder": ("(n % 9)", "(m % 9)", "if (m % 9 == 7) g = 0.0;"),
+    "product": ("n", "m", "if (m * 2 == 1274) g = 0.0;"),
+    "clamped": ("n", "min(m, 37)", ""),
+    "asked": ("n", "m", "if (odd(m)) g = 0.0;"),
+    "beyond": ("n", "m", "switch (m) { case 12: g = 1.0; break; default: break; }"),
+    "shifted": ("(n >> 4)", "(m >> 4)", "if (m >> 4 == 1) g = 2.0;"),
+}
+
+
+def test_check__derivatives_of_slang_wrong_at_one_integer__fail(checked: Checked) -> None:
+    text = "bool odd(int k) { return k > 100; }\n"
+    text += "".join(HIDDEN.format(name, *parts) for name, parts in ONE_INTEGER.items())
+    text += """
+struct P : IDifferentiable { float x; no_diff int n; }
+[BackwardDerivative(field_bwd)] [Differentiable] float field(P p) { return p.x * float(p.n); }
+void field_bwd(inout DifferentialPair<P> p, float d)
+{ P.Differential g = p.d; g.x = p.p.n == 23 ? 0.0 : d * float(p.p.n); p = diffPair(p.p, g); }
+[BackwardDerivative(right_bwd)] [Differentiable] float right(float a[4], int i) { return a[i] * a[i]; }
+void right_bwd(inout DifferentialPair<float[4]> a, int i, float d)
+{ float g[4] = {0, 0, 0, 0}; if (i < 4 && (i & 7) == i) g[i] = 2.0 * a.p[i] * d; a = diffPair(a.p, g); }
+"""
+    results = checked(text, ".slang")
+    assert results.pop("right").verdict is Verdict.PASS
+    assert {name for name, result in results.items() if result.verdict is not Verdict.FAIL} == set()
+    assert len(results) == len(ONE_INTEGER) + 1
 
 
 STORES = """

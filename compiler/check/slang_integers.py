@@ -1,0 +1,197 @@
+"""What a function of a Slang file does with whole numbers: its text goes in, values that samples should try come out.
+
+Patterns in the text, of the function, of what it calls and of the derivatives that people wrote for them: what an
+integer is compared with, masks, remainders, clamps, and the last turns of loops.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.integers import LARGEST, Integers, beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slangad.compiler.check.trap_code import Code
+
+_BRACES: Final = re.compile(r"[{}]")
+_BOUND: Final = re.compile(r"MaxIters\(\s*(\d+)\s*\)")
+_TURNING: Final = re.compile(
+    r"MaxIters\(\s*(\d+)\s*\)\s*\]\s*for\s*\([^;=]*=\s*(\d+)[uU]?\s*;"
+    r"\s*(\w+)\s*(<=?)\s*([\w.]+)\s*;[^;{]*?(?:\+\+|\+= *1\b)"
+)
+"""``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
+_CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
+_NUMBER: Final = r"(0[xX][0-9a-fA-F]+|\d+)[uU]?(?![\w.])"
+_ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
+_MASK_BITS: Final = 20
+
+
+def integers_in(text: str, names: tuple[str, ...], codes: Sequence[Code] = ()) -> Integers:
+    """Where the integers of a function are worth a try.
+
+    Args:
+        text: Begins with the function.
+        names: Its integers, such as ``n`` and ``p.n``.
+        codes: The function and all that its gradient is made from, as far as they are found.
+    """
+    own = _first_body(text)
+    bounds = [int(bound) for bound in _BOUND.findall(own)]
+    tried: list[tuple[str, int]] = []
+    for name in names:
+        word = rf"(?<![\w.]){re.escape(name)}"
+        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", own)
+        if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
+            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
+        tried += ((name, near) for number in found for near in beside(int(number)))
+    further = list(_further(codes, names))
+    bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
+    kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([LARGEST, *bounds])]
+    return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
+
+
+def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The integers that end loops of a Slang text, with those at which one turns as often as it may, and once less.
+
+    Not where the loop's counter is an index, or may be one in a call: the bound may be larger than what it indexes.
+    """
+    for bound, start, counter, order, name in _TURNING.findall(text):
+        if name not in names or re.search(rf"\[[^\]]*\b{counter}\b|{_CALLED}\([^;{{]*\b{counter}\b", text):
+            continue
+        last = int(start) + int(bound) - (order == "<=")
+        yield from ((name, end) for end in (last, last - 1) if end >= 0)
+
+
+def _first_body(text: str) -> str:
+    depth = 0
+    for brace in _BRACES.finditer(text):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[: brace.end()]
+    return text
+
+
+def _further(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The numbers that all of a function's code tries its integers with; of indices, only those they may be."""
+    found: list[tuple[str, int, bool]] = []
+    indices: set[str] = set()
+    for code, ways in _ways(codes, names):
+        text = _compact(code)
+        for path, way in ways.items():
+            if _is_index(text, path):
+                indices.add(way)
+            found += ((way, number, exact) for number, exact in _numbers(text, path))
+    for way, number, exact in found:
+        if way not in indices:
+            yield from ((way, near) for near in beside(number))
+        elif exact:
+            yield way, number
+
+
+def _ways(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[Code, Mapping[str, str]]]:
+    """Each code with the paths in it that stand for integers of the first one."""
+    known: dict[str, dict[str, str]] = {codes[0].name: {name: name for name in names}} if codes else {}
+    for code in codes:
+        ways = known.get(code.name, {})
+        text = _compact(code)
+        for other in codes:
+            if other is code or other.name == code.name:
+                continue
+            mine = known.setdefault(other.name, {})
+            if other.of == code.name:
+                for path, way in ways.items():
+                    for param in _passed(code.params, path, other.params):
+                        mine.setdefault(param, way)
+            for args in re.findall(rf"(?<![\w.]){other.name}\(([^;{{}}]*)", text):
+                passed = [re.sub(r"^u?int\((.*)\)$", r"\1", arg) for arg in _arguments(args)]
+                for path, way in ways.items():
+                    for param in _passed(passed, path, other.params):
+                        mine.setdefault(param, way)
+        yield code, ways
+
+
+def _passed(args: Sequence[str], path: str, params: Sequence[str]) -> Iterator[str]:
+    """What a path is called where it is handed on: a field of a struct may be that of a pair's value there."""
+    for arg, param in zip(args, params, strict=False):
+        if path == arg:
+            yield param
+        elif path.startswith(f"{arg}."):
+            yield from (f"{param}{path[len(arg) :]}", f"{param}.p{path[len(arg) :]}")
+
+
+def _arguments(text: str) -> list[str]:
+    """The arguments that a text begins with, up to the bracket that closes them."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if depth < 0:
+            break
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _compact(code: Code) -> str:
+    """The text of a function without blanks but those between words."""
+    return re.sub(r"(?<!\w) | (?!\w)", "", " ".join(token.text for token in code.tokens))
+
+
+def _is_index(text: str, path: str) -> bool:
+    """Whether an integer, or a counter that ends at it, is an index as it is."""
+    word = rf"(?<![\w.]){re.escape(path)}(?![\w.&%])"
+    counters = re.findall(rf";(\w+)[<!]=?{word}", text)
+    return any(re.search(rf"\[[^\]]*{one}", text) for one in (word, *(rf"\b{name}\b" for name in counters)))
+
+
+def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
+    """Numbers at which a text may do something else with an integer; whether it is compared with just that one."""
+    word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
+    for operator, by, order, minus, number in re.findall(
+        rf"{word}(?:([%&*+/-]|<<|>>){_NUMBER})?\)*{_ORDER}(-?){_NUMBER}", text
+    ):
+        value = -int(number, 0) if minus else int(number, 0)
+        plain = not operator and order in ("==", "!=")
+        yield from ((one, plain) for one in _solved(operator, int(by or "1", 0), value))
+    for minus, number, order in re.findall(rf"(?<![\w.])(-?){_NUMBER}{_ORDER}\(*{word}", text):
+        yield (-int(number, 0) if minus else int(number, 0)), order in ("==", "!=")
+    if re.search(rf"switch\({word}\)", text):
+        yield from ((int(number), True) for number in re.findall(r"case ?(-?\d+)", text))
+    for operator, number in re.findall(rf"{word}\)*([&|^%]|>>)=?~?\(?{_NUMBER}", text):
+        yield from ((one, False) for one in _around(operator, int(number, 0)))
+    for inside in re.findall(rf"\b(?:min|max|clamp)\(([^()]*{word}[^()]*)\)", text):
+        yield from ((int(number, 0), False) for number in re.findall(rf"(?<![\w.]){_NUMBER}", inside))
+
+
+def _solved(operator: str, by: int, value: int) -> tuple[int, ...]:
+    """Integers for which ``n operator by`` is a value."""
+    match operator:
+        case "*":
+            return (value // max(by, 1),)
+        case "/":
+            return value * by, (value + 1) * by
+        case "+":
+            return (value - by,)
+        case "-":
+            return (value + by,)
+        case "<<" if by < _MASK_BITS:
+            return (value >> by,)
+        case ">>" if by < _MASK_BITS:
+            return value << by, (value + 1) << by
+        case "%" | "&":
+            return value, value + by
+        case _:
+            return (value,)
+
+
+def _around(operator: str, number: int) -> tuple[int, ...]:
+    """Integers that tell ``n operator number`` from the same with another number."""
+    if operator == "%":
+        return (number,)
+    if operator == ">>":
+        return (1 << min(number, _MASK_BITS),)
+    above = 1 << number.bit_length()
+    return number, above, above >> 1, above - 1 - number
