@@ -198,6 +198,23 @@ class Describer:
                 return f"{what} could be compared at {shares.min():.0%} of the samples only: too noisy or too steep"
         return ""
 
+    def untested(self, share: float, number: int) -> str:
+        """Why too few of the samples could be compared, in words; empty if enough could.
+
+        Enough are a share and a number of them; of so few that the number is more than half, half of them.
+        """
+        states = np.stack(list(self.findings.states.values())).reshape(len(self.findings.states), len(self.values), -1)
+        seen = (states == State.OK) | (states == State.KINK)
+        tested, drawn = int(seen.any(axis=(0, 2)).sum()), len(self.values)
+        if tested >= max(share * drawn, min(number, 0.5 * drawn)):
+            return ""
+        lost = int((~self.findings.finite).sum())
+        if lost > drawn - tested - lost:
+            why = f"it is not finite at {lost}: declare ranges where it is"
+        else:
+            why = "others are jumps, too noisy or too steep: declare ranges where it is smooth"
+        return f"only {tested} of {drawn} samples could be compared, {why}"
+
     def kink_reason(self) -> str:
         """Where kinks and jumps were met, in words."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))

@@ -32,6 +32,7 @@ from slangad.compiler.check.legs import (
 )
 from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
 from slangad.compiler.check.scout import scout
+from slangad.compiler.check.sizes import compare_sizes
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
     Counts,
@@ -73,6 +74,8 @@ _SCOUTS: Final = 2048
 _SCOUTS_EACH: Final = 16
 _ENOUGH: Final = 0.2
 """Share of the finite samples at which an entry must have been compared."""
+_TESTED: Final = 0.1, 8
+"""Share and number of all samples that must have been compared."""
 _ON_DEVICE: Final = 6
 _ENOUGH_BLOCKS: Final = 0.5
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
@@ -312,7 +315,7 @@ class _Judge:
             if leg in found
         ]
         if linear:
-            yield reduce(both, linear)
+            yield reduce(both, [*linear, compare_sizes(self.wide, rows, found, findings, self.plan.seed)])
         if Leg.REVERSE in found:
             yield compare_repeat(self.wide, rows)
         if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
@@ -387,7 +390,7 @@ class _Judge:
         if self.found is not None and self.found.compared < _ENOUGH_BLOCKS * self.found.blocks:
             told = f"{self.found.compared} of {self.found.blocks} blocks of inputs"
             return Verdict.INCONCLUSIVE, f"only {told} could be compared: too noisy or too steep"
-        weak = describer.uncompared(_ENOUGH)
+        weak = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
         if weak:
             return Verdict.INCONCLUSIVE, weak
         states = list(findings.states.values())

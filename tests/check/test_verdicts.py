@@ -81,6 +81,27 @@ def test_check__nan_everywhere__is_not_a_pass(checked: Checked) -> None:
     assert result.counts.not_finite == result.counts.drawn
 
 
+FEW = "[Differentiable]\nfloat f(float x) { return x > 0.99 ? x : sqrt(-1.0 - x * x); }\n"
+
+
+def test_check__nan_nearly_everywhere__is_not_a_pass(checked: Checked) -> None:
+    result = checked(FEW, ".slang")["f"]
+    assert 0 < result.counts.compared < 8
+    assert result.verdict is Verdict.INCONCLUSIVE
+    told = f"only {result.counts.compared} of {result.counts.drawn} samples could be compared"
+    assert result.reason == f"{told}, it is not finite at {result.counts.not_finite}: declare ranges where it is"
+
+
+def test_check__nan_nearly_everywhere_with_the_range_that_is_asked_for__passes(checked: Checked) -> None:
+    assert checked("// range: x 1 4\n" + FEW, ".slang")["f"].verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("product", ["log(x) * log(y)", "log(x) * log(y) * log(z)"])
+def test_check__finite_at_an_eighth_of_the_samples__passes(checked: Checked, product: str) -> None:
+    result = checked(f"[Differentiable]\nfloat f(float x, float y, float z) {{ return {product}; }}\n", ".slang")["f"]
+    assert result.verdict is Verdict.PASS
+
+
 def test_check__nan_only_in_the_gradient__fails(checked: Checked) -> None:
     text = """
 [BackwardDerivative(f_bwd)]
