@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _TAKEN: Final = {
     ParameterRole.COTANGENT: "cotangents are of floating-point results and of tensors that are written",
     ParameterRole.TANGENT: "tangents are of parameters that carry gradient",
-    ParameterRole.GRADIENT: "only gradients of Param parameters, tensors and textures are added to",
+    ParameterRole.GRADIENT: "gradients are of parameters that carry gradient",
 }
 """What takes a derivative."""
 
@@ -135,7 +135,7 @@ class LoadedKernel:
             *args: The arguments.
             cotangent: The gradient of the result: an array, a tuple for several results, or a mapping by result; ones
                 where there is none. Of tensors that are written, by parameter.
-            grad: Gradients of ``Param``s and tensors to add to, by parameter; they start from zero otherwise.
+            grad: Gradients to add to, by parameter; they start from zero otherwise.
             device: Where.
             domain: Over what shape.
             **kwargs: Arguments by name.
@@ -151,10 +151,15 @@ class LoadedKernel:
         return self.run(RunMode.JVP, given, device, domain)
 
     def jtjvp(
-        self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object
-    ) -> Outcome:
-        """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent."""
+        self, *args: object, tangent: object, grad: object = None, device: str = "", domain: object = None,
+        **kwargs: object,
+    ) -> Outcome:  # fmt: skip
+        """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent.
+
+        It is added to ``grad``, as gradients are.
+        """
         given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
+        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
         return self.run(RunMode.JTJVP, given, device, domain)
 
     def torch(self, device: str = "") -> Callable[..., Any]:
@@ -252,13 +257,6 @@ class LoadedPipeline(LoadedKernel):
         """What it takes and gives."""
         results = tuple(value for value, _ in outputs_of(self.chain) if not value.is_written)
         return replace(self.chain.signature, results=results)
-
-    def _derivatives(self, role: ParameterRole, values: object, mode: RunMode) -> dict[str, object]:
-        """Derivatives by key; a pipeline's gradients begin at zero."""
-        if role is ParameterRole.GRADIENT and values:
-            message = f"{self.signature.name} adds to no gradients: those of a pipeline begin at zero"
-            raise InputError([Diagnostic("SA411", message, help="add them up afterwards")])
-        return super()._derivatives(role, values, mode)
 
     def run_on(
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object

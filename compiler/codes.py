@@ -53,8 +53,7 @@ given are one.""",
         """The arrays of a kernel are named after its parameters and results: x, m.albedo for a field,
 cotangent.result, tangent.x, grad.x, jvp.result. Keys of another mode than the one that runs are fine and ignored;
 this one means nothing in any mode. In Python, cotangent=, tangent= and grad= are refused alike for what has no such
-derivative (integers, NoDiff, Uniform), a tuple of cotangents that are not as many as the results, and any grad= for a
-pipeline, whose gradients begin at zero.""",
+derivative (integers, NoDiff, Uniform), and so is a tuple of cotangents that are not as many as the results.""",
     ),
     "SA412": Explanation(
         "an array of the wrong shape",

@@ -15,7 +15,7 @@ from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, Paramet
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.devices import Launch, Sliced, too_little_memory
 from slangad.compiler.runtime.signature import DTYPES
-from slangad.compiler.runtime.tensors import borrowed_buffer, buffer_on, is_tensor, set_to, synchronize, typed
+from slangad.compiler.runtime.tensors import borrowed_buffer, buffer_on, is_tensor, plus, set_to, synchronize, typed
 from slangad.compiler.runtime.uniforms import uniform_value
 from slangad.compiler.runtime.wanted import PREFIXES, shape_of
 from slangad.compiler.toolchain.failures import failed
@@ -40,6 +40,9 @@ Role = ParameterRole
 _OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
 """Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
 
+
+_STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
+"""Memories whose gradients are stored, one for each element, rather than added to."""
 
 _EXACT_COPIES: Final = 64
 """Copies of exact totals at most: they are only there to keep threads out of each other's way."""
@@ -285,7 +288,7 @@ class Run:
         if role is Role.PROBE:
             self.probes[parameter.parameter] = parameter
         dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
-        given = self._given(slot, parameter)
+        given = None if self._added(slot) is not None else self._given(slot, parameter)
         if is_tensor(given) and parameter.access == "read":
             return borrowed_buffer(given, dtype)
         buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry, slot))
@@ -302,6 +305,13 @@ class Run:
         if role is Role.ADJOINT:
             role = Role.COTANGENT
         return self.prepared.arrays.get((role, name, path))
+
+    def _added(self, slot: Slot) -> Array | None:
+        """The gradient that was given and that launches don't add to, since they store one for each element."""
+        role, name, path = slot
+        if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
+            return None
+        return self.prepared.arrays.get((Role.GRADIENT, name, path))
 
     def _made(self, buffer: Buffer) -> Array:
         """What a buffer holds after the launches that are planned, which are run for it."""
@@ -367,7 +377,7 @@ class Run:
     def _read(self, slot: Slot, value: Value, part: Part) -> Array:
         array = self.buffers[slot].take()[: self._count(value, part)]
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
-        found: Array = typed(array, part.dtype).reshape(shape)
+        found: Array = plus(typed(array, part.dtype).reshape(shape), self._added(slot))
         return found
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.flow import Flow
     from slangad.compiler.runtime.signature import Part, Value
+    from slangad.compiler.runtime.steps import Step
     from slangad.compiler.runtime.wanted import Shape
     from slangad.compiler.toolchain.cache import Cache
 
@@ -68,7 +69,7 @@ def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], doma
     if domain is None and not any(v.per_element for v in chain.signature.parameters):
         domain = (1,) * chain.signature.dims
     inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
-    prepared = prepare(chain.signature, RunMode.FORWARD if mode is RunMode.BACKWARD else mode, inputs, domain)
+    prepared = prepare(chain.signature, mode, inputs, domain)
     shapes = shapes_of(chain, prepared)
     wanted = {f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(chain) for p in value.parts if p.differentiable}
     problems, cotangents = [], {}
@@ -158,6 +159,7 @@ class _Run:
             self._seed(flow, from_tangents=not forward)
             flow = resident.flow(Mode.BACKWARD)
             planned += resident.backward(flow)
+            planned += self._given_gradients()
         resident.steps.load(resident.device, self.cache)
         resident.submit(planned)
         return dict(self._results(flow, mode))
@@ -178,6 +180,14 @@ class _Run:
                     self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]
                 else:
                     self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
+
+    def _given_gradients(self) -> Iterator[Step]:
+        """Adds what the caller wants gradients added to."""
+        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+            for part in (p for p in value.parts if p.differentiable):
+                given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
+                if given is not None:
+                    yield self.resident.add_to_gradient(value.name, part, given)
 
     def _results(self, flow: Flow, mode: RunMode) -> Iterator[tuple[str, Array]]:
         resident = self.resident

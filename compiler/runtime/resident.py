@@ -121,6 +121,13 @@ class Resident:
         """What the gradients of a version come together in."""
         return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
 
+    def add_to_gradient(self, version: str, part: Part, given: Array) -> Step:
+        """Adds what was given; to be submitted after the backward pass."""
+        total = self.gradient(version, part)
+        added = self.buffer(scalar_name(total), total.count, fill=None)
+        set_to(added, given, None)
+        return self.steps.add(added, total)
+
     def _kept(self, where: dict[Place, Buffer], version: str, part: Part, scalar: str) -> Buffer:
         place = (version, part.path)
         if place not in where:

@@ -140,6 +140,20 @@ def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor
     return array.to(getattr(torch, "bool" if dtype == "?" else _NAMES[dtype]))
 
 
+def plus(array: Any, given: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
+    """The sum of what came out and what was given to be added to, if anything was."""
+    if given is None:
+        return array
+    if not is_tensor(array):
+        import numpy as np
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return array + given
+    import torch
+
+    return array + (given if is_tensor(given) else torch.from_numpy(given)).to(array.device)
+
+
 def synchronize(place: Any) -> None:  # noqa: ANN401  (torch is no dependency)
     """Wait for what torch has under way on a GPU."""
     import torch

@@ -75,8 +75,8 @@ def _derivatives(signature: Signature, mode: RunMode) -> Iterator[Wanted]:
         read = (value for value in signature.parameters if value.memory is not Memory.OUT_TENSOR)
         yield from _of(read, ParameterRole.TANGENT)
     if mode in (RunMode.BACKWARD, RunMode.JTJVP):
-        summed = (Memory.PARAM, Memory.TENSOR, Memory.TEXTURE2D)
-        yield from _of((v for v in signature.parameters if v.memory in summed), ParameterRole.GRADIENT)
+        read = (value for value in signature.parameters if value.memory is not Memory.OUT_TENSOR)
+        yield from _of(read, ParameterRole.GRADIENT)
 
 
 def _of(values: Iterator[Value] | tuple[Value, ...], role: ParameterRole) -> Iterator[Wanted]:

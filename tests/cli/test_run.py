@@ -70,6 +70,14 @@ def test_run__backward__takes_cotangents_and_ones_otherwise(project: Project) ->
     np.testing.assert_array_equal(saved(project)["grad.x"], np.float32([4, 4, 0]))
 
 
+def test_run__gradients_that_are_given__are_added_to(project: Project) -> None:
+    given = save(project, x=np.array(X, np.float32))
+    words = ("-i", given, "--set", "a=2", "--mode", "backward", "-o", "out.npz")
+    run(project, "square", *words)
+    run(project, "square", "-i", "out.npz", *words[:-1], "more.npz")
+    np.testing.assert_array_equal(saved(project, "more.npz")["grad.x"], np.float32([8, 16, -24]))
+
+
 def test_run__jvp_and_jtjvp__follow_the_jacobian(project: Project) -> None:
     words = ("--set", f"x={X}", "--set", "y=[0.5,-1,2]", "--set", "tangent.y=[1,2,3]", "-o", "out.npz")
     run(project, "two", *words, "--mode", "jvp")

@@ -139,9 +139,9 @@ def sums(cxx: object) -> LoadedFile:
 @pytest.mark.parametrize(
     ("mode", "given", "message"),
     [
-        ("backward", {"grad": {"x": [0.0] * 3}}, "bent takes no grad.x .*only gradients of Param .* grad.p"),
-        ("backward", {"grad": {"k": 1.0}}, "bent takes no grad.k .*only gradients of Param"),
-        ("backward", {"grad": {"q": 1.0}}, r"bent takes no grad.q .*; there are .*grad.p.slope"),
+        ("backward", {"grad": {"k": 1.0}}, "bent takes no grad.k .*gradients are of parameters .* grad.p, grad.x"),
+        ("backward", {"grad": {"x": 1.0}}, r"grad.x has shape \(\), not \(3,\)"),
+        ("backward", {"grad": {"q": 1.0}}, r"bent takes no grad.q .*; did you mean grad.x"),
         ("backward", {"cotangent": {"reslt": 1.0}}, r"bent takes no cotangent.reslt .*; did you mean cotangent.result"),
         ("backward", {"cotangent": {"x": 1.0}}, r"bent takes no cotangent.x .*cotangent.result"),
         ("backward", {"cotangent": {"result": 1.0, "more": 2.0}}, "bent takes no cotangent.more"),
@@ -173,10 +173,19 @@ def test_call__fields_that_a_struct_has_not__are_named(sums: LoadedFile) -> None
         sums.bent({"y": 1.0}, {"slope": 1.0, "offset": 2.0}, 2.0)
 
 
-def test_backward__of_a_pipeline__adds_to_no_gradient(sums: LoadedFile) -> None:
+def test_gradients__given__are_added_to_by_kernels_and_pipelines(sums: LoadedFile) -> None:
+    x, p = np.float32([1, 2, 4]), {"slope": 1.0, "offset": 2.0}
+    grad = {"x": [10.0, 20.0, 30.0], "p": {"slope": 100.0}}
+    for call, more in ((sums.bent, (2.0,)), (sums.whole, ())):
+        for mode, given in (("backward", {}), ("jtjvp", {"tangent": {"x": x}})):
+            plain, added = (getattr(call, mode)(x, p, *more, **given, **g).grad for g in ({}, {"grad": grad}))
+            np.testing.assert_allclose(added["x"] - plain["x"], grad["x"], rtol=1e-5)
+            np.testing.assert_allclose(added["p"]["slope"] - plain["p"]["slope"], 100.0, rtol=1e-5)
+            assert added["p"]["offset"] == plain["p"]["offset"]
+
+
+def test_backward__wrong_cotangents_of_a_pipeline__are_named(sums: LoadedFile) -> None:
     x, p = np.ones(3, np.float32), {"slope": 1.0, "offset": 2.0}
-    with pytest.raises(InputError, match="whole adds to no gradients: those of a pipeline begin at zero"):
-        sums.whole.backward(x, p, grad={"p": {"slope": 1.0}})
     with pytest.raises(InputError, match=r"there is no cotangent.reslt .*; did you mean cotangent.result"):
         sums.whole.backward(x, p, cotangent={"reslt": 1.0})
     with pytest.raises(InputError, match="pair has 2 results, and these are 3 cotangents"):

@@ -107,6 +107,17 @@ def test_backward__of_a_pipeline__agrees_with_its_tangents_and_differences(
     assert abs((ends[0] - ends[1]) / (2 * step) - along) <= 2e-2 * (abs(along) + 1)
 
 
+@pytest.mark.parametrize("name", [*GIVEN])
+def test_backward__gradients_that_are_given__are_added_to(name: str, run: Callable[..., Arrays]) -> None:
+    given = drawn(name)
+    plain = {k: v for k, v in run(name, RunMode.BACKWARD, given).items() if k.startswith("grad.")}
+    start = {key: np.arange(array.size, dtype="f4").reshape(array.shape) + 5 for key, array in plain.items()}
+    found = run(name, RunMode.BACKWARD, {**given, **start})
+    assert plain
+    for key, array in plain.items():
+        np.testing.assert_allclose(found[key], array + start[key], rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["images", "rays", "written"])
 def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run: Callable[..., Arrays]) -> None:
     given, moving = drawn(name), {k: v for k, v in drawn(name, "tangent.").items() if k != "tangent.out"}
