@@ -5,26 +5,25 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from slangad.compiler.toolchain.cpp_prelude import with_whole_prelude
+
 _TABLE: Final = re.compile(rb"^var<private> (\w+) : [^\n=]+ = ([^\n]+);$", re.MULTILINE)
 _HALF = b"#define SLANG_CUDA_ENABLE_HALF 1\n"
-_FLOAT_OPERATORS = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
-_HALF_OPERATORS = b" SLANG_FLOAT_VECTOR_OPS(half)"
 
 
 def finished(target: str, code: bytes) -> bytes:
     """The artefact's final bytes.
 
-    CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code that uses
-    vectors of half needs their operators, which Slang's prelude has for float and double only. WGSL
-    tables must not be made of other tables, which Slang shares between rows and wholes.
+    CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code
+    needs what Slang's prelude lacks. WGSL tables must not be made of other tables, which Slang shares between rows
+    and wholes.
     """
     if target == "wgsl":
         return _spelled_out(code)
-    own = code.rpartition(b"\n#endif")[2]
-    if target == "cuda" and b"__half" in own:
+    if target == "cpp":
+        return with_whole_prelude(code)
+    if target == "cuda" and b"__half" in code.rpartition(b"\n#endif")[2]:
         return _HALF + code
-    if target == "cpp" and b"Vector<half" in own:
-        return code.replace(_FLOAT_OPERATORS, _FLOAT_OPERATORS + _HALF_OPERATORS, 1)
     return code
 
 

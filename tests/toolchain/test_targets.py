@@ -60,6 +60,22 @@ def test_targets__half_vectors__pass_the_validator(
     validate(artefact)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float2x3 m = r[i] * float2x3(1.0); float2x3 n = -m; r[i] = all(!(m < n) || m == n) && any(m > n) ? 1.0 : 2.0;",
+        "half2x2 m = half2x2(half(r[i])); m = -m * m + m / half2x2(0.5h); r[i] = float(m[0][1]);",
+        "int2x2 m = int2x2(int(r[i])); m = (m << int2x2(2)) ^ ~m; r[i] = sign(m[0][0]) + mad(m[1][1], 3, 4);",
+        "double x = r[i]; r[i] = float(asinh(x) + acosh(x + 2.5) + atanh(x) + log10(x));",
+    ],
+)
+def test_targets__what_the_cpp_prelude_lacks__passes_the_validator(
+    compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], entry: str, body: str
+) -> None:
+    (artefact,) = compile_slang(entry.format(name="whole", body=body), ("whole",), ("cpp",)).artefacts
+    validate(artefact)
+
+
 def test_targets__table_and_its_row_in_wgsl__pass_the_validator(
     compile_slang: Callable[..., CompileResult], validate: Callable[[Artefact], None], entry: str
 ) -> None:

@@ -1,0 +1,58 @@
+"""Slang's C++ text goes in, the same with the holes of Slang's C++ prelude filled comes out.
+
+Every ``cpp`` artefact begins with that prelude. Some operators and functions that Slang writes calls of are missing
+there, or have a slip, so that right programs would be no C++. All corrections stay within their line: the lines of
+what follows are those that Slang gave. A prelude in which a hole is filled already keeps what it has.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_SLIPS: Final = (
+    (b"result[i].rows[i][j] = op thisVal.rows[i][j];", b"result.rows[i][j] = op thisVal.rows[i][j];"),
+    (b"double F64_log10(float f)", b"double F64_log10(double f)"),
+)
+"""What is written wrongly: ``-m``, ``!m`` and ``~m`` of matrices, and a double's logarithm that is rounded first."""
+_LAST_OF_INTEGERS: Final = b"SLANG_MATRIX_BINARY_OP(T, %)"
+_SHIFTS: Final = (b"SLANG_MATRIX_BINARY_OP(T, <<)", b"SLANG_MATRIX_BINARY_OP(T, >>)")
+_FLOAT_VECTORS: Final = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
+_FLOAT_MATRICES: Final = b"\nSLANG_FLOAT_MATRIX_OPS(float)"
+_BOOL_MATRICES: Final = b"SLANG_INT_MATRIX_OPS(bool)"
+_BEFORE_DOUBLES: Final = b"SLANG_FORCE_INLINE double F64_log2(double f)"
+_DOUBLES: Final = tuple(
+    (f"double F64_{name}(double f)", f"return ::{name}(f);") for name in ("asinh", "acosh", "atanh")
+)
+_WIDTHS: Final = (8, 16, 32, 64)
+_INTEGERS: Final = (
+    *((f"int I{w}_sign(int{w}_t v)", "return (v > 0) - (v < 0);") for w in _WIDTHS),
+    *((f"int{w}_t I{w}_fma(int{w}_t a, int{w}_t b, int{w}_t c)", "return a * b + c;") for w in _WIDTHS),
+    *((f"uint{w}_t U{w}_fma(uint{w}_t a, uint{w}_t b, uint{w}_t c)", "return a * b + c;") for w in _WIDTHS),
+)
+_END: Final = b"\n#endif"
+"""What the prelude ends with, and nothing after it has."""
+
+
+def with_whole_prelude(code: bytes) -> bytes:
+    """Fill the holes: operators of matrices and halfs, hyperbolic functions of doubles, ``sign`` and ``mad`` of ints."""
+    prelude, end, own = code.rpartition(_END)
+    for wrong, right in _SLIPS:
+        prelude = prelude.replace(wrong, right)
+    more = [shift for shift in _SHIFTS if shift not in prelude]
+    prelude = prelude.replace(_LAST_OF_INTEGERS, b" ".join([_LAST_OF_INTEGERS, *more]), 1)
+    prelude = prelude.replace(_BEFORE_DOUBLES, _missing(_DOUBLES, prelude) + _BEFORE_DOUBLES, 1)
+    bools = b"" if _BOOL_MATRICES in prelude else _BOOL_MATRICES
+    added = b"\n" + _missing(_INTEGERS, prelude) + bools + b" " + _FLOAT_MATRICES[1:]
+    prelude = prelude.replace(_FLOAT_MATRICES, added, 1)
+    for word, operators in ((b"Vector<half", _FLOAT_VECTORS), (b"Matrix<half", _FLOAT_MATRICES[1:])):
+        if word in own:
+            halfs = operators.strip().replace(b"float", b"half")
+            prelude = prelude.replace(operators, operators + b" " + halfs, 1)
+    return prelude + end + own
+
+
+def _missing(functions: tuple[tuple[str, str], ...], prelude: bytes) -> bytes:
+    """The text of those of several functions, by head and body, that the prelude does not have."""
+    texts = [(f"SLANG_FORCE_INLINE {head}", body) for head, body in functions]
+    lacking = [(head, body) for head, body in texts if f"{head.partition('(')[0]}(".encode() not in prelude]
+    return "".join(f"{head} {{ {body} }} " for head, body in lacking).encode()
