@@ -26,6 +26,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
 _SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
 _SAMPLES: Final = 128
+_GIVEN: Final = f"{__name__}.given"
 
 
 class CheckArguments(TypedDict):
@@ -51,6 +52,15 @@ class CheckArguments(TypedDict):
     output_format: str
     output: Path | None
     reports: tuple[tuple[str, Path], ...]
+
+
+class Remembering(click.Command):
+    """A command that knows the words it was called with."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words, and take them apart."""
+        ctx.meta[_GIVEN] = tuple(args)
+        return super().parse_args(ctx, args)
 
 
 class SampleRange(click.ParamType[tuple[str, float, float]]):
@@ -96,7 +106,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
 
 
-@click.command("check")
+@click.command("check", cls=Remembering)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Where float32 gradients run.")
 @click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
@@ -261,6 +271,7 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
         words=_words(arguments),
+        given=shlex.join(("slangad", "check", *click.get_current_context().meta[_GIVEN])),
     )
 
 

@@ -76,6 +76,7 @@ class CheckOptions:
         run_limit: Seconds the samples of one function may take.
         adapter: What the device calls itself, for reports.
         words: The command line that says all this, without inputs and ``--only``, for reports.
+        given: The command line as it was given, where there was one.
         mend: Whether what compiles of a Slang file is checked if some of it does not.
     """
 
@@ -92,6 +93,7 @@ class CheckOptions:
     workers: int = 2
     cache: Cache | None = None
     words: str = "slangad check"
+    given: str = ""
     said_ranges: tuple[str, ...] = ()
     samples_said: bool = False
     seed_said: bool = False
@@ -141,7 +143,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         used(options.device, options.adapter),
         strict=options.strict,
         seconds=time.perf_counter() - start,
-        command=words,
+        command=options.given or words,
     )
 
 

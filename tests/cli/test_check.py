@@ -191,7 +191,7 @@ def test_check__a_failure__is_reproduced_by_a_command_that_can_be_pasted(folder:
     suite = ElementTree.fromstring(first.stdout).find("testsuite")
     assert suite is not None
     told = {one.get("name"): one.get("value") for one in suite.iter("property")}
-    assert shlex.split(told["command"] or "")[-1] == name
+    assert shlex.split(told["command"] or "")[2] == name
     text = suite.findtext("testcase/failure") or ""
     (line,) = (line for line in text.splitlines() if line.startswith("  reproduce"))
     again = run(*shlex.split(line.partition("reproduce")[2])[2:], "--format", "junit")
@@ -269,3 +269,13 @@ def test_check__every_report__tells_what_it_was_made_with(folder: Path) -> None:
     for file in ("a.html", "a.xml"):
         text = (folder / file).read_text(encoding="utf-8")
         assert toolchain["slang"] in text
+
+
+def test_check__the_command_of_a_report__is_the_whole_one_that_was_given(folder: Path) -> None:
+    name = "my shaders & more.slang"
+    (folder / name).write_text(SLANG, encoding="utf-8")
+    words = (name, "--only", "good", "--run-limit", "30", "--samples=16", "--format", "json", "--report", "html=r.html")
+    told = json.loads(run(*words).stdout)["command"]
+    assert shlex.split(told) == ["slangad", "check", *words]
+    assert json.loads(run(*shlex.split(told)[2:]).stdout)["command"] == told
+    assert "--run-limit 30 --samples=16 --format json" in (folder / "r.html").read_text(encoding="utf-8")
