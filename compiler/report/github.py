@@ -1,7 +1,7 @@
 """A gradient check for GitHub Actions: a ``Report`` goes in, workflow commands and the summary of a step come out.
 
-GitHub keeps ten annotations of a severity from a step, so those are the most severe; the summary, in Markdown, has the
-others too.
+GitHub keeps ten annotations of a severity from a step, so those are the most severe; the tenth says how many more there
+are and where. The summary, in Markdown, has the others too.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.report.check_text import evidence, facts_of, place_of, tally
-from slangad.compiler.report.figures import duration, encodable
+from slangad.compiler.report.figures import counted, duration, encodable
 from slangad.compiler.report.paths import below_here
 from slangad.compiler.report.sarif import level_of
 from slangad.compiler.report.text import display
 from slangad.compiler.report.words import VERDICTS, name_of, worst_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.report.model import Failure, Report, Result
 
 MOST_ANNOTATIONS: Final = 10
 """Of a severity: what GitHub shows of one step."""
+MOST_PLACES: Final = 20
+"""Of results without an annotation, in that of the last one that has."""
 MOST_ROWS: Final = 500
 MOST_FAILURES: Final = 50
 """In the summary, which GitHub refuses beyond a MiB."""
@@ -39,7 +41,9 @@ def workflow_commands(report: Report) -> str:
     lines: list[str] = []
     for severity, command in COMMANDS.items():
         found = [result for result in worst_first(report) if _level(result, report) == severity]
-        lines += [_annotation(command, result) for result in found[:MOST_ANNOTATIONS]]
+        shown, rest = found[:MOST_ANNOTATIONS], found[MOST_ANNOTATIONS:]
+        lines += [_annotation(command, result) for result in shown[:-1]]
+        lines += [_annotation(command, result, _rest(severity, rest)) for result in shown[-1:]]
     return "\n".join([*lines, f"slangad check: {tally(report)}"]) + "\n"
 
 
@@ -84,7 +88,7 @@ def _level(result: Result, report: Report) -> str:
     return "" if result.verdict.good else level_of(result.verdict, strict=report.strict)
 
 
-def _annotation(command: str, result: Result) -> str:
+def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
     span = result.span
     place = {"file": below_here(result.file)}
     if span.line:
@@ -93,7 +97,17 @@ def _annotation(command: str, result: Result) -> str:
         place |= {"col": str(span.column), "endColumn": str(span.end_column)}
     place["title"] = display(f"{result.verdict.value} {name_of(result)}")
     properties = ",".join(f"{name}={_property(value)}" for name, value in place.items() if value)
-    return f"::{command} {properties}::{_data(_message(result))}"
+    return f"::{command} {properties}::{_data(chr(10).join([_message(result), *more]))}"
+
+
+def _rest(severity: str, results: Sequence[Result]) -> list[str]:
+    """How many more there are than GitHub shows, and where."""
+    if not results:
+        return []
+    places = [f"  {place_of(result)}: {result.verdict.value} {name_of(result)}" for result in results[:MOST_PLACES]]
+    others = [f"  and {len(results) - MOST_PLACES} others"] if len(results) > MOST_PLACES else []
+    told = f"{counted(len(results), f'more {severity}')}, without an annotation; the summary of the step has all:"
+    return ["", *map(display, [told, *places, *others])]
 
 
 def _message(result: Result) -> str:

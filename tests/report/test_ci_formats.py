@@ -183,6 +183,19 @@ def test_github__more_than_ten__the_most_severe_are_shown() -> None:
     assert titles == ["FAIL FAIL", "KINK_BAD KINK_BAD", *(f"PRECISION p{number}" for number in range(8))]
 
 
+@pytest.mark.parametrize("more", [0, 1, 33])
+def test_github__more_than_ten__the_tenth_says_how_many_more_and_where(more: int) -> None:
+    wrong = (reports.result(Verdict.FAIL, f"f{number}", line=number + 1) for number in range(10 + more))
+    *lines, _ = workflow_commands(reports.report(*wrong)).splitlines()
+    assert not any("without an annotation" in line for line in lines[:9])
+    own, _, told = lines[9].partition("%0A%0A")
+    assert own.endswith(lines[8].partition("::the derivative")[2])
+    places = [f"  samples/brdf.py:{number + 1}:5: FAIL f{number}" for number in range(10, min(10 + more, 30))]
+    others = [f"  and {more - 20} others"] if more > 20 else []
+    count = f"{more} more error{'s' if more > 1 else ''}, without an annotation; the summary of the step has all:"
+    assert told.split("%0A") == ([count, *places, *others] if more else [""])
+
+
 def test_github__an_annotation__names_the_place_and_escapes() -> None:
     failure = replace(reports.failure(), message="50 % of\n::it", sample=None, cotangent=(), curve=None, notes=())
     wrong = replace(reports.result(Verdict.FAIL, "a,b:c", "x,y:z%.py"), failures=(failure,))
