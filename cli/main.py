@@ -9,7 +9,7 @@ import click
 
 from slangad import __version__
 from slangad.cli.console import Session
-from slangad.cli.outcome import clean_up_when_terminated, outcome
+from slangad.cli.outcome import clean_up_when_terminated, leave, outcome
 
 COMMANDS = {
     "compile": "slangad.cli.compile:compile_command",
@@ -92,4 +92,8 @@ def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, deb
 def main() -> None:
     """Run the command line of this process."""
     clean_up_when_terminated()
-    cli.main(prog_name="slangad")
+    try:
+        cli.main(prog_name="slangad")
+    except SystemExit as ended:
+        leave(ended.code)
+        raise

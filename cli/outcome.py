@@ -7,7 +7,9 @@ ended by SIGTERM.
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -66,6 +68,18 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
         _report_defect(error, debug=session.debug)
         code = INTERNAL_ERROR
     return _finished(session, code)
+
+
+def leave(code: object) -> None:
+    """End the process if it was interrupted while a GPU runs something: an orderly end would wait for that."""
+    if code not in (INTERRUPTED, TERMINATED):
+        return
+    from slangad.compiler.runtime.devices import is_left_busy
+
+    if is_left_busy():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(code))
 
 
 def _too_little_memory() -> ToolchainError:

@@ -229,6 +229,19 @@ def unknown_device(name: str) -> ToolchainError:
     return failed("SA250", f"there is no device {name!r}", help=f"there are {', '.join(DEVICES)} and {AUTO}")
 
 
+_BUSY: Final[list[Device]] = []
+
+
+def leave_busy(device: Device) -> None:
+    """Keep a device that still runs what was submitted when it is to be closed: giving it back would wait for that."""
+    _BUSY.append(device)
+
+
+def is_left_busy() -> bool:
+    """Whether a device was left so, and this process would wait for it at its end."""
+    return bool(_BUSY)
+
+
 def too_little_memory(device: str, wanted: int | None = None, free: int | None = None) -> ToolchainError:
     """Something doesn't fit; how much is wanted and free, where that is known."""
     needed = f": {_size(wanted)} more are needed" if wanted is not None else ""

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import weakref
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slangad.compiler.runtime.devices import DEVICES, too_little_memory
+from slangad.compiler.runtime.devices import DEVICES, leave_busy, too_little_memory
 from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
 from slangad.compiler.runtime.tensors import TensorBuffer
 from slangad.compiler.toolchain.failures import failed
@@ -41,6 +42,10 @@ _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"
 """What slangpy compiles to."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
 """What slangpy prints where the arguments of an entry point are too large for Vulkan."""
+_AWAKE = 2e-3
+"""Seconds that a wait looks without a pause; after them a pause is a share of what was waited already."""
+_GLANCES = 50
+_LONGEST_PAUSE = 0.05
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -55,13 +60,37 @@ class GpuProgram:
 
 
 @dataclass(slots=True)
+class _Queue:
+    """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf."""
+
+    device: slangpy.Device
+    last: int = 0
+
+    def submit(self, commands: slangpy.CommandBuffer) -> None:
+        """Submit commands; returns while they run."""
+        self.last = self.device.submit_command_buffer(commands)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything submitted is done."""
+        return not self.last or self.device.is_submit_finished(self.last)
+
+    def finish(self) -> None:
+        """Return when everything submitted is done."""
+        begun = time.perf_counter()
+        while not self.is_done:
+            waited = time.perf_counter() - begun
+            time.sleep(min(waited / _GLANCES, _LONGEST_PAUSE) if waited > _AWAKE else 0)
+
+
+@dataclass(slots=True)
 class GpuBuffer:
     """Scalars on a GPU."""
 
     dtype: np.dtype[Any]
     count: int
     handle: slangpy.Buffer
-    device: slangpy.Device
+    queue: _Queue
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -72,14 +101,15 @@ class GpuBuffer:
         try:
             self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
         except RuntimeError as error:
-            raise _broken(_name_of(self.device), error) from None
+            raise _broken(_name_of(self.queue.device), error) from None
 
     def download(self) -> npt.NDArray[Any]:
         """A copy of what it holds; waits for what was submitted before."""
         try:
+            self.queue.finish()
             found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
         except RuntimeError as error:
-            raise _broken(_name_of(self.device), error) from None
+            raise _broken(_name_of(self.queue.device), error) from None
         return found
 
     def take(self) -> npt.NDArray[Any]:
@@ -93,9 +123,9 @@ class GpuBuffer:
         if number:
             self.upload(np.full(self.count, number, self.dtype))
             return
-        encoder = self.device.create_command_encoder()
+        encoder = self.queue.device.create_command_encoder()
         encoder.clear_buffer(self.handle)
-        self.device.submit_command_buffer(encoder.finish())
+        self.queue.submit(encoder.finish())
 
     def close(self) -> None:
         """Nothing to do: the memory goes when nobody refers to it any more."""
@@ -107,6 +137,8 @@ class GpuDevice:
     def __init__(self, name: str, device: slangpy.Device) -> None:
         self.name = name
         self.handle = device
+        self._queue = _Queue(device)
+        self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
 
     @property
@@ -135,7 +167,8 @@ class GpuDevice:
         import slangpy
 
         folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # Slang may read imports again
+        remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._folders.append(remove)  # Slang may read imports again
         for name, text in emitted.libraries.items():
             (folder / name).write_text(text, encoding="utf-8")
         macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
@@ -175,7 +208,7 @@ class GpuDevice:
             handle = self.handle.create_buffer(element_count=max(1, count), struct_size=dtype.itemsize, usage=usage)
         except (RuntimeError, MemoryError):
             raise too_little_memory(self.name, dtype.itemsize * count) from None
-        return GpuBuffer(dtype, count, handle, self.handle)
+        return GpuBuffer(dtype, count, handle, self._queue)
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> slangpy.Texture:
         """A texture that the hardware filters."""
@@ -223,21 +256,27 @@ class GpuDevice:
                     parameters = self._kept.of(launch, partial(_bound, launch, self.handle))
                     compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, parameters)
                     compute.dispatch(list(launch.threads))
-            self.handle.submit_command_buffer(encoder.finish())
+            self._queue.submit(encoder.finish())
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
     def wait(self) -> None:
         """Return when everything submitted is done."""
         try:
+            self._queue.finish()
             self.handle.wait()
         except RuntimeError as error:
             raise _broken(self.name, error) from None
 
     def close(self) -> None:
-        """Give the device back."""
-        self._kept.clear()
-        self.handle.close()
+        """Give the device back, unless it is busy: that is so after an interrupt, and it would wait."""
+        for remove in self._folders:
+            remove()
+        if self._queue.is_done:
+            self._kept.clear()
+            self.handle.close()
+        else:
+            leave_busy(self)
 
 
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
