@@ -393,6 +393,8 @@ class _Judge:
         weak = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
         if weak:
             return Verdict.INCONCLUSIVE, weak
+        if isinstance(self.twins.device, str):
+            return Verdict.INCONCLUSIVE, f"it was not compared on the device: {self.twins.device}"
         states = list(findings.states.values())
         if any(((s == State.KINK) | (s == State.JUMP)).any() for s in states):
             return Verdict.KINK_OK, describer.kink_reason()

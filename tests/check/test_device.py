@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,11 +149,15 @@ def test_check__additions_that_race_on_a_device__are_noticed(
 
     def racing(module: Module) -> EmittedModule:
         emitted = emit(module)
-        texts = {
-            key: re.sub(r"(\w+\[\w+\])\.add\(value\);", r"\1.store(\1.load() + value);", text)
-            for key, text in emitted.libraries.items()
-        }
-        return replace(emitted, libraries=texts)
+        tensors = emitted.libraries["slangad_tensors.slang"]
+        added, kept = "return totals[at].add(value);", "slot_sums[k].add(value);"
+        assert added in tensors
+        assert kept in tensors
+        tensors = tensors.replace(
+            added, "float before = totals[at].load(); totals[at].store(before + value); return before;"
+        )
+        tensors = tensors.replace(kept, "slot_sums[k].store(slot_sums[k].load() + value);")
+        return replace(emitted, libraries={**emitted.libraries, "slangad_tensors.slang": tensors})
 
     monkeypatch.setattr(session, "emit_module", racing)
     path = tmp_path / "kernels.py"
@@ -163,3 +166,24 @@ def test_check__additions_that_race_on_a_device__are_noticed(
     (result,) = report.results
     assert result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC), result.reason
     assert any(failure.leg is Leg.ACCUMULATION for failure in result.failures)
+
+
+def test_check__a_device_that_does_not_take_the_kernel__is_no_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works, why = try_device("vulkan")
+    if not works:
+        pytest.skip(f"vulkan: {why}")
+    emit = session.emit_module
+
+    def refused(module: Module) -> EmittedModule:
+        emitted = emit(module)
+        libraries = {name: text + "\nfloat broken() { return nowhere; }\n" for name, text in emitted.libraries.items()}
+        return replace(emitted, libraries=libraries)
+
+    monkeypatch.setattr(session, "emit_module", refused)
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS, encoding="utf-8")
+    (result,) = check(parse_inputs([str(path)]), CheckOptions(device="vulkan", samples=24, only=("gathered",))).results
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "vulkan does not take kernels.slang" in result.reason
