@@ -18,6 +18,7 @@ from slangad.compiler.ir.nodes import (
     Binary,
     Call,
     Const,
+    External,
     For,
     Function,
     If,
@@ -48,6 +49,8 @@ _HELPERS: Final = {
 }
 EXCEEDED: Final = "exceeded"
 """Begins the names of what twins tell."""
+BEYOND: Final = f"{EXCEEDED}_and_on"
+"""What twins of Slang functions tell, which go on beyond a bound."""
 PRELUDE: Final = "static int check_flag = 0;\n\n"
 """Stands before the text of a module that watches loops."""
 
@@ -61,12 +64,8 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
     if not watched:
         return module, {}
     twins = {key: _twin(functions[key], touched) for key in functions if key in touched}
-    asked = [_asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
-    helpers = (
-        Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
-        for key, text in _HELPERS.items()
-    )
-    added = (*helpers, *twins.values(), *(function for function, _ in asked))
+    asked = [asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
+    added = (*helpers(), *twins.values(), *(function for function, _ in asked))
     made = replace(
         module,
         functions=(*module.functions, *added),
@@ -76,8 +75,8 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
 
 
 def watches_loops(module: Module) -> bool:
-    """Whether the text of a module needs the prelude."""
-    return any(function.key == _RESET for function in module.functions)
+    """Whether the text of a module needs the prelude; a Slang file's twin has the flag in its own."""
+    return not module.source.endswith(".slang") and any(function.key == _RESET for function in module.functions)
 
 
 def _loops(function: Function) -> Iterator[For | While]:
@@ -148,7 +147,13 @@ class _Watcher:
         return Let(turns.name, INT, Const(0, INT)), watched
 
 
-def _asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
+def helpers() -> Iterator[Function]:
+    """The functions that lower the flag, raise it and say whether it is raised."""
+    for key, text in _HELPERS.items():
+        yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
+
+
+def asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
     """A function that says whether a loop of another, or of what that calls, would have run longer."""
     reset = Let("check_reset", INT, Call(_RESET, (), INT))
     answer = Return(Call(_EXCEEDED, (), INT))
@@ -156,12 +161,14 @@ def _asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Functio
         params, places = function.params, kernel.params
         body = (reset, *_answered(statements(twin), answer), answer)
     else:
-        params = tuple(replace(p, no_diff=False) for p in function.params)
+        params = tuple(replace(p, no_diff=False, direction="in") for p in function.params if p.direction != "out")
         places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
-        values = tuple(Var(p.name, p.type) for p in params)
-        body = (reset, Let("check_value", function.result, Call(twin.key, values, function.result)), answer)
+        stored = (Let(p.name, p.type, None) for p in function.params if p.direction == "out")
+        values = tuple(Var(p.name, p.type) for p in function.params)
+        value = Let("check_value", function.result, Call(twin.key, values, function.result))
+        body = (reset, *stored, value, answer)
     made = Function(f"asked {kernel.name}", f"watch_{kernel.name}", params, INT, body, differentiable=False)
-    results = (KernelResult(EXCEEDED, Memory.EACH, INT),)
+    results = (KernelResult(BEYOND if isinstance(function.body, External) else EXCEEDED, Memory.EACH, INT),)
     name = f"oracle_watch_{kernel.name}"
     asked = replace(kernel, name=name, function=made.key, params=places, results=results, modes=("forward",), doc=())
     return made, asked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import bounds, reach
@@ -22,6 +23,7 @@ from slangad.compiler.runtime.cxx import build_shared_library
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from slangad.compiler.check.slang_bounds import Turns
     from slangad.compiler.compilers import Compilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -71,16 +73,33 @@ class Setting:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def build_both(module: Module, setting: Setting, compilers: tuple[Compilers, Compilers]) -> tuple[Built, Built]:
-    """The float64 twin and the program itself, built at the same time.
+def build_both(
+    module: Module, setting: Setting, compilers: tuple[Compilers, Compilers], turns: Turns | None = None
+) -> tuple[Built, Built]:
+    """The float64 twin and the program itself, built at the same time; the former with the twins that count turns.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
     """
+    wide = _Builder(module, setting, compilers[0], wide=True)
+    narrow = _Builder(module, setting, compilers[1], wide=False)
+
+    def rest() -> tuple[Built, tuple[Library, ...]]:
+        return narrow.build(module.kernels), _build_turns(turns, setting, compilers[1])
+
     with ThreadPoolExecutor(2) as pool:
-        wide = pool.submit(_Builder(module, setting, compilers[0], wide=True).build, module.kernels)
-        narrow = pool.submit(_Builder(module, setting, compilers[1], wide=False).build, module.kernels)
-        return wide.result(), narrow.result()
+        first, second = pool.submit(wide.build, module.kernels), pool.submit(rest)
+        built, (other, counting) = first.result(), second.result()
+        return replace(built, libraries=(*built.libraries, *counting)), other
+
+
+def _build_turns(turns: Turns | None, setting: Setting, compilers: Compilers) -> tuple[Library, ...]:
+    """The twins that count turns, as far as they can be built."""
+    if turns is None:
+        return ()
+    texts = {**setting.texts, Path(turns.module.source).name: turns.text}
+    builder = _Builder(turns.module, replace(setting, texts=texts), compilers, wide=True)
+    return builder.build(turns.module.kernels).libraries
 
 
 def twin_job(module: Module, setting: Setting) -> CompileJob:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from slangad.compiler.check.bounds import EXCEEDED
+from slangad.compiler.check.bounds import BEYOND, EXCEEDED
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.single import LARGEST, tally
@@ -35,6 +35,8 @@ _CANCELLED: Final = 64.0
 _FILTERED: Final = 2.0**-6
 """Of what a derivative is at most: what weights of eight bits make of it."""
 _OFTEN: Final = 0.01
+_CUT_SHORT: Final = "a loop{} runs longer than its bound, so it is cut short"
+_TURNS_ON: Final = "a loop turns more often than its [MaxIters] says: reverse mode has no memory for further turns"
 _ULP32: Final = 2.0**-23
 _ULP16: Final = 2.0**-10
 
@@ -158,7 +160,7 @@ def compare_bounds(watch: Watch, rows: Floats) -> Compared:
         (exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5)),
         np.ones(exceeded.shape, bool),
         exceeded > 0.0,
-        f"a loop{whose} runs longer than its bound, so it is cut short",
+        _TURNS_ON if BEYOND in [watch.results.columns[k].path for k in columns] else _CUT_SHORT.format(whose),
         about_sample=True,
     )
 

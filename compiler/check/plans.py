@@ -7,8 +7,8 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate import broken_of
-from slangad.compiler.check.samples import constants_in
-from slangad.compiler.check.slang_integers import integers_in
+from slangad.compiler.check.samples import UNDECLARED, constants_in, covers
+from slangad.compiler.check.slang_integers import ended_by, integers_in
 from slangad.compiler.check.trap_code import codes_of
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
@@ -48,6 +48,7 @@ def make_plan(
     intents, emitted = program
     samples, seed = _sampling(subject, intents.module, options)
     function = next((f for f in intents.module.functions if f.key == subject.function), None)
+    ranges = (*subject.ranges, *_asked(subject, options))
     refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
@@ -57,10 +58,10 @@ def make_plan(
         _generated(subject, emitted),
         samples,
         seed,
-        (*subject.ranges, *_asked(subject, options)),
+        ranges,
         tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
         tuple(missing),
-        tuple(_notes(function, subject, intents)),
+        (*_notes(function, subject, intents), *_untried(function, subject, path, ranges)),
         command=_command(subject, path, options, (samples, seed)),
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
@@ -97,8 +98,22 @@ def _integers(function: Function | None, subject: Subject, path: Path, module: M
     """Where integers are worth a try: of a Slang function as its text has it."""
     if function is None or not isinstance(function.body, External):
         return subject.integers
-    names = tuple(name for p in function.params for name in _whole(p.type, p.name))
-    return integers_in(_text(subject, path), names, codes_of(subject.span, module.sources))
+    return integers_in(_text(subject, path), _whole_in(function), codes_of(subject.span, module.sources))
+
+
+def _untried(function: Function | None, subject: Subject, path: Path, ranges: tuple[Range, ...]) -> Iterator[Note]:
+    """Which integers of a Slang function end loops and may be larger in use than in samples."""
+    if function is None or not isinstance(function.body, External):
+        return
+    for name, last, bound in ended_by(_text(subject, path), _whole_in(function)):
+        if last >= UNDECLARED[1] and not any(covers(declared.path, name) for declared in ranges):
+            text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
+            yield Note(NoteKind.SAMPLES, text)
+
+
+def _whole_in(function: Function) -> tuple[str, ...]:
+    """The integers that a function takes."""
+    return tuple(name for p in function.params for name in _whole(p.type, p.name))
 
 
 def _whole(type_: Type, name: str) -> Iterator[str]:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 DEFAULT_SAMPLES: Final = 128
-_INTEGERS: Final = (0.0, 3.0)
+UNDECLARED: Final = (0.0, 3.0)
+"""Where integers are drawn that have no declared range."""
 _MOST_CONSTANTS: Final = 12
 _MOST_COLUMNS: Final = 32
 _MOST_NUMBERS: Final = 16
@@ -198,7 +199,7 @@ def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
         return best[1]
     if column.scalar == "bool":
         return Interval(0.0, 1.0)
-    return Interval(-1.0, 1.0) if column.floating else Interval(*_INTEGERS)
+    return Interval(-1.0, 1.0) if column.floating else Interval(*UNDECLARED)
 
 
 def covers(path: str, scalar: str) -> bool:

@@ -29,6 +29,7 @@ from slangad.compiler.check.plans import make_plan, refused, twins_lost
 from slangad.compiler.check.reach import add_reaches, is_launch
 from slangad.compiler.check.said_shapes import refuse_shapes
 from slangad.compiler.check.samples import covers
+from slangad.compiler.check.slang_bounds import count_turns
 from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
 from slangad.compiler.check.traps import with_traps
 from slangad.compiler.check.used import used
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.check.columns import Column
+    from slangad.compiler.check.slang_bounds import Turns
     from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.inputs import Input
     from slangad.compiler.ir.nodes import Module
@@ -149,12 +151,13 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """What there is to check in a file; ``texts`` stand for Slang files by their names."""
+    """What there is to check in a file; ``texts`` stand for Slang files by name, ``turns`` count those of loops."""
 
     intents: Intents
     subjects: tuple[Subject, ...]
     texts: Mapping[str, str]
     module: Module
+    turns: Turns | None = None
 
 
 def _know_names(described: Sequence[tuple[Input, _Described | Result]], options: CheckOptions) -> None:
@@ -249,13 +252,14 @@ class _Session:
         names = {name for kernel in needed for name in (kernel, *intents.twins(kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
-        wide, narrow = self._build(item, module, described.texts)
+        turns = described.turns and replace(described.turns, module=_only_watches(described.turns, needed))
+        wide, narrow = build_both(module, self._setting(item, described.texts), self._compilers, turns)
         if self._options.mend and item.path.suffix == ".slang" and twins_lost(run, wide, narrow):
             again = self._without_twinless(item, described)
             if again is not None:
                 return self.check_file(item, again)
         job = self._on_device(item, module, described.texts)
-        results = self._judge_all(item, intents, wanted, (wide, narrow, job))
+        results = self._judge_all(item, intents, wanted, (wide, narrow, job), turns)
         return with_blame(results, wanted, described.module)
 
     def _describe(self, item: Input) -> _Described:
@@ -279,7 +283,11 @@ class _Session:
         made = run_passes(reaches.module)
         intents = replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked)
         texts = {} if mended.text is None else {item.path.name: mended.text}
-        return _Described(intents, subjects, texts, module)
+        turns = None
+        if item.path.suffix == ".slang":
+            turns = count_turns(module, mended.text or text_of(item.path))
+            intents = replace(intents, watches={**watches, **(turns.watches if turns else {})})
+        return _Described(intents, subjects, texts, module, turns)
 
     def wanted(self, described: Sequence[tuple[Input, _Described | Result]]) -> Iterator[tuple[Subject, Module]]:
         """What is to be checked, with the module it stands in."""
@@ -314,9 +322,6 @@ class _Session:
         for worker in self._workers:
             worker.start()
 
-    def _build(self, item: Input, module: Module, texts: Mapping[str, str]) -> tuple[Built, Built]:
-        return build_both(module, self._setting(item, texts), self._compilers)
-
     def _setting(self, item: Input, texts: Mapping[str, str]) -> Setting:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
@@ -349,11 +354,13 @@ class _Session:
         intents: Intents,
         subjects: Sequence[Subject],
         built: tuple[Built, Built, DeviceJob | None],
+        turns: Turns | None,
     ) -> list[Result]:
         wide, narrow, job = built
         module = intents.module
         emitted = emit_module(module)
-        kernels = {kernel.name: kernel for kernel in module.kernels}
+        counting = [k for k in (turns.module.kernels if turns else ()) if _holding(wide, k.name) is not None]
+        kernels = {kernel.name: kernel for kernel in (*module.kernels, *counting)}
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             worker.load(wide.libraries, narrow.libraries, job)
@@ -380,6 +387,12 @@ class _Session:
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             return list(pool.map(one, subjects))
+
+
+def _only_watches(turns: Turns, kernels: Sequence[str]) -> Module:
+    """The twins that count turns of some kernels."""
+    names = {turns.watches.get(kernel, "") for kernel in kernels}
+    return only(turns.module, [kernel for kernel in turns.module.kernels if kernel.name in names])
 
 
 def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:

@@ -64,6 +64,13 @@ def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
         yield from ((name, end) for end in (last, last - 1) if end >= 0)
 
 
+def ended_by(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
+    """The integers that end loops of a Slang text, each with the largest at which one keeps its bound, and that."""
+    for bound, start, _, order, name in _TURNING.findall(_first_body(text)):
+        if name in names:
+            yield name, int(start) + int(bound) - (order == "<="), int(bound)
+
+
 def _first_body(text: str) -> str:
     depth = 0
     for brace in _BRACES.finditer(text):

@@ -154,7 +154,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
     ),
     Trap(
         "loop bound",
-        _REVERSE | {Leg.COMPILE},
+        _REVERSE | {Leg.COMPILE, Leg.BOUND},
         _ran,
         signs.declared_bounds,
         "if the loop turns more often than {} says, reverse mode is wrong or overruns its memory",
