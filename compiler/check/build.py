@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import bounds, reach
+from slangad.compiler.check.cpp_faults import first_error, without_faults
 from slangad.compiler.check.intent import PRELUDE, has_oracles
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import emit_module
 from slangad.compiler.runtime.cpu_rows import with_rows
-from slangad.compiler.runtime.cxx import build_shared_library
+from slangad.compiler.runtime.cxx import RejectionError, build_shared_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,11 +48,18 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A kernel, or one mode of it, that can't be built, and why."""
+    """A kernel, or one mode of it, that can't be built, and why.
+
+    Attributes:
+        cpp: Whether Slang gives C++ for it, which is none; ``reason`` is what the C++ compiler objects to.
+        elsewhere: What Slang says of it for SPIR-V, where that is asked; empty if it takes it.
+    """
 
     kernel: str
     mode: str
     reason: str
+    cpp: bool = False
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +152,57 @@ class _Builder:
 
     def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
         reflection = result.reflection_text("cpp") or ""
+        code = with_rows(result.artefacts[0].data)
         try:
-            code = with_rows(result.artefacts[0].data)
-            data = build_shared_library(code, optimization=_OPTIMIZATION, cache=self.setting.cache)
+            return Built((Library(self._shared(code), reflection, emitted.entry_points),), ())
+        except RejectionError as error:
+            return self._without_faulty(kernels, emitted, (code, reflection), error)
         except ToolchainError as error:
-            if error.diagnostics[0].code not in ("SA246", "SA241"):
+            if error.diagnostics[0].code != "SA241":
                 raise
-            if len(kernels) > 1:
-                return _joined(self._library([kernel]) for kernel in kernels)
-            return self._by_mode(kernels[0], f"C++ compiler: {error.diagnostics[0].message}")
-        return Built((Library(data, reflection, emitted.entry_points),), ())
+            return self._singly(kernels, f"C++ compiler: {error.diagnostics[0].message}")
 
-    def _by_mode(self, kernel: Kernel, reason: str) -> Built:
-        """A kernel whose modes don't build together, mode by mode."""
-        modes = [entry.mode.value for entry in self._emit([kernel]).entry_points]
-        if len(modes) < 2:
-            return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason),))
-        return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
+    def _shared(self, code: bytes) -> bytes:
+        return build_shared_library(code, optimization=_OPTIMIZATION, cache=self.setting.cache)
+
+    def _without_faulty(
+        self, kernels: Sequence[Kernel], emitted: EmittedModule, made: tuple[bytes, str], error: RejectionError
+    ) -> Built:
+        """What is left of C++ that is rejected when entry points that are none by themselves either are taken out."""
+        code, reflection = made
+        left = without_faults(code, error.output) if len(emitted.entry_points) > 1 else None
+        if left is None:
+            return self._singly(kernels, first_error(error.output), cpp=True)
+        names = left[1]
+        faulty = [entry for entry in emitted.entry_points if entry.name in names]
+        known = {kernel.name: kernel for kernel in kernels}
+        alone = _joined(self._library([replace(known[e.kernel], modes=(e.mode.value,))]) for e in faulty)
+        try:
+            data = None if alone.libraries else self._shared(left[0])
+        except ToolchainError:
+            data = None
+        if data is None:
+            return self._singly(kernels, first_error(error.output), cpp=True)
+        kept = tuple(entry for entry in emitted.entry_points if entry.name not in names)
+        return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
+
+    def _singly(self, kernels: Sequence[Kernel], reason: str, *, cpp: bool = False) -> Built:
+        """Kernels that C++ compilers don't take together, one by one, and those that they don't take mode by mode."""
+        if len(kernels) > 1:
+            return _joined(self._library([kernel]) for kernel in kernels)
+        (kernel,) = kernels
+        modes = [entry.mode.value for entry in self._emit(kernels).entry_points]
+        if len(modes) > 1:
+            return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
+        elsewhere = self._elsewhere(kernel) if cpp else ""
+        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp, elsewhere),))
+
+    def _elsewhere(self, kernel: Kernel) -> str:
+        """What Slang says of a kernel in float32 for SPIR-V; nothing where it takes it."""
+        if self.wide:
+            return ""
+        (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
+        return "" if result.ok and result.artefacts else _reason(result)
 
     def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
         """The kernels that Slang takes, some with fewer modes, and what it refuses."""

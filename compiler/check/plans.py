@@ -14,13 +14,13 @@ from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
 from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
-from slangad.compiler.report.model import Failure, Generated, Leg, Note, NoteKind, Result, Verdict
+from slangad.compiler.report.model import Generated, Note, NoteKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from slangad.compiler.check.build import Built, Refusal
+    from slangad.compiler.check.build import Built
     from slangad.compiler.check.integers import Integers
     from slangad.compiler.check.intent import Intents
     from slangad.compiler.check.judge import Plan
@@ -30,13 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
 
-_NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
 _LINES: Final = 60
-_NAMES: Final = {
-    Mode.FORWARD.value: "it",
-    Mode.BACKWARD.value: "reverse mode of it",
-    Mode.JVP.value: "forward mode of it",
-}
 
 
 def make_plan(
@@ -149,48 +143,6 @@ def _truncates(expr: Expr) -> bool:
     if isinstance(expr, Cast):
         return is_floating(expr.operand.type) and is_integral(expr.type) and not isinstance(expr.operand, Const)
     return isinstance(expr, Intrinsic) and expr.name.endswith("_to_int")
-
-
-def refused(plan: Plan, wide: Built, narrow: Built) -> Result | None:
-    """The result of a subject that can't run, if it can't."""
-    from dataclasses import replace
-
-    from slangad.compiler.check.judge import blank
-
-    subject = plan.subject
-    if subject.skipped:
-        return blank(plan, Verdict.SKIPPED, subject.skipped)
-    if subject.failure is not None:
-        failure = replace(subject.failure, reproduce=plan.command)
-        result = blank(plan, failure.verdict, failure.message)
-        return replace(result, failures=(failure,)) if failure.verdict is Verdict.FAIL else result
-    own = subject.course.kernels if subject.course else (subject.kernel,)
-    mine = [r for r in wide.refusals if r.kernel in own and not _NO_MODE.search(r.reason)]
-    both = [r for r in mine if _refused_too(r, narrow)]
-    if both:
-        itself = [r for r in both if r.mode in ("", Mode.FORWARD.value)]
-        failures = tuple(_failure(refusal, plan) for refusal in itself or both)
-        return replace(blank(plan, Verdict.FAIL, failures[0].message), failures=failures)
-    if mine:
-        return blank(plan, Verdict.INCONCLUSIVE, f"there is no float64 twin of it: {mine[0].reason}")
-    return None
-
-
-def twins_lost(subjects: Collection[Subject], wide: Built, narrow: Built) -> bool:
-    """Whether none of several subjects that compile has a float64 twin: one of them may be why."""
-    lost = {r.kernel for r in wide.refusals if not _refused_too(r, narrow)}
-    return len(subjects) > 1 and all(subject.kernel in lost for subject in subjects)
-
-
-def _refused_too(refusal: Refusal, narrow: Built) -> bool:
-    return any(r.kernel == refusal.kernel and r.mode in (refusal.mode, "") for r in narrow.refusals)
-
-
-def _failure(refusal: Refusal, plan: Plan) -> Failure:
-    message = f"{_NAMES.get(refusal.mode, 'it')} does not compile: {refusal.reason}"
-    if plan.subject.course is not None:
-        message = f"{plan.subject.course.shown.get(refusal.kernel, refusal.kernel)}: {message}"
-    return Failure(Leg.COMPILE, Verdict.FAIL, message, reproduce=plan.command)
 
 
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:

@@ -25,8 +25,9 @@ from slangad.compiler.check.intent import Intents, add_oracles
 from slangad.compiler.check.mend import Mended, load_what_compiles, mend_twin, text_of
 from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
 from slangad.compiler.check.parts import only
-from slangad.compiler.check.plans import make_plan, refused, twins_lost
+from slangad.compiler.check.plans import make_plan
 from slangad.compiler.check.reach import add_reaches, is_launch
+from slangad.compiler.check.refusals import refused, twins_lost
 from slangad.compiler.check.said_shapes import refuse_shapes
 from slangad.compiler.check.samples import covers
 from slangad.compiler.check.slang_bounds import count_turns

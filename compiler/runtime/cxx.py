@@ -18,10 +18,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.compiler.diagnostics import Diagnostic, ToolchainError
 from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
-    from slangad.compiler.diagnostics import ToolchainError
     from slangad.compiler.toolchain.cache import Cache
 
 TIME_LIMIT = 300.0
@@ -39,6 +39,14 @@ _NATIVE = {
 """Flags for all instructions of the machine, by what ``platform`` calls it."""
 _MSVC_FLAGS = ("/nologo", "/std:c++17", "/LD", "/EHsc", "/fp:precise", "/w")
 _MAX_LINES = 12
+
+
+class RejectionError(ToolchainError):
+    """A C++ compiler rejects a text; ``output`` is all that it says, in this process."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], output: str = "") -> None:
+        super().__init__(diagnostics)
+        self.output = output
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,8 @@ def build_shared_library(
     """Compile C++ text to a shared library; ``native`` ones run on machines like this one only.
 
     Raises:
-        ToolchainError: There is no C++ compiler, it rejects the text, or it takes too long.
+        RejectionError: It rejects the text.
+        ToolchainError: There is no C++ compiler, or it takes too long.
     """
     compiler = find_cxx()
     if compiler is None:
@@ -146,13 +155,14 @@ def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: b
         return output.read_bytes()
 
 
-def _rejected(command: list[str], status: int, output: str) -> ToolchainError:
+def _rejected(command: list[str], status: int, output: str) -> RejectionError:
     """The compiler's errors, without the instantiation chains around them."""
     lines = output.strip().splitlines()
     errors = [line for line in lines if "error" in line] or lines
-    return failed(
+    diagnostic = Diagnostic(
         "SA246",
         f"{command[0]} rejected the C++ that Slang emitted (exit status {status})",
         help="this is a defect of Slang or slangad; the other targets may be fine",
         notes=tuple(errors[:_MAX_LINES]),
     )
+    return RejectionError((diagnostic,), output)

@@ -18,6 +18,9 @@ _LAST_OF_INTEGERS: Final = b"SLANG_MATRIX_BINARY_OP(T, %)"
 _SHIFTS: Final = (b"SLANG_MATRIX_BINARY_OP(T, <<)", b"SLANG_MATRIX_BINARY_OP(T, >>)")
 _FLOAT_VECTORS: Final = b"\nSLANG_FLOAT_VECTOR_OPS(float)"
 _FLOAT_MATRICES: Final = b"\nSLANG_FLOAT_MATRIX_OPS(float)"
+_VECTOR_REMAINDERS: Final = b"\nSLANG_FLOAT_VECTOR_MOD(float)"
+_MATRIX_REMAINDERS: Final = b"\nSLANG_FLOAT_MATRIX_MOD(float)"
+_HALF_REMAINDER: Final = b" inline half _slang_fmod(half x, half y) { return F16_fmod(x, y); } "
 _BOOL_MATRICES: Final = b"SLANG_INT_MATRIX_OPS(bool)"
 _BEFORE_DOUBLES: Final = b"SLANG_FORCE_INLINE double F64_log2(double f)"
 _DOUBLES: Final = tuple(
@@ -34,7 +37,7 @@ _END: Final = b"\n#endif"
 
 
 def with_whole_prelude(code: bytes) -> bytes:
-    """Fill the holes: operators of matrices and halfs, hyperbolic functions of doubles, ``sign`` and ``mad`` of ints."""
+    """Fill the holes: operators of matrices and halfs, functions of doubles, ``sign`` and ``mad`` of ints."""
     prelude, end, own = code.rpartition(_END)
     for wrong, right in _SLIPS:
         prelude = prelude.replace(wrong, right)
@@ -44,10 +47,10 @@ def with_whole_prelude(code: bytes) -> bytes:
     bools = b"" if _BOOL_MATRICES in prelude else _BOOL_MATRICES
     added = b"\n" + _missing(_INTEGERS, prelude) + bools + b" " + _FLOAT_MATRICES[1:]
     prelude = prelude.replace(_FLOAT_MATRICES, added, 1)
-    for word, operators in ((b"Vector<half", _FLOAT_VECTORS), (b"Matrix<half", _FLOAT_MATRICES[1:])):
-        if word in own:
-            halfs = operators.strip().replace(b"float", b"half")
-            prelude = prelude.replace(operators, operators + b" " + halfs, 1)
+    if b"<half" in own:
+        for line in (_FLOAT_VECTORS, _VECTOR_REMAINDERS, b" " + _FLOAT_MATRICES[1:], _MATRIX_REMAINDERS):
+            before = _HALF_REMAINDER if line is _VECTOR_REMAINDERS else b" "
+            prelude = prelude.replace(line, line + before + line.strip().replace(b"float", b"half"), 1)
     return prelude + end + own
 
 

@@ -64,7 +64,8 @@ def test_targets__half_vectors__pass_the_validator(
     "body",
     [
         "float2x3 m = r[i] * float2x3(1.0); float2x3 n = -m; r[i] = all(!(m < n) || m == n) && any(m > n) ? 1.0 : 2.0;",
-        "half2x2 m = half2x2(half(r[i])); m = -m * m + m / half2x2(0.5h); r[i] = float(m[0][1]);",
+        "half2x2 m = half2x2(half(r[i])); m = -m * m + m / half2x2(0.5h); r[i] = float((m % half2x2(0.5h))[0][1]);",
+        "half3 v = half3(half(r[i])); v = -v % half3(0.5h); r[i] = float(v.x);",
         "int2x2 m = int2x2(int(r[i])); m = (m << int2x2(2)) ^ ~m; r[i] = sign(m[0][0]) + mad(m[1][1], 3, 4);",
         "double x = r[i]; r[i] = float(asinh(x) + acosh(x + 2.5) + atanh(x) + log10(x));",
     ],
