@@ -6,11 +6,13 @@ doesn't fit is refused before the driver sees it.
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.runtime.devices import DEVICES, too_little_memory
+from slangad.compiler.runtime.devices import DEVICES, leave_busy, too_little_memory
 from slangad.compiler.runtime.gpu_device import captured_prints
 from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
 from slangad.compiler.runtime.webgpu_limits import (
@@ -86,13 +88,39 @@ class WebgpuProgram:
 
 
 @dataclass(slots=True)
+class _Queue:
+    """A device's queue, and waiting for it such that signals are heard: wgpu itself waits deaf."""
+
+    device: wgpu.GPUDevice
+    waiting: Future[memoryview] | None = None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a wait was interrupted and what was submitted still runs."""
+        return self.waiting is not None and not self.waiting.done()
+
+    def read(self, buffer: wgpu.GPUBuffer) -> memoryview:
+        """What a buffer holds when everything submitted is done; a thread waits, and this one for the thread."""
+        found = self.waiting = Future()
+
+        def work() -> None:
+            try:
+                found.set_result(self.device.queue.read_buffer(buffer))
+            except BaseException as error:  # raised where it is waited for
+                found.set_exception(error)
+
+        Thread(target=work, daemon=True).start()
+        return found.result()
+
+
+@dataclass(slots=True)
 class WebgpuBuffer:
     """Scalars on a GPU; ``handle`` has room for whole words."""
 
     dtype: np.dtype[Any]
     count: int
     handle: wgpu.GPUBuffer
-    device: wgpu.GPUDevice
+    queue: _Queue
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -103,7 +131,7 @@ class WebgpuBuffer:
         spare = -len(data) % _WORD
         try:
             if len(data):
-                self.device.queue.write_buffer(self.handle, 0, np.pad(data, (0, spare)) if spare else data)
+                self.queue.device.queue.write_buffer(self.handle, 0, np.pad(data, (0, spare)) if spare else data)
         except wgpu.GPUError as error:
             raise _broken(error) from None
 
@@ -113,7 +141,7 @@ class WebgpuBuffer:
         import wgpu
 
         try:
-            data = self.device.queue.read_buffer(self.handle)
+            data = self.queue.read(self.handle)
         except wgpu.GPUError as error:
             raise _broken(error) from None
         found: npt.NDArray[Any] = np.frombuffer(data, "u1")[: self.count * self.dtype.itemsize].view(self.dtype)
@@ -130,13 +158,14 @@ class WebgpuBuffer:
         if number:
             self.upload(np.full(self.count, number, self.dtype))
             return
-        encoder = self.device.create_command_encoder()
+        encoder = self.queue.device.create_command_encoder()
         encoder.clear_buffer(self.handle)
-        self.device.queue.submit([encoder.finish()])
+        self.queue.device.queue.submit([encoder.finish()])
 
     def close(self) -> None:
         """Give the memory back; what was submitted before still finds it."""
-        self.handle.destroy()
+        if not self.queue.is_left:
+            self.handle.destroy()
 
 
 class WebgpuDevice:
@@ -147,6 +176,7 @@ class WebgpuDevice:
 
     def __init__(self, handle: wgpu.GPUDevice) -> None:
         self.handle = handle
+        self._queue = _Queue(handle)
         self._kept: KeptBindings[wgpu.GPUBindGroup] = KeptBindings()
 
     @property
@@ -227,7 +257,7 @@ class WebgpuDevice:
         check_memory(size, self.handle.limits)
         usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
         try:
-            return WebgpuBuffer(dtype, count, self.handle.create_buffer(size=size, usage=usage), self.handle)
+            return WebgpuBuffer(dtype, count, self.handle.create_buffer(size=size, usage=usage), self._queue)
         except wgpu.GPUError:
             raise too_little_memory(self.name, size) from None
 
@@ -304,7 +334,10 @@ class WebgpuDevice:
         self.handle.queue.on_submitted_work_done_sync()
 
     def close(self) -> None:
-        """Give the device back."""
+        """Give the device back, unless a wait was interrupted, since that would take it up again."""
+        if self._queue.is_left:
+            leave_busy(self)
+            return
         self._kept.clear()
         self.handle.destroy()
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from support.devices import SOFTWARE, device_of
 
 from slangad.cli.main import cli
 from slangad.compiler.runtime import cpu_device
@@ -26,6 +27,16 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).parents[1] / "runtime" / "described.py"
 X = [1.0, 2.0, -3.0]
+SLOW = """
+import slangad as sa
+
+@sa.kernel
+def slow(x: sa.Each[float], n: sa.Uniform[int]) -> sa.Each[float]:
+    s = x
+    for i in sa.range(n, max_iters=2000000000):
+        s = sa.sin(s * 1.1) + x
+    return s
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -286,6 +297,33 @@ def test_run__interrupted__leaves_nothing(project: Project, number: int, code: i
     assert said.decode() == f"slangad: {'interrupted' if code == 130 else 'ended by SIGTERM'}\n"
     assert is_clean(project)
     assert not worker.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("name", SOFTWARE)
+def test_run__interrupted_while_a_gpu_runs__waits_for_nothing(project: Project, name: str) -> None:
+    device_of(name)  # skips where it isn't there
+    slow = project.folder / "fit.py"
+    slow.write_text(SLOW, encoding="utf-8")
+    (project.folder / "tmp").mkdir()
+    command = [sys.executable, "-m", "slangad.cli", "run", str(slow), "--set", "x=[1,2]", "--set", "n=2000000000"]
+    environment = {**os.environ, "TMPDIR": str(project.folder / "tmp")}
+    command += ["--device", name, "-o", "out.npz"]
+    with subprocess.Popen(command, cwd=project.folder, stderr=subprocess.PIPE, env=environment) as child:
+        until = time.monotonic() + 10
+        while _seconds_of(child.pid) < 4 and time.monotonic() < until:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGTERM)
+        _, said = child.communicate(timeout=10)
+    assert (child.returncode, said.decode()) == (143, "slangad: ended by SIGTERM\n")
+    assert not [*(project.folder / "tmp").iterdir()]
+    assert not (project.folder / "out.npz").exists()
+
+
+def _seconds_of(process: int) -> float:
+    """The processor time a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
 
 
 def _child_of(process: int) -> Path:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +35,18 @@ void shift(uint3 t : SV_DispatchThreadID, uniform uint n, uniform StructuredBuff
     uniform RWStructuredBuffer<float> y)
 { if (t.x < n) y[t.x] = x[(t.x + 1) % n] + 1.0; }
 """
+SLOW = """
+[shader("compute")] [numthreads(64, 1, 1)]
+void scale(uint3 t : SV_DispatchThreadID, uniform uint n, uniform uint turns, uniform RWStructuredBuffer<float> x)
+{
+    float s = 1.0;
+    for (uint i = 0; i < turns; i++) s = sin(s * 1.1) + 0.5;
+    if (t.x < n) x[t.x] = s;
+}
+
+[shader("compute")] [numthreads(64, 1, 1)]
+void shift(uint3 t : SV_DispatchThreadID) {}
+"""
 NAMES = """
 import slangad as sa
 from slangad import Each, Uniform
@@ -46,6 +62,30 @@ def odd(
 def module(text: str) -> EmittedModule:
     points = tuple(EntryPoint(name, name, Mode.FORWARD, (64, 1, 1), 1, ()) for name in ("scale", "shift"))
     return EmittedModule("test.slang", text, {}, points, {}, ())
+
+
+def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None:
+    program = gpu.load(module(SLOW), Source(), ("scale",))
+    x = gpu.buffer(F4, 64)
+
+    def started(turns: int) -> float:
+        gpu.submit([Launch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "turns": turns})])
+        return time.perf_counter()
+
+    turns, taken = 1 << 14, 0.0
+    while taken < 0.4:
+        turns *= 4
+        begun = started(turns)
+        x.download()
+        taken = time.perf_counter() - begun
+    strike = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    begun = started(turns)
+    strike.start()
+    with pytest.raises(KeyboardInterrupt):
+        x.download()
+    heard = time.perf_counter() - begun
+    assert np.isfinite(x.download()).all()
+    assert heard < 0.5 * (time.perf_counter() - begun)
 
 
 def test_submit__many_launches__run_in_order(gpu: Device) -> None:
