@@ -122,7 +122,8 @@ for c++, g++, clang++ and cl, then for the Python package ziglang (`pip install 
     "SA246": Explanation(
         "the C++ compiler rejected Slang's output",
         """Slang reported success, but its C++ does not compile. The notes hold the compiler's first errors. Known
-causes: unary minus on a matrix, and features the C++ target lacks. The other targets may be fine.""",
+causes: a loop that counts down from a number known at run time, in reverse mode (write one that counts up; SPIR-V
+has the same defect), and features the C++ target lacks. The other targets may be fine.""",
     ),
     "SA247": Explanation(
         "Slang gave neither code nor an error",
