@@ -278,6 +278,8 @@ class _Judge:
         failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
         legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
         verdict, reason = self._verdict(failures, findings, describer)
+        if verdict is Verdict.NONDETERMINISTIC:  # what other legs see may be the noise
+            failures = [failure for failure in failures if failure.verdict is verdict]
         subject = self.plan.subject
         return Result(
             self.plan.file,
