@@ -33,7 +33,8 @@ class Code:
 
     Attributes:
         of: The function whose derivative it is; empty if it is none.
-        replaced: Whether reverse mode does not go through it, since it has a backward derivative of its own.
+        replaced: Whether reverse mode does not go through it, since it or what calls it has a backward derivative.
+        apart: Whether only derivatives that people wrote call it: nothing goes through it then.
         tokens: Of its head and body, from its first attribute on.
         params: The names of its parameters.
         backward_alone: Functions that have ``[BackwardDerivative]`` and no forward mode.
@@ -43,6 +44,7 @@ class Code:
     file: str
     of: str
     replaced: bool
+    apart: bool
     tokens: tuple[Token, ...]
     params: tuple[str, ...]
     backward_alone: frozenset[str]
@@ -73,6 +75,8 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
     derivatives = _derivatives(every)
     alone = frozenset(_alone(every))
     macros = _macros(files)
+    own_backward = frozenset(name for name, own in derivatives.items() if "BackwardDerivative" in own)
+    through, backward = (_reached(start, every, stop) for stop in (frozenset(derivatives[""]), own_backward))
     wanted, known = [start.header.name], {start.header.name}
     found: list[Code] = []
     for name in wanted:
@@ -80,13 +84,23 @@ def codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
         for bodies, function in every:
             if function.header.name != name or (name == start.header.name and function != start):
                 continue
-            roles = derivatives[""].get(name, ""), "BackwardDerivative" in own
+            of = derivatives[""].get(name, "")
+            roles = not of and name not in backward, not of and name not in through
             tokens = _tokens(bodies, function, macros)
-            found.append(Code(name, bodies.scan.file, *roles, tokens, function.header.params, alone))
+            found.append(Code(name, bodies.scan.file, of, *roles, tokens, function.header.params, alone))
             more = sorted({*function.called, *own.values()} - known)
             known |= {*more}
             wanted += more
     return tuple(found)
+
+
+def _reached(start: Function, every: Sequence[tuple[Bodies, Function]], stop: frozenset[str]) -> frozenset[str]:
+    """The names of what a function calls, directly or not, itself too; not of where that stops."""
+    found, fresh = set[str](), {start.header.name} - stop
+    while fresh:
+        found |= fresh
+        fresh = {name for _, one in every if one.header.name in fresh for name in one.header.calls} - found - stop
+    return frozenset(found)
 
 
 def _at(bodies: Bodies, span: Span) -> Function | None:

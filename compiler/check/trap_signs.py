@@ -20,6 +20,8 @@ _FLOATING: Final = re.compile(r"(?:float|half|double)(?P<shape>[234](?:x[234])?)
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "in", "is", "as"})
 _BETWEEN: Final = frozenset({"+", "-", "*", "/"})
 _CLAMPS: Final = frozenset({"clamp", "saturate", "min", "max"})
+_FOLDING: Final = frozenset({"[", "(", "%", "&", "/", ">", "<", "?"})
+"""What may make one index of several."""
 _LOOPS: Final = frozenset({"for", "while"})
 
 
@@ -42,9 +44,11 @@ class _Loop:
     runs_by: frozenset[str]
 
 
-def calls_of(code: Code, *names: str) -> Iterator[Sight]:
-    """Calls of builtin functions."""
+def calls_of(code: Code, *names: str, moving: bool = False) -> Iterator[Sight]:
+    """Calls of builtin functions; ``moving`` ones only of more than numbers."""
     for k in _called(code, frozenset(names)):
+        if moving and not _moves(code.tokens[k + 1 : _close(code.tokens, k + 1)]):
+            continue
         yield Sight(code.tokens[k].line, code.tokens[k].text)
 
 
@@ -72,6 +76,23 @@ def meeting_indices(code: Code) -> Iterator[Sight]:
         if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
             first, second = list(reads)[:2]
             yield Sight(tokens[reads[second]].line, f"{first} and {second}")
+
+
+def gathered(code: Code) -> Iterator[Sight]:
+    """Elements that a loop reads by indices which two of its turns may have in common: not by its counter alone."""
+    tokens = code.tokens
+    for loop in _loops(code, unrolled=True):
+        for k in range(loop.first, loop.last):
+            if (
+                tokens[k].kind != "word"
+                or tokens[k + 1].text != "["
+                or _is_declared(tokens, k)
+                or _is_stored(tokens, k)
+            ):
+                continue
+            index = tokens[k + 2 : _close(tokens, k + 1)]
+            if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
+                yield Sight(tokens[k].line, f"{_shown(tokens[k : _close(tokens, k + 1) + 1])} of two turns")
 
 
 def declared_bounds(code: Code) -> Iterator[Sight]:
@@ -164,6 +185,16 @@ def constant_beginnings(code: Code) -> Iterator[Sight]:
         stored = next((j for j in rest if tokens[j].text == name and tokens[j + 1].text in (".", "[")), None)
         if stored is not None and any(t.text in ("if", "for", "while", "?") for t in tokens[stored:]):
             yield Sight(tokens[k].line, name)
+
+
+def _moves(args: Sequence[Token]) -> bool:
+    """Whether arguments are more than numbers and what is made from those."""
+    names = (
+        token
+        for token, following in zip(args, (*args[1:], None), strict=True)
+        if token.kind == "word" and (following is None or following.text != "(")
+    )
+    return any(True for _ in names)
 
 
 def _called(code: Code, names: frozenset[str]) -> Iterator[int]:

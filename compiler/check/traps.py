@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import trap_signs as signs
 from slangad.compiler.check.trap_code import codes_of, same_file
-from slangad.compiler.report.model import Leg
+from slangad.compiler.report.model import Leg, LegState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from slangad.compiler.check.trap_signs import Sight
     from slangad.compiler.report.model import Failure, Result
 
-_REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE, Leg.FLOAT32})
+_REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
+_MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
+"""What overruns memory may do anything: be right in one precision, or die."""
 _MOST: Final = 2
+_BOUND: Final = "loop bound"
 _SAID: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
 
@@ -122,7 +126,7 @@ TRAPS: Final[tuple[Trap, ...]] = (
     Trap(
         "vector with scalar",
         _REVERSE,
-        _zero,
+        _finite,
         signs.vectors_with_scalars,
         "{}: reverse mode loses a gradient where a vector meets a scalar from a loop, or a scalar parameter before it",
         "make the scalar a vector first, float3(s)",
@@ -136,16 +140,24 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "take it away, or declare a derivative of your own if that is meant",
     ),
     Trap(
+        "bits of floats",
+        _REVERSE | _FORWARD,
+        _finite,
+        lambda code: signs.calls_of(code, "asuint", "asint", "asfloat", "f32tof16", "f16tof32", moving=True),
+        "{} ends the gradient: what is made from the bits of a float has none",
+        "compute with the float itself, or declare a derivative of your own if that is meant",
+    ),
+    Trap(
         "equal indices",
         _REVERSE,
         _finite,
-        signs.meeting_indices,
+        lambda code: chain(signs.meeting_indices(code), signs.gathered(code)),
         "{} may be one element, and then reverse mode keeps the gradient of only one of them",
         "read elements by a function whose own backward derivative adds into a zero",
     ),
     Trap(
         "uneven nest of loops",
-        _REVERSE | {Leg.COMPILE},
+        _MEMORY,
         _ran,
         signs.uneven_nests,
         "this loop stands in the loop of {}, which turns another number of times: what reverse mode keeps of their "
@@ -153,8 +165,8 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "give both loops the same [MaxIters(n)], or move the inner one into a function",
     ),
     Trap(
-        "loop bound",
-        _REVERSE | {Leg.COMPILE, Leg.BOUND},
+        _BOUND,
+        _MEMORY | {Leg.BOUND},
         _ran,
         signs.declared_bounds,
         "if the loop turns more often than {} says, reverse mode is wrong or overruns its memory",
@@ -170,9 +182,9 @@ TRAPS: Final[tuple[Trap, ...]] = (
     ),
     Trap(
         "clamped near zero",
-        _REVERSE | _FORWARD,
+        frozenset({Leg.REVERSE, Leg.FORWARD}),
         _some,
-        lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize"),
+        lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize", moving=True),
         "the gradient of {} is clamped where its argument is near 0 (or very large)",
         "for rcp write 1.0 / x; scale the argument of others, or give a derivative of your own",
     ),
@@ -190,7 +202,9 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
     if not result.failures or result.verdict.good:
         return result
     codes = codes_of(result.span, sources)
-    failures = tuple(_named(failure, codes, result.span.file) for failure in result.failures)
+    kept = any(leg.leg is Leg.BOUND and leg.state is LegState.AGREES for leg in result.legs)
+    traps = [trap for trap in TRAPS if not (kept and trap.name == _BOUND)]
+    failures = tuple(_named(failure, codes, result.span.file, traps) for failure in result.failures)
     reason = result.reason
     for old, new in zip(result.failures, failures, strict=True):
         if old.cause and reason.endswith(old.cause):
@@ -200,12 +214,12 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
     return replace(result, failures=failures, reason=reason)
 
 
-def _named(failure: Failure, codes: Sequence[Code], file: str) -> Failure:
+def _named(failure: Failure, codes: Sequence[Code], file: str, traps: Sequence[Trap]) -> Failure:
     """The failure with the likeliest traps in its cause."""
     if _SAID in failure.cause:
         return failure
     told: dict[str, str] = {}
-    for trap, code, sight in _seen(failure, codes):
+    for trap, code, sight in _seen(failure, codes, traps):
         place = f"line {sight.line}" if same_file(code.file, file) else f"{code.file}:{sight.line}"
         told.setdefault(trap.name, f"{place}: {trap.message.format(sight.what)}. Remedy: {trap.remedy}")
     if not told:
@@ -215,10 +229,10 @@ def _named(failure: Failure, codes: Sequence[Code], file: str) -> Failure:
     return replace(failure, cause=f"{known}; {likely}" if known else likely)
 
 
-def _seen(failure: Failure, codes: Sequence[Code]) -> Iterator[tuple[Trap, Code, Sight]]:
+def _seen(failure: Failure, codes: Sequence[Code], traps: Sequence[Trap]) -> Iterator[tuple[Trap, Code, Sight]]:
     """The traps that fit a failure, with the places that look like them."""
-    through = [code for code in codes if not (code.replaced and failure.leg in _REVERSE)]
-    for trap in TRAPS:
+    through = [code for code in codes if not (code.apart or (code.replaced and failure.leg in _REVERSE))]
+    for trap in traps:
         if failure.leg in trap.legs and trap.fits(failure):
             for code in (one for one in through if one.derivative == trap.own):
                 yield from ((trap, code, sight) for sight in trap.find(code))

@@ -177,3 +177,30 @@ def test_check__hand_written_slang_that_is_right__accuses_none() -> None:
     results = by_name(check(parse_inputs([str(FILE.with_name("right.slang"))]), options))
     assert len(results) >= 22
     assert not {name: result.reason for name, result in results.items() if not result.verdict.good}
+
+
+NAMED = """
+float edge() { return sqrt(0.3); }
+[BackwardDerivative(own_bwd)] [Differentiable] float own(float x) { return length(float2(x, x + 2.0)); }
+void own_bwd(inout DifferentialPair<float> x, float d)
+{ float l = length(float2(x.p, x.p + 2.0)); x = diffPair(x.p, d * (x.p > edge() ? 2.0 : 2.0 * x.p + 2.0) / l); }
+[Differentiable] float4 sum_over_weight(float4 v, int n)
+{
+    float4 s = float4(0); float w = 0.0;
+    [MaxIters(4)] for (int k = 0; k < n; ++k) { s += v * float(k); w += v.x * v.x + 1.0; }
+    return s / w;
+}
+[Differentiable] float gathers(float v[4], int id[3])
+{ float s = 1.0; [ForceUnroll] for (int k = 0; k < 3; ++k) s *= v[id[k]]; return s; }
+[Differentiable] float bits(float x) { return asfloat(asuint(x)) * x + 0.0001; }
+"""
+
+
+def test_check__traps_that_look_like_others__are_named_for_what_they_are(checked: Checked) -> None:
+    results = checked(NAMED, ".slang")
+    causes = {name: result.failures[0].cause for name, result in results.items()}
+    assert "Slang's trap" not in causes["own"]
+    assert "line 10: s / w: reverse mode loses a gradient" in causes["sum_over_weight"]
+    assert "MaxIters" not in causes["sum_over_weight"]
+    assert "line 13: v[id[k]] of two turns may be one element" in causes["gathers"]
+    assert "line 14: asfloat ends the gradient" in causes["bits"]
