@@ -151,8 +151,9 @@ def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
     """Put the arrays where they are wanted, and say what they are."""
     from slangad.compiler.runtime.files import save_arrays, write_arrays
-    from slangad.compiler.runtime.summary import lines, record
+    from slangad.compiler.runtime.summary import infinite, lines, record
 
+    session.show(infinite(outputs))
     output = arguments["output"]
     if output == "-":
         stream = io.BytesIO()

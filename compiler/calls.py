@@ -53,7 +53,8 @@ class Outcome(Mapping[str, Any]):
 
     Attributes:
         arrays: The arrays by key.
-        result: The result; a tuple of them where there are several; structs as dicts. None where there is none.
+        result: The result; a tuple of them where there are several, each at its place; structs as dicts. None for what
+            the mode doesn't give.
         grad: Gradients by parameter; of structs by field.
         jvp: How the results change along the tangents, by result.
         probe: Gradients of intermediate values by the probe's name.
@@ -68,9 +69,10 @@ class Outcome(Mapping[str, Any]):
         plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
         found = nested(plain, signature.values)
         self.outputs = {value.name: found[value.name] for value in signature.parameters if value.name in found}
-        results = [found[value.name] for value in signature.results if value.name in found]
+        results = [found.get(value.name) for value in signature.results]
         single = [value.name for value in signature.results] == ["result"]
-        self.result: Any = None if not results else results[0] if single else tuple(results)
+        absent = all(result is None for result in results)
+        self.result: Any = None if absent else results[0] if single else tuple(results)
 
     def _below(self, prefix: str) -> dict[str, Any]:
         return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}

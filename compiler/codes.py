@@ -127,6 +127,11 @@ Python, ranges: in YAML), else from [-1, 1]. --seed gives other values; a key in
         "no picture of the losses",
         """--plot draws with matplotlib, which comes with the extra slangad[plots], into a .png, .svg or .pdf file.""",
     ),
+    "SA425": Explanation(
+        "results are infinite",
+        """Values that came out are infinite: they are too large for their type (half ends at 65504, float at 3.4e38),
+or something was divided by zero. Sums and gradients of half are added up in float or double and rounded at the end.""",
+    ),
     "SA306": Explanation(
         "pyproject.toml can't be read",
         """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity
@@ -111,12 +111,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises:
         CompileError: It can't be read, or is none.
     """
-    arrays = read_arrays([path])
+    try:
+        arrays = read_arrays([path])
+    except CompileError as error:
+        help_ = "if it is a damaged checkpoint, delete it to train anew; else name another --checkpoint"
+        raise CompileError([replace(d, help=help_) for d in error.diagnostics]) from None
     try:
         record = json.loads(arrays["record"].tobytes())
         losses = [float(loss) for loss in arrays["losses"]]
     except (KeyError, ValueError):
-        raise _refused(f"{path} is no checkpoint", "slangad train --checkpoint writes them") from None
+        raise _refused(f"{path} is no checkpoint", "what is there is not replaced: name another --checkpoint") from None
     return Checkpoint(record, _below(arrays, "parameter."), _below(arrays, "state."), losses)
 
 

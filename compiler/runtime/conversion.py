@@ -84,7 +84,7 @@ def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:
 
 
 def _floated(array: Array, part: Part) -> tuple[Array, str]:
-    result = array.astype(part.dtype)
+    result, _ = _rounded(array, part, plain=True)
     exact = bool((result.astype("f8") == array.astype("f8")).all())
     return result, "" if exact else f"rounded from {array.dtype} to {NAMES[part.dtype]}"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slangad.compiler.diagnostics import Diagnostic, Severity
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -34,6 +36,17 @@ def lines(outputs: Outputs) -> Iterator[str]:
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for key, kind, told in rows:
         yield f"{key:<{widths[0]}}  {kind:<{widths[1]}}  {told}".rstrip()
+
+
+def infinite(outputs: Outputs) -> list[Diagnostic]:
+    """A note if results are infinite."""
+    import numpy as np
+
+    floats = {key: array for key, array in outputs.arrays.items() if array.dtype.kind == "f"}
+    counted = {key: int(np.count_nonzero(np.isinf(array))) for key, array in floats.items()}
+    told = ", ".join(f"{count} of {key} ({floats[key].dtype})" for key, count in counted.items() if count)
+    message, help_ = f"values are infinite: {told}", "they are too large for their type, or divided by zero"
+    return [Diagnostic("SA425", message, severity=Severity.NOTE, help=help_)] if told else []
 
 
 def record(outputs: Outputs) -> dict[str, object]:

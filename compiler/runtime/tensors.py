@@ -126,7 +126,7 @@ def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> B
 def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
     """What was given, else a number everywhere; None leaves what is there."""
     if given is not None:
-        buffer.upload(given if is_tensor(given) else given.astype(buffer.dtype, copy=False))
+        buffer.upload(given if is_tensor(given) else typed(given, buffer.dtype.str))
     elif otherwise is not None:
         buffer.fill(otherwise)
 
@@ -134,7 +134,10 @@ def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa
 def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor)
     """An array or a tensor with the scalars a part wants: bools, or narrower floats than sums are kept in."""
     if not is_tensor(array):
-        return array.astype(dtype, copy=False)
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            return array.astype(dtype, copy=False)
     import torch
 
     return array.to(getattr(torch, "bool" if dtype == "?" else _NAMES[dtype]))

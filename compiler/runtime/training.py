@@ -18,6 +18,7 @@ from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.resident import Resident
 from slangad.compiler.runtime.stages import shapes_of
 from slangad.compiler.runtime.steps import scalar_name
+from slangad.compiler.runtime.tensors import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -246,7 +247,7 @@ class Trainer:
 
     def parameters(self) -> dict[str, Array]:
         """The trained arrays by key."""
-        return {one.key: one.values.download().astype(one.part.dtype).reshape(one.shape) for one in self.trained}
+        return {one.key: typed(one.values.download(), one.part.dtype).reshape(one.shape) for one in self.trained}
 
     def state(self) -> dict[str, Array]:
         """What the optimizer remembers, by name and key."""

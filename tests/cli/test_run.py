@@ -27,6 +27,13 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).parents[1] / "runtime" / "described.py"
 X = [1.0, 2.0, -3.0]
+HALF = """
+import slangad as sa
+
+@sa.kernel
+def half(x: sa.Each[sa.half], a: sa.Param[sa.half]) -> tuple[sa.Each[sa.half], sa.Sum[sa.half]]:
+    return x * a, x * a * 2.0
+"""
 SLOW = """
 import slangad as sa
 
@@ -217,6 +224,16 @@ def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
     given = save(project, x=np.array(X), a=np.float64(2))
     ended = run(project, "square", "-i", given)
     assert "note[SA418]: x, a: converted from float64 to float32" in ended.stderr
+
+
+def test_run__results_too_large_for_half__are_told_in_a_note(project: Project) -> None:
+    (project.folder / "fit.py").write_text(HALF, encoding="utf-8")
+    given = save(project, x=np.full(300, 300, np.float16), a=np.float16(2))
+    ended = project.run("run", "fit.py", "-i", given, "--mode", "backward", "--device", "cpu", code=0)
+    assert "note[SA425]: values are infinite: 1 of result.1 (float16), 1 of grad.a (float16)\n" in ended.stderr
+    assert "Warning" not in ended.stderr
+    ended = project.run("run", "fit.py", "--set", "x=[100000]", "--set", "a=1", "--device", "cpu", code=1)
+    assert "x has values too large for float16, such as 100000" in ended.stderr
 
 
 def test_run__missing_device__exits_with_4(project: Project) -> None:

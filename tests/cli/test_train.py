@@ -242,6 +242,10 @@ def test_train__checkpoint_of_something_else__is_refused(project: Project, data:
     np.savez(project.folder / "other.npz", x=np.ones(3))
     for more in ((), ("--resume",)):
         assert "other.npz is no checkpoint" in train(project, "fit", "--checkpoint", "other.npz", *more, code=1).stderr
+    (project.folder / "cut.npz").write_bytes(kept[: len(kept) // 2])
+    said = train(project, "fit", "--checkpoint", "cut.npz", "--resume", code=1).stderr
+    assert "can't read cut.npz: it is no .npz file, or damaged" in said
+    assert "help: if it is a damaged checkpoint, delete it to train anew; else name another --checkpoint" in said
 
 
 def test_train__resumed_with_another_program__goes_on_and_says_so(project: Project, data: Arrays) -> None:

@@ -184,6 +184,21 @@ def test_gradients__given__are_added_to_by_kernels_and_pipelines(sums: LoadedFil
             assert added["p"]["offset"] == plain["p"]["offset"]
 
 
+def test_outcome__result_of_several__has_each_at_its_place(cxx: object, tmp_path: Path) -> None:
+    described = (
+        "import slangad as sa\n@sa.kernel\n"
+        "def both(x: sa.Each[float]) -> tuple[sa.Each[float], sa.Sum[float]]:\n    return x * x, x\n"
+    )
+    (tmp_path / "both.py").write_text(described, encoding="utf-8")
+    both = sa.load(tmp_path / "both.py", device="cpu").both
+    x = np.float32([1, 2])
+    each, total = both(x)
+    assert (each.tolist(), total) == ([1, 4], 3)
+    found = both.backward(x)
+    assert (found.result, found["result.1"]) == ((None, 3), 3)
+    assert both.jtjvp(x, tangent={"x": x}).result[1] == 3
+
+
 def test_backward__wrong_cotangents_of_a_pipeline__are_named(sums: LoadedFile) -> None:
     x, p = np.ones(3, np.float32), {"slope": 1.0, "offset": 2.0}
     with pytest.raises(InputError, match=r"there is no cotangent.reslt .*; did you mean cotangent.result"):
