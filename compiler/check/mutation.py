@@ -16,7 +16,7 @@ from slangad.compiler.check.mutate_slang import Broken, broken_text, mutant_name
 from slangad.compiler.check.session import UnknownNameError, check
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.inputs import Input
-from slangad.compiler.report.model import Leg, Result, Verdict
+from slangad.compiler.report.model import Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +134,7 @@ def _results(item: Input, broken: Broken, report: Report, options: CheckOptions)
         if not _wanted((broken.owners[number], found["name"]), item, options):
             continue
         name = f"{found['name']}: {broken.labels[number]}"
-        uncompiled = any(f.leg is Leg.COMPILE and "does not compile" in f.message for f in result.failures)
+        uncompiled = not result.verdict.good and "does not compile" in result.reason
         if uncompiled or result.verdict is Verdict.SKIPPED:
             reason = "it does not compile then" if uncompiled else result.reason
             result = replace(result, verdict=Verdict.SKIPPED, reason=reason)  # noqa: PLW2901  (as it is told)

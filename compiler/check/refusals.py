@@ -84,7 +84,7 @@ def _failure(refusal: Refusal, plan: Plan) -> Failure:
     message = f"{_named(refusal, plan)} does not compile: {refusal.reason}"
     if not refusal.cpp:
         return Failure(Leg.COMPILE, Verdict.FAIL, message, reproduce=plan.command)
-    message = f"{_named(refusal, plan)} compiles neither as C++ nor for SPIR-V: {refusal.reason}"
+    message = f"{_named(refusal, plan)} does not compile, neither as C++ nor for SPIR-V: {refusal.reason}"
     cause = f"a defect of Slang, for GPUs too: {_remedy(refusal)}"
     notes = (f"c++: {refusal.reason}", f"SPIR-V: {refusal.elsewhere}") if refusal.elsewhere else ()
     return Failure(Leg.COMPILE, Verdict.FAIL, message, cause=cause, notes=notes, reproduce=plan.command)

@@ -96,7 +96,7 @@ def test_check__loop_that_counts_down__is_a_defect_of_slang_for_gpus_too(
     assert results["square"].verdict.good
     (failure,) = results["down"].failures
     assert failure.verdict is Verdict.FAIL
-    assert "compiles neither as C++ nor for SPIR-V" in failure.message
+    assert "does not compile, neither as C++ nor for SPIR-V" in failure.message
     assert failure.cause.startswith("a defect of Slang, for GPUs too")
     assert "n - k" in failure.cause
     assert [note.partition(":")[0] for note in failure.notes] == ["c++", "SPIR-V"]
