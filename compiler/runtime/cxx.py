@@ -56,6 +56,11 @@ class CxxCompiler:
     command: tuple[str, ...]
     msvc: bool = False
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a program of its name."""
+        return shutil.which(self.command[0]) is not None
+
     def arguments(self, source: Path, output: Path, optimization: int, *, native: bool = False) -> list[str]:
         """The command line that makes a shared library of one source file.
 
@@ -86,9 +91,9 @@ class CxxCompiler:
 
 
 def find_cxx() -> CxxCompiler | None:
-    """The machine's C++ compiler: ``$CXX``, c++, g++, clang++, cl, or the one in the ``ziglang`` package."""
+    """The machine's C++ compiler: ``$CXX`` whether it is there or not, else c++, g++, clang++, cl, or ``ziglang``'s."""
     named = shlex.split(os.environ.get("CXX", ""))
-    if named and shutil.which(named[0]):
+    if named:
         return CxxCompiler(tuple(named), msvc=Path(named[0]).stem.lower() in ("cl", "clang-cl"))
     for name in ("c++", "g++", "clang++", "cl"):
         if shutil.which(name):
@@ -112,6 +117,9 @@ def build_shared_library(
             "the cpu device needs a C++ compiler and found none",
             help="install g++ or clang++, set CXX, or `pip install slangad[zig]`",
         )
+    if not compiler.is_there:
+        message = f"the cpu device needs a C++ compiler, and there is no {compiler.command[0]}, which CXX names"
+        raise failed("SA245", message, help="correct CXX, or unset it")
     key = _key(source, compiler, optimization, native=native)
     stored = cache.get(key) if cache else None
     if stored is not None:

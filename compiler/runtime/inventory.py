@@ -95,7 +95,9 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
-    cxx = Check("C++ compiler", compiler is not None, compiler.described() if compiler else "", _REMEDIES["cpu"])
+    works = compiler is not None and compiler.is_there
+    remedy = "correct CXX, or unset it" if compiler and not works else _REMEDIES["cpu"]
+    cxx = Check("C++ compiler", works, compiler.described() if compiler else "", remedy)
     needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
     found = {name: tool.find() for name, tool in needed.items()}
     downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())

@@ -116,8 +116,9 @@ Reinstall slangpy in the version slangad asks for, or give an executable with --
     ),
     "SA245": Explanation(
         "no C++ compiler",
-        """The cpu device compiles Slang's C++ output on this machine. It looks at the environment variable CXX, then
-for c++, g++, clang++ and cl, then for the Python package ziglang (`pip install slangad[zig]`).""",
+        """The cpu device compiles Slang's C++ output on this machine. It takes the one that the
+environment variable CXX names, and no other where CXX is set; else it looks for c++, g++, clang++ and cl, then for the
+Python package ziglang (`pip install slangad[zig]`).""",
     ),
     "SA246": Explanation(
         "the C++ compiler rejected Slang's output",

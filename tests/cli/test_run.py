@@ -289,6 +289,14 @@ def test_run__no_cxx_compiler__exits_with_4(project: Project, tmp_path: Path) ->
     assert "error[SA245]" in ended.stderr
 
 
+def test_run__cxx_that_is_not_there__exits_with_4(project: Project) -> None:
+    words = ("run", f"{DESCRIBED}:indices", "--domain", "2", "--device", "cpu", "-o", "out.npz")
+    ended = project.run(*words, code=4, CXX="/nope -O2")
+    assert "error[SA245]: the cpu device needs a C++ compiler, and there is no /nope, which CXX names" in ended.stderr
+    assert "help: correct CXX, or unset it" in ended.stderr
+    assert is_clean(project)
+
+
 def test_run__several_kernels__asks_for_one(project: Project) -> None:
     ended = project.run("run", str(DESCRIBED), code=1)
     assert "has several kernels: square, " in ended.stderr
