@@ -206,6 +206,23 @@ class DomainShape(click.ParamType[tuple[int, ...]]):
         return tuple(int(extent) for extent in re.split("[x,]", value))
 
 
+class TensorShape(click.ParamType[tuple[str, tuple[int, ...]]]):
+    """``w=16x4``."""
+
+    name = "name=n[xm...]"
+
+    def convert(
+        self, value: str | tuple[str, tuple[int, ...]], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        """Take the word apart."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"\s*(\w+)\s*=\s*(\d+(?:[x,]\d+){0,3})", value)
+        if not found:
+            self.fail(f"{value!r} is not a shape such as w=16x4.", param, ctx)
+        return found[1], tuple(int(extent) for extent in re.split("[x,]", found[2]))
+
+
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """For ``callback=``: refuses NaN and infinity, which click takes for numbers."""
     if value is not None and not math.isfinite(value):

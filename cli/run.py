@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from slangad.cli.parameters import InputName, LaunchArguments, launch_cache, launch_options
+from slangad.cli.parameters import InputName, LaunchArguments, TensorShape, launch_cache, launch_options
 from slangad.cli.project import is_deterministic
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
@@ -35,6 +38,7 @@ class RunArguments(LaunchArguments):
     inputs: tuple[Path, ...]
     output: str | None
     random: int | None
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
     specialize: tuple[str, ...]
 
 
@@ -44,6 +48,9 @@ class RunArguments(LaunchArguments):
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
 @click.option("-o", "--output", type=click.Path(), help="Write what comes out to this .npz file; - is stdout.")
 @click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
+@click.option(
+    "--shape", "shapes", multiple=True, type=TensorShape(), help="How large --random draws a tensor: --shape w=16x4"
+)
 @click.option(
     "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Make a generic function of a Slang file so."
 )
@@ -60,6 +67,8 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
       slangad run brdf.py:fit -i in.npz -o out.npz             results
       slangad run brdf.py:fit --mode backward -i in.npz -o grad.npz --set exposure=2.0
     """  # noqa: D301  (click's mark for text to be left as it is)
+    if arguments["shapes"] and arguments["random"] is None:
+        raise click.UsageError("--shape says how large --random draws a tensor: give --random SEED too.")
     if arguments["output_format"] == "json":
         session.document = {}
         if arguments["output"] == "-":
@@ -100,7 +109,8 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     from slangad.compiler.runtime.summary import Outputs
 
     mode, name = RunMode(arguments["mode"]), chain.pipeline.name
-    given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
+    with _explained(arguments, chain.signature):
+        given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
     session.show(given.prepared.notes)
     if not arguments["allow_nan"]:
         refuse_nan(given.prepared, given.cotangents)
@@ -131,7 +141,8 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
 def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:
     from slangad.compiler.runtime.arrays import prepare, refuse_nan
 
-    prepared = prepare(plan.signature, mode, _given(arguments, plan.signature, mode), arguments["domain"])
+    with _explained(arguments, plan.signature):
+        prepared = prepare(plan.signature, mode, _given(arguments, plan.signature, mode), arguments["domain"])
     if not arguments["allow_nan"]:
         refuse_nan(prepared)
     return prepared
@@ -145,7 +156,36 @@ def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict
     given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
     if arguments["random"] is None:
         return given
-    return draw_missing(signature, mode, given, arguments["domain"], arguments["random"])
+    shapes = dict(arguments["shapes"])
+    _refuse_shapes(shapes, signature, given)
+    return draw_missing(signature, mode, given, arguments["domain"], arguments["random"], shapes)
+
+
+def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: Signature, given: Collection[str]) -> None:
+    """Refuse shapes of what has none of its own, has other axes, or is given."""
+    tensors = {value.name: value for value in signature.parameters if value.is_tensor}
+    for name, shape in shapes.items():
+        if name not in tensors:
+            there = ", ".join(tensors) or "none"
+            raise click.UsageError(f"--shape {name}: {signature.name} has no such tensor or texture. It has: {there}.")
+        if len(shape) != tensors[name].axes:
+            raise click.UsageError(f"--shape {name}: it has {tensors[name].axes} axes, not {len(shape)}.")
+        if any(part.key in given for part in tensors[name].parts):
+            raise click.UsageError(f"--shape {name}: it is given, and so not drawn.")
+
+
+@contextmanager
+def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
+    """Says what --random lacks to draw what is missing."""
+    from slangad.compiler.runtime.arrays import InputError
+    from slangad.compiler.runtime.sampling import explain_undrawn
+
+    try:
+        yield
+    except InputError as error:
+        if arguments["random"] is None:
+            raise
+        raise explain_undrawn(error, signature) from None
 
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:

@@ -44,9 +44,9 @@ Nothing was written.""",
     "SA410": Explanation(
         "an input is missing",
         """A kernel needs an array for every parameter, and for every field of a struct: m.albedo. They come from
-.npz files (--inputs), from --set name=value, or are drawn at random with --random SEED. jvp and jtjvp need a
-direction as well, at least one tangent.<parameter>; tangents that are not given are zero. Cotangents that are not
-given are one.""",
+.npz files (--inputs), from --set name=value, or are drawn at random with --random SEED, as far as --domain, --shape
+w=16x4 (of tensors and textures) or another array tells how large they are. jvp and jtjvp need a direction as well, at
+least one tangent.<parameter>; tangents that are not given are zero. Cotangents that are not given are one.""",
     ),
     "SA411": Explanation(
         "an input the kernel doesn't take",

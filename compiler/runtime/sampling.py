@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays import InputError
 from slangad.compiler.runtime.devices import too_little_memory
 from slangad.compiler.runtime.segments import free_memory
 from slangad.compiler.runtime.wanted import wanted
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from slangad.compiler.diagnostics import Diagnostic
     from slangad.compiler.runtime.modes import RunMode
     from slangad.compiler.runtime.signature import Signature
     from slangad.compiler.runtime.wanted import Shape, Wanted
@@ -30,12 +34,14 @@ _MOST_BYTES: Final = 1 << 46
 
 
 def draw_missing(
-    signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int
-) -> dict[str, object]:
+    signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
+    shapes: Mapping[str, Shape] | None = None,
+) -> dict[str, object]:  # fmt: skip
     """What was given, and a random array for every other input and tangent; cotangents keep their default.
 
     Floats lie in the declared ranges, else in [-1, 1]. Each key has a stream of its own, so the values of one do not
-    depend on what else is given. What has a shape that nothing tells is left out.
+    depend on what else is given. ``shapes`` are those of tensors and textures. What has a shape that nothing tells is
+    left out.
 
     Raises:
         ToolchainError: There is too little memory for them.
@@ -47,7 +53,7 @@ def draw_missing(
     places = wanted(signature, mode)
     shape = domain if domain is not None else given_domain(signature, places, given)
     tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
-    extents = {p.value.name: _shape(given[p.key])[: p.value.axes] for p in tensors}
+    extents = {p.value.name: _shape(given[p.key])[: p.value.axes] for p in tensors} | dict(shapes or {})
     drawn = dict(given)
     for place in places:
         value = place.value
@@ -61,6 +67,21 @@ def draw_missing(
             except MemoryError:
                 raise too_little_memory("this machine") from None
     return drawn
+
+
+def explain_undrawn(error: InputError, signature: Signature) -> InputError:
+    """The same error, with what would have told the shapes of inputs that were not drawn."""
+    told = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
+
+    def helped(problem: Diagnostic) -> Diagnostic:
+        value = told.get(problem.message.partition(":")[0])
+        if problem.code != "SA410" or value is None:
+            return problem
+        axes = "x".join("nmkl"[: value.axes])
+        how = f"--shape {value.name}={axes}" if value.is_tensor else f"--domain {axes}"
+        return replace(problem, help=f"nothing tells how large it is, so it was not drawn: say {how}")
+
+    return InputError([helped(problem) for problem in error.diagnostics])
 
 
 def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mapping[str, object]) -> Shape | None:
@@ -78,6 +99,10 @@ def _shape(given: object) -> Shape:
 
 
 def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, signature: Signature) -> npt.NDArray[Any]:
+    if place.value.memory is Memory.OUT_TENSOR:
+        import numpy as np
+
+        return np.zeros(shape, place.part.dtype)
     match place.part.scalar.name:
         case "bool":
             return stream.integers(0, 2, shape).astype(bool)

@@ -34,6 +34,13 @@ import slangad as sa
 def half(x: sa.Each[sa.half], a: sa.Param[sa.half]) -> tuple[sa.Each[sa.half], sa.Sum[sa.half]]:
     return x * a, x * a * 2.0
 """
+TENSORS = """
+import slangad as sa
+
+@sa.kernel
+def pick(x: sa.Each[float], w: sa.Tensor[float, 2], out: sa.OutTensor[float, 1]) -> None:
+    out[sa.thread_id(0)] = w[0, 1] * x
+"""
 SLOW = """
 import slangad as sa
 
@@ -139,6 +146,20 @@ def test_run__random__needs_a_domain_and_nothing_else(project: Project) -> None:
     assert saved(project)["jvp.result"].shape == (3, 4)
     ended = run(project, "plane", "--random", "7", code=1)
     assert "x is missing: float32, shape (n, m)" in ended.stderr
+
+
+def test_run__random_tensors__have_the_shapes_that_are_said(project: Project) -> None:
+    (project.folder / "fit.py").write_text(TENSORS, encoding="utf-8")
+    words = ("run", "fit.py:pick", "--device", "cpu", "--random", "7", "-o", "out.npz")
+    project.run(*words, "--domain", "5", "--shape", "w=4x3", "--shape", "out=9", code=0)
+    assert (saved(project)["out"] != 0).tolist() == [True] * 5 + [False] * 4
+    said = project.run(*words, "--shape", "out=9", code=1).stderr
+    assert "x is missing: float32, shape (n,)\n  = help: nothing tells how large it is, " in said
+    assert "so it was not drawn: say --domain n\n" in said
+    assert "so it was not drawn: say --shape w=nxm\n" in said
+    for shape, why in (("w=4", "it has 2 axes, not 1"), ("x=4", "It has: w, out"), ("w", "such as w=16x4")):
+        assert why in project.run(*words, "--shape", shape, code=2).stderr
+    assert "give --random SEED too" in project.run("run", "fit.py:pick", "--shape", "w=4x3", code=2).stderr
 
 
 WRONG = {
