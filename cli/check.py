@@ -213,7 +213,7 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
     Raises:
         CheckFailed: One did, and none may.
     """
-    from slangad.compiler.check.mutate import mutants_of, mutation_lines, survivors
+    from slangad.compiler.check.surviving import line_of, mutants_of, mutation_lines, place_in, survivors
     from slangad.compiler.diagnostics import CheckFailed
     from slangad.compiler.report import json
     from slangad.compiler.report.model import Verdict
@@ -221,7 +221,15 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
     alive = survivors(report)
     if arguments["output_format"] == "json":
         mutants = [
-            {"file": one.file, "mutant": one.function, "killed": one.verdict.bad, "verdict": one.verdict.value}
+            {
+                "file": one.file,
+                "mutant": one.function,
+                "killed": one.verdict.bad,
+                "verdict": one.verdict.value,
+                "line": place_in(one)[0],
+                "text": line_of(one),
+                "why": "" if one.verdict.bad else one.reason,
+            }
             for one in mutants_of(report)
         ]
         alone = [

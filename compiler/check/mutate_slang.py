@@ -7,10 +7,12 @@ then no Slang any more is found by the compiler, and left out at the next try.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.mutate import PROBES
 from slangad.compiler.frontends.slang.scan import scan_text
 from slangad.compiler.frontends.slang.tokens import read_text
 
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 _DERIVATIVES: Final = {"BackwardDerivative": "", "ForwardDerivative": "forward: "}
 _EXCHANGED: Final = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
+_SHIFTED: Final = {"+": "+ 1.0 +", "-": "- 1.0 -", "*": "* 2.0 *", "/": "/ 2.0 /"}
+_LOST: Final = "(0.0 / 0.0) *"
 _FACTORS: Final = (("negated", "-1.0 * "), ("doubled", "2.0 * "), ("times 1.001", "1.001 * "), ("dropped", "0.0 * "))
 
 Edit = tuple[int, int, str]
+Way = tuple[str, list[Edit], tuple[Edit, Edit]]
+"""What is done, how, and the two probes that ``surviving`` wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,11 @@ def mutant_name(name: str, number: int) -> str:
     return f"{name}_mutant_{number}"
 
 
-def broken_text(source: str, file: str, without: Collection[int] = ()) -> Broken:
-    """The text with a broken copy for every way there is, but those that are known to be no Slang."""
+def broken_text(source: str, file: str, without: Collection[int] = (), probed: Collection[str] = ()) -> Broken:
+    """The text with a broken copy for every way there is, but those that are known to be no Slang.
+
+    With ``probed``, labels with owners, there are probes of those in stead.
+    """
     code = _Code(source, file)
     labels: dict[int, str] = {}
     owners: dict[int, str] = {}
@@ -63,7 +72,10 @@ def broken_text(source: str, file: str, without: Collection[int] = ()) -> Broken
         if owned.derivative is None:
             left_alone.append((owned.function.name, f"{owned.said} does not stand in this file"))
             continue
-        for what, edits in code.changes(owned.derivative):
+        ways = code.changes(owned.derivative)
+        label = f"{owned.function.name}: {owned.kind}"
+        made = _probes(ways, label, probed) if probed else ((what, edits) for what, edits, _ in ways)
+        for what, edits in made:
             number += 1
             if number in without:
                 continue
@@ -72,6 +84,13 @@ def broken_text(source: str, file: str, without: Collection[int] = ()) -> Broken
                 added.append((piece.end, number, code.copy(piece, [piece.name_at, *more], number)))
     text, lines = _inserted(source, added)
     return Broken(text, labels, owners, lines, tuple(left_alone))
+
+
+def _probes(ways: Iterator[Way], label: str, probed: Collection[str]) -> Iterator[tuple[str, list[Edit]]]:
+    """The probes of some of the ways."""
+    for what, _, edits in ways:
+        if label + what in probed:
+            yield from ((what + probe, [edit]) for probe, edit in zip(PROBES, edits, strict=True))
 
 
 def _inserted(source: str, added: list[tuple[int, int, str]]) -> tuple[str, dict[int, list[tuple[int, int]]]]:
@@ -143,18 +162,21 @@ class _Code:
                 if of is not None and of_function is not None:
                     yield _Owned(of_function, piece, kind, "", [], [self._renamed(of)])
 
-    def changes(self, derivative: _Piece) -> Iterator[tuple[str, list[Edit]]]:
+    def changes(self, derivative: _Piece) -> Iterator[Way]:
         """Every way to break a derivative, as edits."""
         found = list(self._gradients(derivative.body))
         for k, (start, end) in enumerate(found):
+            text = self._source[start:end]
+            probes = (start, end, f"1.0 + ({text})"), (start, end, f"{_LOST} ({text})")
             for what, factor in _FACTORS:
-                text = self._source[start:end]
-                yield f"gradient {k + 1} {what}", [(start, end, f"{factor}({text})")]
+                yield f"gradient {k + 1} {what}{self._line(start)}", [(start, end, f"{factor}({text})")], probes
         for k, (start, end) in enumerate(found):
             for other, (first, last) in list(enumerate(found))[k + 1 :]:
                 one, two = self._source[start:end], self._source[first:last]
                 if one != two:
-                    yield f"gradients {k + 1} and {other + 1} swapped", [(start, end, two), (first, last, one)]
+                    probes = (start, end, f"1.0 + ({one})"), (start, end, f"{_LOST} ({one})")
+                    what = f"gradients {k + 1} and {other + 1} swapped{self._line(start)}"
+                    yield what, [(start, end, two), (first, last, one)], probes
         yield from self._operators(derivative.body)
 
     def copy(self, piece: _Piece, edits: Sequence[Edit], number: int) -> str:
@@ -164,6 +186,9 @@ class _Code:
             text += self._source[position:start] + (new or mutant_name(self._source[start:end], number))
             position = end
         return text + self._source[position : piece.end] + "\n"
+
+    def _line(self, offset: int) -> str:
+        return f" in line {bisect_right(self._starts, offset)}"
 
     def _renamed(self, token: int) -> Edit:
         offset = self._offsets[token]
@@ -219,7 +244,7 @@ class _Code:
                 start = self._offsets[position] + 1
                 yield start, self._offsets[last]
 
-    def _operators(self, body: range) -> Iterator[tuple[str, list[Edit]]]:
+    def _operators(self, body: range) -> Iterator[Way]:
         """One operator changed; not where indices and loops are counted."""
         skipped: set[int] = set()
         for index in body:
@@ -229,15 +254,18 @@ class _Code:
                 skipped.update(range(index, self._closing(index + loop) + 1))
             if index in skipped or token.text not in _EXCHANGED or not self._is_binary(index):
                 continue
-            place, where = self._offsets[index], f"in line {token.line} ({token.column})"
+            place, where = self._offsets[index], f"in line {token.line}, column {token.column}"
             after = self._tokens[index + 1]
             if after.text == "=" and self._offsets[index + 1] == place + 1:
                 if token.text == "+":
-                    yield f"accumulation forgotten {where}", [(place, place + 1, " ")]
+                    probes = (place, place + 2, "+= 1.0 +"), (place, place + 2, f"+= {_LOST}")
+                    yield f"accumulation forgotten {where}", [(place, place + 1, " ")], probes
                 continue
-            yield f"operator exchanged {where}", [(place, place + 1, _EXCHANGED[token.text])]
+            probes = (place, place + 1, _SHIFTED[token.text]), (place, place + 1, f"{token.text} {_LOST}")
+            to = _EXCHANGED[token.text]
+            yield f"operator exchanged {where}: {token.text} becomes {to}", [(place, place + 1, to)], probes
             if token.text in "+-":
-                yield f"term dropped {where}", [(place, place + 1, f"{token.text} 0.0 *")]
+                yield f"term dropped {where}", [(place, place + 1, f"{token.text} 0.0 *")], probes
 
     def _is_binary(self, index: int) -> bool:
         before, after = self._tokens[index - 1], self._tokens[index + 1]

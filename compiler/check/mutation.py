@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate_slang import Broken, broken_text, mutant_name
 from slangad.compiler.check.session import UnknownNameError, check
+from slangad.compiler.check.surviving import why
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.inputs import Input
 from slangad.compiler.report.model import Result, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from slangad.compiler.check.session import CheckOptions
     from slangad.compiler.report.model import Report
@@ -41,15 +42,29 @@ def check_mutants(
     """
     described = [item for item in inputs if item.path.suffix != ".slang"]
     known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
-    report = check(described, replace(options, known=known), progress)
-    results = list(report.results)
-    seconds = report.seconds
+    options = replace(options, known=known)
+    report = check(described, options, progress)
+    results, seconds = list(report.results), report.seconds
+    passed = tuple(result.function for result in results if result.verdict.good)
+    if passed:
+        more = check(described, replace(options, probed=passed, said_ranges=()))
+        results, seconds = _explained(results, more.results), seconds + more.seconds
     for item in inputs:
         if item.path.suffix == ".slang":
             made, took = _of_slang(item, options)
             results += made
             seconds += took
     return replace(report, results=tuple(results), seconds=seconds)
+
+
+def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
+    """With the reason why mutants pass, as far as probes tell."""
+    noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.good}
+    told = []
+    for result in results:
+        own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
+        told.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
+    return told
 
 
 def _known(item: Input) -> set[str]:
@@ -68,26 +83,34 @@ def _known(item: Input) -> set[str]:
 
 def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
     source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
+    made, without, seconds = _tried(item, source, options)
+    passed = [result.function for result in made if result.verdict.good]
+    if passed:
+        probes, _, took = _tried(item, source, options, passed)
+        made, seconds = _explained(made, probes), seconds + took
+    return [*made, *_untold(item, source, broken_text(source, str(item.path), without), without, options)], seconds
+
+
+def _tried(
+    item: Input, source: str, options: CheckOptions, probed: Collection[str] = ()
+) -> tuple[list[Result], set[int], float]:
+    """What became of what is Slang, what is none, and how long it took; of mutants or of probes of some."""
     without: set[int] = set()
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / item.path.name
         for _ in range(_TRIES):
-            broken = broken_text(source, str(item.path), without)
+            broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:
-                break
+                return [], without, seconds
             copy.write_text(broken.text, encoding="utf-8")
             report = check([Input(copy)], _options(item, broken, options))
             seconds += report.seconds
             faulty = {number for result in report.results if not result.function for number in _faulty(result, broken)}
             if not faulty:
-                return [
-                    *_results(item, broken, report, options),
-                    *_untold(item, source, broken, without, options),
-                ], seconds
+                return list(_results(item, broken, report, options)), without, seconds
             without |= faulty
-    broken = broken_text(source, str(item.path))
-    return list(_untold(item, source, broken, set(broken.labels), options)), seconds
+    return [], set(broken_text(source, str(item.path), (), probed).labels), seconds
 
 
 def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:

@@ -75,6 +75,7 @@ class CheckOptions:
         samples_said: Whether ``samples`` wins over what files say; ``seed_said`` the same of the seed.
         said_shapes: Those of ``shapes`` that something that is checked must be able to have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
+        probed: Names of mutants to be looked into, in stead of all.
         known: Names that ``only`` may hold besides those of the inputs.
         run_limit: Seconds the samples of one function may take.
         adapter: What the device calls itself, for reports.
@@ -103,6 +104,7 @@ class CheckOptions:
     said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
+    probed: tuple[str, ...] = ()
     run_limit: float = 60.0
     known: frozenset[str] = frozenset()
     adapter: str = ""
@@ -270,7 +272,7 @@ class _Session:
         )
         loaded = with_shapes(mended.module, self._options.shapes)
         if self._options.mutate:
-            loaded = add_mutants(loaded)
+            loaded = add_mutants(loaded, self._options.probed)
         module, subjects = find_subjects(loaded)
         subjects = mended.with_broken(subjects)
         if self._options.mutate:

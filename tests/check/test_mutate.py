@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-from slangad.compiler.check.mutate import mutation_lines, survivors
 from slangad.compiler.check.mutation import check_mutants
 from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.surviving import mutation_lines, survivors
 from slangad.compiler.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 
@@ -50,11 +50,19 @@ def test_mutate__a_change_without_effect__survives_and_is_explained(
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["check", "f.py", "--mutate"])
     assert result.exit_code == 0
-    assert "survived as PASS: f: term dropped in line 12" in result.stdout
+    shown = """f.py: survived as PASS: f: term dropped in line 12, column 24
+  12 |     return y * d_out + 0.0 * x, x * d_out
+     |                        ^
+  why: what stands behind the operator is 0 at every sample, or below 5e-7 of the derivative
+"""
+    assert shown in result.stdout
     assert "makes no difference at any sample" in result.stdout
     assert CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--strict"]).exit_code == 3
     document = json.loads(CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--format", "json"]).stdout)
     assert 0 < document["killed"] < len(document["mutants"])
+    exchanged = next(one for one in document["mutants"] if one["mutant"].endswith("column 24: + becomes -"))
+    assert exchanged["text"] == "    return y * d_out + 0.0 * x, x * d_out"
+    assert exchanged["why"].startswith("what stands behind the operator is 0 at every sample")
 
 
 PARTS = """
@@ -103,9 +111,9 @@ def test_mutate__methods_fields_returns_and_forward_functions__are_broken_and_no
     report = check_mutants(parse_inputs([str(tmp_path / "f.py")]), CheckOptions(mutate=True))
     names = {result.function for result in report.results}
     assert {
-        "Lobe.at: gradient 1 (weight) negated",
-        "branched: gradient 1 dropped in return 2",
-        "cubed: forward: tangent doubled",
+        "Lobe.at: gradient 1 (weight) negated in line 16",
+        "branched: gradient 1 dropped in line 28",
+        "cubed: forward: tangent doubled in line 38",
     } <= names
     assert not [result.function for result in survivors(report)]
 
@@ -121,22 +129,22 @@ def test_mutate__hand_written_slang__is_broken_and_noticed() -> None:
     killed = {result.function for result in report.results if result.verdict.bad}
     assert len(killed) >= 30
     assert {
-        "product: gradients 1 and 2 swapped",
-        "product: accumulation forgotten in line 21 (7)",
-        "cubed: forward: gradient 1 times 1.001",
-        "mixed: term dropped in line 47 (34)",
+        "product: gradients 1 and 2 swapped in line 22",
+        "product: accumulation forgotten in line 21, column 7",
+        "cubed: forward: gradient 1 times 1.001 in line 32",
+        "mixed: term dropped in line 47, column 34",
     } <= killed
     assert not survivors(report)
     left = {result.function: result.reason for result in report.results if result.verdict is Verdict.SKIPPED}
     assert left["elsewhere: not mutated"] == "its derivative 'elsewhere_bwd' does not stand in this file"
-    assert left["mixed: gradient 1 negated"] == "it does not compile then"
+    assert left["mixed: gradient 1 negated in line 46"] == "it does not compile then"
 
 
 def test_mutate__what_was_left_alone__is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parent / "slang")
     result = CliRunner().invoke(cli, ["check", "own.slang:mixed", "--mutate"])
     assert result.exit_code == 0
-    assert "own.slang: mixed: gradient 1 negated: it does not compile then" in result.stdout
+    assert "own.slang: mixed: gradient 1 negated in line 46: it does not compile then" in result.stdout
     assert "own.slang: elsewhere: not mutated" in result.stdout
     document = json.loads(CliRunner().invoke(cli, ["check", "own.slang", "--mutate", "--format", "json"]).stdout)
     assert document["killed"] == len(document["mutants"])
@@ -169,6 +177,85 @@ def g(v: sa.Array[float, 2], x: float) -> float:
     told = list(mutation_lines(report))
     assert any("cubed: not mutated: it stands in" in line for line in told)
     assert any("f: not mutated: nothing in its derivative" in line for line in told)
+
+
+RARE = """
+import slangad as sa
+
+
+@sa.differentiable(ranges={"x": (0.5, 2.0)})
+def f(x: float, y: float) -> float:
+    return x + y
+
+
+@f.backward
+def f_bwd(x, y, d_out):
+    if x < 0.4:
+        return d_out * x, d_out
+    return d_out, d_out
+
+
+@sa.differentiable
+def g(x: float, y: float) -> float:
+    return x * x
+
+
+@g.backward
+def g_bwd(x, y, d_out):
+    return d_out * 2.0 * x, 0.0 * (d_out + y)
+"""
+
+
+RARE_SLANG = """
+[BackwardDerivative(f_bwd)]
+[Differentiable]
+float f(float x, float y) { return x * x + 0.0 * y; }
+void f_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
+{
+    float t = 2.0 * x.p;
+    if (x.p > 7.0)
+        t = x.p - y.p;
+    float s = 0.0;
+    s += t * d;
+    x = diffPair(x.p, s);
+    y = diffPair(y.p, 0.0);
+}
+"""
+ZERO = "is 0 at every sample, or below 5e-7 of the derivative"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reasons"),
+    [
+        (
+            "f.py",
+            RARE,
+            {
+                "f: gradient 2 negated in line 13": "no sample gets there, or nothing depends on it",
+                "f: operator exchanged in line 13, column 24: * becomes /": "no sample gets there",
+                "f: gradients 1 and 2 swapped in line 14": "both are the same at every sample",
+                "g: gradient 2 doubled in line 24": f"it {ZERO}",
+                "g: term dropped in line 24, column 44": f"what it goes into {ZERO}",
+            },
+        ),
+        (
+            "f.slang",
+            RARE_SLANG,
+            {
+                "f: gradient 2 dropped in line 13": f"it {ZERO}",
+                "f: operator exchanged in line 9, column 17: - becomes +": "no sample gets there",
+                "f: accumulation forgotten in line 11, column 7": f"what is added to {ZERO}",
+            },
+        ),
+    ],
+)
+def test_mutate__survivors__have_the_reason(tmp_path: Path, name: str, text: str, reasons: dict[str, str]) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    report = check_mutants(parse_inputs([str(tmp_path / name)]), CheckOptions(mutate=True))
+    told = {result.function: result.reason for result in survivors(report)}
+    assert all(told.values())
+    for mutant, reason in reasons.items():
+        assert told[mutant].startswith(reason)
 
 
 TWO = """
