@@ -30,6 +30,7 @@ from slangad.compiler.check.legs import (
     compare_repeat,
     compare_tangents,
 )
+from slangad.compiler.check.races import with_races
 from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.sizes import compare_sizes
@@ -276,6 +277,7 @@ class _Judge:
         failures = list(describer.failures(self.plan.command))
         failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
         failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
+        failures = with_races(failures, self.twins.reach, samples.rows)
         legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
         verdict, reason = self._verdict(failures, findings, describer)
         if verdict is Verdict.NONDETERMINISTIC:  # what other legs see may be the noise

@@ -1,7 +1,7 @@
 """Loops of Slang files against their bounds: a module and its text go in, twins that count turns come out.
 
 Slang goes on beyond ``[MaxIters(n)]`` in forward mode, and what reverse mode kept of the turns is then overwritten or
-lost. The text of twins counts the turns of such loops that reverse mode goes through; beyond the bound it raises a flag:
+lost. The text of twins counts the turns of loops that reverse mode goes through; beyond the bound it raises a flag:
 
     { int turns = 0; [MaxIters(4)] for (…) { if (++turns > (4)) check_flag = 1; … } }
 """

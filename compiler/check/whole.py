@@ -61,6 +61,7 @@ class WholeRunner:
         kernel: What the columns belong to.
         extents: How large a launch is.
         tables: The columns of inputs and of results.
+        alone: The only thread that is launched; none if all are.
     """
 
     module: CpuModule
@@ -71,6 +72,12 @@ class WholeRunner:
     inputs: Table
     results: Table
     sums: Sums = field(default_factory=Sums)
+    alone: int | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many threads a launch has."""
+        return math.prod(self.extents.domain)
 
     def values(self, rows: Floats) -> Floats:
         """The results, of the launch alone."""
@@ -215,6 +222,8 @@ class _Batch:
         x, y, z = self._counts(entry)
         places = np.stack(np.meshgrid(range(x), range(y), range(z)), -1)
         flat = places.reshape(-1, 3)
+        if self.runner.alone is not None:
+            flat = flat[self.runner.alone :][:1]
         size = np.array(entry.group_size)
         return np.ascontiguousarray(np.concatenate([flat // size, flat % size], axis=1), np.uint32)
 

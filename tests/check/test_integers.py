@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -220,3 +221,29 @@ def test_integers__the_last_turns_of_a_loop_in_slang__are_tried_unless_it_counts
         f"float f(float x, float a[4], int n)\n{{\n    float s = x;\n    [MaxIters(8)]\n    {loop}\n    return s;\n}}\n"
     )
     assert integers_in(text, ("n",)).tried == tuple(("n", number) for number in tried)
+
+
+RACES = """
+import slangad as sa
+from slangad import Each, NoDiff, OutTensor
+
+
+@sa.kernel
+def race(x: Each[float], o: OutTensor[float, 1], k: NoDiff[Each[int]]) -> Each[float]:
+    o[k // 2] = x
+    return x
+
+
+@sa.kernel(ranges={"k": (0, 40)})
+def rows(x: Each[float], o: OutTensor[float, 2], k: NoDiff[Each[int]]):
+    o[1, k % 3] = x * x
+"""
+
+
+def test_check__threads_that_store_to_one_element__are_named(checked: Checked) -> None:
+    results = checked(RACES)
+    for name, where in (("race", "o["), ("rows", "o[1, ")):
+        assert results[name].verdict is Verdict.FAIL
+        for failure in results[name].failures:
+            assert re.search(rf"threads \d and \d store to the same element, {re.escape(where)}", failure.cause)
+        assert "store to the same element" in results[name].reason
