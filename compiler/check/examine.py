@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from slangad.compiler.check.oracle import (
     quantised,
     side,
 )
+from slangad.compiler.check.rounding import ULP64, rounded
 from slangad.compiler.check.stencil import central
+from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,16 +37,11 @@ if TYPE_CHECKING:
     from slangad.compiler.check.kinks import Corner
     from slangad.compiler.check.oracle import Evaluate, Slopes
     from slangad.compiler.check.samples import Samples
-    from slangad.compiler.report.model import Leg
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
     States = npt.NDArray[np.int8]
-    Differentiate = Mapping[Leg, "JacobianOf"]
 
-    from collections.abc import Callable
-
-    JacobianOf = Callable[[Floats], Floats]
 
 SHARP: Final = 1e-4
 """Half a bar over the slope, at most, for an agreement to mean something."""
@@ -63,6 +60,8 @@ _STILL: Final = 1e-9
 """A bar this small beside what the result moves in wide windows shows that the slope is zero."""
 _WIDE: Final = 6
 """Windows of the ladder that are wide."""
+_LEFT: Final = 2.0
+"""Of ten times of it; how much more than what was seen of it rounding may make of terms that cancel out."""
 _MOVED: Final = 8
 """Places to move to by rounding."""
 _STEPS: Final = 1e-3
@@ -73,6 +72,13 @@ _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
 _MOST_DEEP: Final = 500
 _MOST_ACCUSED: Final = 60
+
+
+class JacobianOf(Protocol):
+    """A leg's Jacobians at rows; ``sizes`` are those of its cotangents or directions, by which they are divided."""
+
+    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
+        """Shape (samples, results, inputs)."""
 
 
 class State(IntEnum):
@@ -355,7 +361,10 @@ class Deep:
         own, slack = (a[which] for a in self._own(leg))
         again = look_again(self.examiner.evaluate, places)
         low, high = self._neighbourhood(places)
-        wobble = self._wobble(leg, which, slack) + 0.1 * self._at_pairs(self.findings.grain)[which]
+        wobble = (
+            np.fmax(self._wobble(leg, which, slack), _LEFT * self._rounded(leg, which))
+            + 0.1 * self._at_pairs(self.findings.grain)[which]
+        )
         with np.errstate(all="ignore"):
             near_again = np.abs(own - again.slope) <= 3 * again.bar + slack + 10 * wobble
             near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
@@ -411,9 +420,7 @@ class Deep:
         others = np.zeros(off.shape, np.int64)
         for _ in range(_MOVED):
             rows = base.copy()
-            rows[:, self.examiner.inputs] *= (
-                1.0 + rng.integers(-3, 4, (len(base), len(self.examiner.inputs))) * 2.0**-52
-            )
+            rows[:, self.examiner.inputs] *= 1.0 + rng.integers(-3, 4, (len(base), len(self.examiner.inputs))) * ULP64
             moved = self.examiner.again[leg](rows)[np.arange(len(which)), :, columns]
             with np.errstate(all="ignore"):
                 spread = np.fmax(spread, np.abs(moved - own))
@@ -427,6 +434,13 @@ class Deep:
             usual = np.median(np.where(np.isfinite(sizes), sizes, 0.0), axis=0)
             calm &= off > 1e-7 * np.fmax(sizes[self.pairs[which, 0]], usual)
         return np.where(np.isfinite(spread) & ~calm, spread, 0.0)
+
+    def _rounded(self, leg: Leg, which: npt.NDArray[np.int64]) -> Floats:
+        """What rounding leaves of terms that cancel out."""
+        base, columns = self.places.rows[which], self.pairs[which, 1]
+        sizes = np.ones((len(base), self.found[leg].shape[1 if leg is Leg.REVERSE else 2]))
+        left = rounded(lambda s: self.examiner.again[leg](base, s), sizes, ULP64, np.random.default_rng(2), _MOVED**2)
+        return np.asarray(np.fmax(left, np.median(left, axis=0))[np.arange(len(which)), :, columns])
 
     def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
         """Which slopes are known well enough to hold something against them."""

@@ -412,10 +412,8 @@ class _Again:
     runner: RowFunction
     leg: Leg
 
-    def __call__(self, rows: Floats) -> Floats:
-        return (
-            jacobian_by_rows(self.runner, rows) if self.leg is Leg.REVERSE else jacobian_by_columns(self.runner, rows)
-        )
+    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
+        return (jacobian_by_rows if self.leg is Leg.REVERSE else jacobian_by_columns)(self.runner, rows, sizes)
 
 
 def _with_rest(single: Float32 | None, rest: int) -> Float32 | None:

@@ -190,19 +190,25 @@ def _always(mode: Mode) -> set[ParameterRole]:
     return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()
 
 
-def jacobian_by_rows(runner: RowFunction, rows: Floats) -> Floats:
-    """Reverse mode: shape (samples, differentiable results, differentiable inputs)."""
+def jacobian_by_rows(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
+    """Reverse mode: shape (samples, differentiable results, differentiable inputs).
+
+    ``sizes`` are those of the cotangents where they are not 1, shape (samples, differentiable results); what comes of
+    them is divided by them.
+    """
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    seeds = np.zeros((len(outputs), len(runner.results.columns)))
-    seeds[range(len(outputs)), outputs] = 1.0
-    found = runner.gradients(np.repeat(rows, len(outputs), axis=0), np.tile(seeds, (len(rows), 1)))
-    return found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
+    seeds = np.zeros((len(rows), len(outputs), len(runner.results.columns)))
+    seeds[:, range(len(outputs)), outputs] = 1.0 if sizes is None else sizes
+    found = runner.gradients(np.repeat(rows, len(outputs), axis=0), seeds.reshape(-1, seeds.shape[2]))
+    jacobian = found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
+    return jacobian if sizes is None else jacobian / sizes[:, :, None]
 
 
-def jacobian_by_columns(runner: RowFunction, rows: Floats) -> Floats:
-    """Forward mode: the same shape."""
+def jacobian_by_columns(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
+    """Forward mode: the same; ``sizes`` are those of the directions, shape (samples, differentiable inputs)."""
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    directions = np.zeros((len(inputs), len(runner.inputs.columns)))
-    directions[range(len(inputs)), inputs] = 1.0
-    _, found = runner.tangents(np.repeat(rows, len(inputs), axis=0), np.tile(directions, (len(rows), 1)))
-    return found[:, outputs].reshape(len(rows), len(inputs), len(outputs)).transpose(0, 2, 1)
+    ways = np.zeros((len(rows), len(inputs), len(runner.inputs.columns)))
+    ways[:, range(len(inputs)), inputs] = 1.0 if sizes is None else sizes
+    _, found = runner.tangents(np.repeat(rows, len(inputs), axis=0), ways.reshape(-1, ways.shape[2]))
+    jacobian = found[:, outputs].reshape(len(rows), len(inputs), len(outputs)).transpose(0, 2, 1)
+    return jacobian if sizes is None else jacobian / sizes[:, None, :]

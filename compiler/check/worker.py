@@ -235,9 +235,17 @@ class _Libraries:
             lambda size: self.whole(own, size),
             narrow,
             self.runner(task, wide=True) if small is None else None,
+            self._single(task) if small is None else None,
             task.launch.dims,
             task.plan.integers,
         )
+
+    def _single(self, task: Task) -> Runner | None:
+        """What one thread does in float32, where that runs."""
+        device = self.on_device(task)
+        if device is None and task.narrow is not None:
+            return self.runner(task, wide=False)
+        return None if isinstance(device, str) else device
 
     def whole(self, task: Task, extents: Extents, *, wide: bool = True) -> WholeRunner:
         """A task's kernel launch by launch, in one precision."""

@@ -1,0 +1,151 @@
+"""What rounding leaves of right gradients: terms that cancel out and hashes are not accused, small mistakes are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slangad.compiler.check.rounding import ULP64, rounded, terms
+from slangad.compiler.report.model import Leg, LegState, Verdict
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from check.conftest import Checked
+
+    Floats = npt.NDArray[np.float64]
+
+CANCELLING = """
+[Differentiable] float bernstein(float t)
+{ float u = 1.0 - t; return u * u * u + 3.0 * u * u * t + 3.0 * u * t * t + t * t * t; }
+[Differentiable] float unit(float3 v) { float3 n = normalize(v + float3(0.0, 0.0, 3.0)); return dot(n, n); }
+[Differentiable] float weights(float a, float b)
+{ float x = exp(a); float y = exp(b); return x / (x + y) + y / (x + y); }
+[Differentiable] float squares(float x, float y)
+{ float a = x + y; float b = x - y; return (a * a - b * b) - 4.0 * x * y; }
+[Differentiable] float constants(float x, float y) { return 0.7 * x + 0.2 * x + 0.1 * x - x + y * y; }
+[Differentiable] float thirds(float x) { return x - 1.0 / 3.0 * x * 3.0; }
+[Differentiable] float inverses(float x) { return exp(log(x * x + 1.0)) - x * x; }
+[Differentiable] float nothing(float x) { float a = abs(x) + 0.5; return pow(a, 3.0) - a * a * a; }
+"""
+
+KERNELS = """
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Param, Sum, Tensor, float2
+
+
+@sa.kernel
+def hashed(y: Each[float], p: Param[float]) -> Sum[float]:
+    if sa.frac(sa.sin(y * 127.1) * 43758.5453) > 0.5:
+        return p * y
+    return p * p
+
+
+@sa.kernel
+def scaled(y: NoDiff[Each[float]], p: Param[float]) -> Sum[float]:
+    return p * p * sa.frac(sa.sin(y * 127.1) * 43758.5453)
+
+
+@sa.kernel
+def dropped(y: Each[float], u: NoDiff[Each[float2]], p: Param[float]) -> Mean[float]:
+    if sa.frac(sa.sin(u.x * 12.9898 + u.y * 78.233) * 43758.5453) < 0.5:
+        return 0.0
+    return p * y * 2.0
+
+
+@sa.kernel
+def stepped(y: Each[float], p: Param[float]) -> Sum[float]:
+    if sa.floor(y * 1e6) % 2.0 == 0.0:
+        return p * y
+    return p
+
+
+@sa.kernel
+def gathered(y: NoDiff[Each[float]], k: NoDiff[Each[int]], w: Tensor[float, 1], p: Param[float]) -> Sum[float]:
+    if sa.frac(sa.sin(y * 127.1) * 43758.5453) > 0.5:
+        return w[k] * p
+    return w[k] * w[k]
+
+
+@sa.kernel
+def averaged(y: Each[float], p: Param[float]) -> Mean[float]:
+    a = y + p
+    b = y - p
+    return (a * a - b * b) - 4.0 * y * p
+
+
+@sa.kernel
+def averaged_of(k: NoDiff[Each[int]], w: Tensor[float, 1], p: Param[float]) -> Mean[float]:
+    a = w[k] + p
+    b = w[k] - p
+    return (a * a - b * b) - 4.0 * w[k] * p
+"""
+
+SMALL = """
+[BackwardDerivative(faint_bwd)] [Differentiable] float faint(float x, float y)
+{ float a = x + y; float b = x - y; return (a * a - b * b) - 4.0 * x * y + y; }
+void faint_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
+{ x = diffPair(x.p, 1e-6 * d); y = diffPair(y.p, d); }
+"""
+
+NARROW = """
+import slangad as sa
+from slangad import Each, Mean, NoDiff, Tensor
+
+
+@sa.differentiable
+def square(x: float) -> float:
+    return x * x
+
+
+@square.backward
+def square_bwd(x, d_out):
+    if x > 0.61 and x < 0.6115:
+        return 2.002 * x * d_out
+    return 2.0 * x * d_out
+
+
+@sa.kernel
+def summed(y: Each[float], q: Tensor[float, 1], k: NoDiff[Each[int]]) -> Mean[float]:
+    return square(y * q[k])
+"""
+
+
+def test_check__terms_that_cancel_to_zero__are_not_accused(checked: Checked) -> None:
+    results = checked(CANCELLING, ".slang", samples=64)
+    accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
+    assert len(results) == 8
+    assert not accused
+
+
+def test_check__a_small_derivative_where_there_is_none__fails_in_float64(checked: Checked) -> None:
+    result = checked(SMALL, ".slang")["faint"]
+    assert result.verdict is Verdict.FAIL
+    assert next(leg for leg in result.legs if leg.leg is Leg.REVERSE).state is LegState.DISAGREES
+
+
+def test_check__kernels_that_round_to_another_branch__are_not_accused(checked: Checked) -> None:
+    results = checked(KERNELS, samples=16)
+    accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
+    assert len(results) == 7
+    assert not accused
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_check__a_narrow_mistake__is_never_called_imprecise(checked: Checked, seed: int) -> None:
+    assert checked(NARROW, seed=seed, samples=16, only=("summed",))["summed"].verdict in (Verdict.FAIL, Verdict.PASS)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+def test_rounding__of_terms_that_cancel__is_as_large_as_they_are(size: float) -> None:
+    def jacobian(c: Floats) -> Floats:
+        return ((c * 0.7 + c * 0.2 + c * 0.1 - c) * size / c)[:, None]
+
+    found = terms(jacobian, (50, 1), np.random.default_rng(0))
+    assert 0.1 * size < np.median(found) < 10.0 * size
+
+
+def test_rounding__of_what_is_not_linear__stays_small() -> None:
+    far = rounded(lambda w: w * w, np.ones((50, 1)), ULP64, np.random.default_rng(0))
+    assert far.max() < 1e-12
