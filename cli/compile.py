@@ -264,11 +264,12 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
 
 
 def _say_accumulation(session: Session, one: Built) -> None:
-    """With -v, how the gradient of each parameter comes together, and in groups of how many threads."""
+    """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
     if session.verbosity < 1:
         return
-    from slangad.compiler.emit.accumulations import WORDS
+    from slangad.compiler.emit.accumulations import SCATTERED, WORDS, means
     from slangad.compiler.emit.model import Work
+    from slangad.compiler.toolchain.targets import TARGETS
 
     for kernel in one.unit.kernels:
         for name, way in kernel.accumulation.items():
@@ -276,6 +277,12 @@ def _say_accumulation(session: Session, one: Built) -> None:
         for entry in one.unit.entries:
             if entry.kernel == kernel.name and entry.work is Work.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
+    if any(way in SCATTERED for kernel in one.unit.kernels for way in kernel.accumulation.values()):
+        alike: dict[str, list[str]] = {}
+        for target in one.targets:
+            alike.setdefault(means(TARGETS[target].macros), []).append(target)
+        for said, targets in alike.items():
+            session.say(f"shared and scatter on {', '.join(targets)}: {said}", level=1)
 
 
 def _summary(built: Sequence[Built], output: str) -> str:

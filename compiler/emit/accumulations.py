@@ -9,6 +9,8 @@ from slangad.compiler.ir.nodes import Accumulation, Memory
 from slangad.compiler.ir.types import Tensor, Texture, carries_gradient
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Module
 
 WORDS: Final = {
@@ -21,6 +23,23 @@ WORDS: Final = {
     "adjoint": "read from the tensor's adjoint by the thread that stored it",
 }
 """What each way means."""
+
+
+SCATTERED: Final = ("shared", "scatter")
+"""The ways for which targets have different means."""
+
+
+def means(macros: Collection[str]) -> str:
+    """What a target with these macros has for the ways in ``SCATTERED``, one after the other."""
+    if "SLANGAD_HOST" in macros:
+        return "every worker adds to a copy of its own, in double; the copies are added up in fixed order"
+    steps = {
+        "waves add up": "SLANGAD_WAVES" in macros,
+        "groups add up in memory of their own": "SLANGAD_GROUP_ATOMICS" in macros,
+        "atomic additions of floats": "SLANGAD_FLOAT_ATOMICS" in macros,
+        "compare-and-exchange": "SLANGAD_FLOAT_ATOMICS" not in macros,
+    }
+    return ", then ".join(step for step, has in steps.items() if has)
 
 
 def accumulations(module: Module, kernel: Kernel) -> dict[str, str]:

@@ -60,6 +60,20 @@ def test_compile__verbose__tells_in_groups_of_how_many_threads_sums_are_made(pro
     assert not any("forward" in line for line in said)
 
 
+def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(project: Project) -> None:
+    text = "import slangad as sa\n@sa.kernel\n"
+    text += "def pick(i: sa.Each[int], w: sa.Tensor[float, 1]) -> sa.Each[float]:\n    return w[i]\n"
+    project.write("pick.py", text)
+    said = project.run("compile", "-v", *(f"-t{t}" for t in ("cpp", "spirv", "wgsl", "hlsl", "cuda")), "pick.py").stderr
+    for line in (
+        "on cpp: every worker adds to a copy of its own, in double; the copies are added up in fixed order",
+        "on spirv, cuda: waves add up, then groups add up in memory of their own, then atomic additions of floats",
+        "on wgsl: groups add up in memory of their own, then compare-and-exchange",
+        "on hlsl: waves add up, then compare-and-exchange",
+    ):
+        assert f"shared and scatter {line}\n" in said
+
+
 def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:
     project.kernel("fit")
     project.run("compile", "fit.py", "-t", "spirv", "-t", "wgsl", "-t", "cuda", "-o", "out/deep")
