@@ -287,7 +287,7 @@ class _Session:
         intents = replace(intents, module=made, watches=watches, reaches=reaches.twins, asked=reaches.asked)
         texts = {} if mended.text is None else {item.path.name: mended.text}
         turns = None
-        if item.path.suffix == ".slang":
+        if item.path.suffix == ".slang" and not self._options.mutate:
             turns = count_turns(module, mended.text or text_of(item.path))
             intents = replace(intents, watches={**watches, **(turns.watches if turns else {})})
         return _Described(intents, subjects, texts, module, turns)
@@ -312,7 +312,7 @@ class _Session:
             return None
         failures = {one.head: one.failure for one in mended.broken}
         subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in described.subjects)
-        changed = replace(described, subjects=subjects, texts={item.path.name: mended.text})
+        changed = replace(described, subjects=subjects, texts={item.path.name: mended.text}, turns=None)
         return changed if subjects != described.subjects else None
 
     def _wants(self, item: Input, subject: Subject) -> bool:
