@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Stmt
 
 _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
-LARGEST: Final = 1 << 20
+MASK_BITS: Final = 20
+LARGEST: Final = 1 << MASK_BITS
 """Larger numbers are not tried."""
+_MASKS: Final = frozenset({"&", "|", "^", ">>"})
 _THREAD: Final = "thread_id_"
 
 
@@ -98,6 +100,16 @@ def beside(number: int) -> tuple[int, ...]:
     return tuple(near for near in (number, number - 1, number + 1) if near >= min(0, number))
 
 
+def around(operator: str, number: int) -> tuple[int, ...]:
+    """Integers that tell ``n operator number`` from the same with another number."""
+    if operator == "%":
+        return (number,)
+    if operator == ">>":
+        return (1 << min(number, MASK_BITS),)
+    above = 1 << number.bit_length()
+    return number, above, above >> 1, above - 1 - number
+
+
 def _owner(path: str) -> str:
     return re.split(r"[.\[]", path, maxsplit=1)[0]
 
@@ -138,6 +150,10 @@ def _in_expressions(
                     number = _number(other)
                     if number is not None:
                         yield _NUMBER, _way(one, known), number
+            case Binary(op=op, left=left, right=right) if op in _MASKS and is_integral(left.type):
+                number = _number(right)
+                if number is not None and number >= 0:
+                    yield from ((_NUMBER, _way(left, known), one) for one in around(op, number))
             case Index(value=value, index=index):
                 size = value.type.rows if isinstance(value.type, Matrix) else getattr(value.type, "size", 0)
                 if size and is_integral(index.type):

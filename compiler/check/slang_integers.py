@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.integers import LARGEST, Integers, beside
+from slangad.compiler.check.integers import LARGEST, MASK_BITS, Integers, around, beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,6 @@ _TURNING: Final = re.compile(
 _CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 _NUMBER: Final = r"(0[xX][0-9a-fA-F]+|\d+)[uU]?(?![\w.])"
 _ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
-_MASK_BITS: Final = 20
 
 
 def integers_in(text: str, names: tuple[str, ...], codes: Sequence[Code] = ()) -> Integers:
@@ -168,7 +167,7 @@ def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
     if re.search(rf"switch\({word}\)", text):
         yield from ((int(number), True) for number in re.findall(r"case ?(-?\d+)", text))
     for operator, number in re.findall(rf"{word}\)*([&|^%]|>>)=?~?\(?{_NUMBER}", text):
-        yield from ((one, False) for one in _around(operator, int(number, 0)))
+        yield from ((one, False) for one in around(operator, int(number, 0)))
     for inside in re.findall(rf"\b(?:min|max|clamp)\(([^()]*{word}[^()]*)\)", text):
         yield from ((int(number, 0), False) for number in re.findall(rf"(?<![\w.]){_NUMBER}", inside))
 
@@ -184,21 +183,11 @@ def _solved(operator: str, by: int, value: int) -> tuple[int, ...]:
             return (value - by,)
         case "-":
             return (value + by,)
-        case "<<" if by < _MASK_BITS:
+        case "<<" if by < MASK_BITS:
             return (value >> by,)
-        case ">>" if by < _MASK_BITS:
+        case ">>" if by < MASK_BITS:
             return value << by, (value + 1) << by
         case "%" | "&":
             return value, value + by
         case _:
             return (value,)
-
-
-def _around(operator: str, number: int) -> tuple[int, ...]:
-    """Integers that tell ``n operator number`` from the same with another number."""
-    if operator == "%":
-        return (number,)
-    if operator == ">>":
-        return (1 << min(number, _MASK_BITS),)
-    above = 1 << number.bit_length()
-    return number, above, above >> 1, above - 1 - number

@@ -49,6 +49,16 @@ def pick_bwd(w, i, d_out):
 """
 
 WRONG = {
+    "a mask": """
+@sa.differentiable
+def masked(x: float, n: int) -> float:
+    return x * float(n & 15)
+
+
+@masked.backward
+def masked_bwd(x, n, d_out):
+    return d_out * float(n & 7)
+""",
     "itself": "",
     "a helper": """
 @sa.differentiable
@@ -67,7 +77,13 @@ def indexed(i: Each[int], w: Param[Array[float, 200]]) -> Sum[float]:
     return pick(w, i)
 """,
 }
-NAMES = {"itself": "blend", "a helper": "outer", "a thread's number": "numbered", "an index of a helper": "indexed"}
+NAMES = {
+    "a mask": "masked",
+    "itself": "blend",
+    "a helper": "outer",
+    "a thread's number": "numbered",
+    "an index of a helper": "indexed",
+}
 
 
 @pytest.mark.parametrize("name", list(WRONG))
