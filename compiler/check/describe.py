@@ -229,7 +229,7 @@ class Describer:
         """Kinks, jumps, samples that say nothing."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
         if kinks:
-            yield Note(NoteKind.KINK, f"not smooth at {self._where(kinks[0])}", kinks[0])
+            yield Note(NoteKind.KINK, f"not smooth, or bent too sharply to tell, at {self._where(kinks[0])}", kinks[0])
         if jumps:
             yield Note(NoteKind.JUMP, f"jumps at {self._where(jumps[0])}", jumps[0])
         if self.findings.left:

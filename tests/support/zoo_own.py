@@ -21,6 +21,25 @@ OWN: tuple[Animal, ...] = (
         },
     ),
     A(
+        "own_linear",
+        "x: float; y: float",
+        "float",
+        "x * y",
+        backward="d = d_out\nreturn y * d, x * d",
+        breaks={
+            "small": ("d = d_out", "d = 0.0 if abs(d_out) < 1e-4 else d_out"),
+            "large": ("d = d_out", "d = sa.clamp(d_out, -3e4, 3e4)"),
+        },
+    ),
+    A(
+        "own_times",
+        "x: float; n: int",
+        "float",
+        "x * x * float(n)",
+        backward="g = float(n)\nreturn 2.0 * g * x * d_out",
+        breaks={"integer": ("g = float(n)", "g = float(n)\nif n == 17:\n    g = 16.0")},
+    ),
+    A(
         "own_horner",
         "x: float; k: float",
         "float",
