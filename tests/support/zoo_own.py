@@ -37,7 +37,10 @@ OWN: tuple[Animal, ...] = (
         "float",
         "x * x * float(n)",
         backward="g = float(n)\nreturn 2.0 * g * x * d_out",
-        breaks={"integer": ("g = float(n)", "g = float(n)\nif n == 17:\n    g = 16.0")},
+        breaks={
+            "integer": ("g = float(n)", "g = float(n)\nif n == 17:\n    g = 16.0"),
+            "mask": ("g = float(n)", "g = float(n & 15)"),
+        },
     ),
     A(
         "own_horner",
