@@ -43,6 +43,11 @@ _ROUNDED: Final = 20.0
 """How much more than what was seen of it rounding may make of terms that cancel out."""
 _TERMS: Final = 32.0
 """Units in the last place of terms that cancel out, which float32 may leave of a derivative that is nothing else."""
+_STEP: Final = 2.0**-6
+_SAME: Final = 0.1
+"""How far apart, at most, differences and a derivative are in float32, of how far this is from float64."""
+_ALIVE: Final = 0.25
+"""Share of the samples at which a derivative isn't 0 in float32, at least, for a 0 not to be what has underflowed."""
 _CLOSELY: Final = 32
 """How often inputs are moved by rounding where derivatives disagree."""
 
@@ -364,7 +369,26 @@ class _Single:
         more = self._moved(rows, (wanted, mine[some]), floating, rng, _CLOSELY)
         shape = len(some), wanted.shape[1 if self.leg is Leg.REVERSE else 2]
         left = _TERMS * self._ulp * terms(lambda sizes: self._jacobian(wide, rows, sizes), shape, rng)
+        gap = np.abs(mine[some] - wanted)
+        alive = (mine[some] != 0.0) | ((mine != 0.0).mean(axis=0) >= _ALIVE)
+        more += np.where(alive & self._of_another(rows, mine[some], gap), gap, 0.0)
         return more + np.where(self._usual <= np.median(left, axis=0), left, 0.0)
+
+    def _of_another(self, rows: Floats, mine: Floats, gap: Floats) -> Bools:
+        """Whether derivatives are those of what float32 computes, another function than in float64: a hash, say."""
+        narrow = self.runners[1]
+        if Mode.FORWARD not in narrow.entries:
+            return np.zeros(mine.shape, bool)
+        outputs, slopes, noise = narrow.results.differentiable, np.zeros(mine.shape), np.zeros(mine.shape)
+        for place, column in enumerate(narrow.inputs.differentiable):
+            step = _STEP * np.maximum(1.0, np.abs(rows[:, column]))
+            below, above = rows.copy(), rows.copy()
+            below[:, column] -= step
+            above[:, column] += step
+            low, high = (narrow.values(near)[:, outputs] for near in (below, above))
+            slopes[:, :, place] = (high - low) / (above - below)[:, column, None]
+            noise[:, :, place] = 4 * self._ulp * (np.abs(low) + np.abs(high)) / step[:, None]
+        return np.asarray((np.abs(slopes - mine) <= _SAME * gap) & (noise <= _SAME * gap))
 
 
 def _certain(findings: Findings) -> Bools:

@@ -69,6 +69,14 @@ def gathered(y: NoDiff[Each[float]], k: NoDiff[Each[int]], w: Tensor[float, 1], 
 
 
 @sa.kernel
+def numbered(x: Each[float], p: Param[float]) -> Sum[float]:
+    h = sa.frac(sa.sin(float(sa.thread_id()) * 12.9898) * 43758.5453)
+    if h > 0.5:
+        return x * h * p
+    return p * x * x
+
+
+@sa.kernel
 def averaged(y: Each[float], p: Param[float]) -> Mean[float]:
     a = y + p
     b = y - p
@@ -128,8 +136,13 @@ def test_check__a_small_derivative_where_there_is_none__fails_in_float64(checked
 def test_check__kernels_that_round_to_another_branch__are_not_accused(checked: Checked) -> None:
     results = checked(KERNELS, samples=16)
     accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
-    assert len(results) == 7
+    assert len(results) == 8
     assert not accused
+
+
+def test_check__what_underflows_in_float32__is_imprecise(checked: Checked) -> None:
+    text = "[Differentiable] float f(float x, float y) { return ((x * 1e-30) * y) * 1e-20 * 1e30 * 1e20; }\n"
+    assert checked(text, ".slang")["f"].verdict is Verdict.PRECISION
 
 
 @pytest.mark.parametrize("seed", range(2))
