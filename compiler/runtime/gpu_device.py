@@ -61,26 +61,27 @@ class GpuProgram:
 
 @dataclass(slots=True)
 class _Queue:
-    """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf."""
+    """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf.
+
+    On cuda signals are heard when the submission under way has ended: asking whether it has waits for it there.
+    """
 
     device: slangpy.Device
     last: int = 0
+    is_left: bool = False
+    """Whether a wait was interrupted. Slangpy may have closed the device when this is asked, so it is not asked."""
 
     def submit(self, commands: slangpy.CommandBuffer) -> None:
         """Submit commands; returns while they run."""
         self.last = self.device.submit_command_buffer(commands)
 
-    @property
-    def is_done(self) -> bool:
-        """Whether everything submitted is done."""
-        return not self.last or self.device.is_submit_finished(self.last)
-
     def finish(self) -> None:
         """Return when everything submitted is done."""
-        begun = time.perf_counter()
-        while not self.is_done:
+        begun, self.is_left = time.perf_counter(), True
+        while self.last and not self.device.is_submit_finished(self.last):
             waited = time.perf_counter() - begun
             time.sleep(min(waited / _GLANCES, _LONGEST_PAUSE) if waited > _AWAKE else 0)
+        self.is_left = False
 
 
 @dataclass(slots=True)
@@ -272,11 +273,11 @@ class GpuDevice:
         """Give the device back, unless it is busy: that is so after an interrupt, and it would wait."""
         for remove in self._folders:
             remove()
-        if self._queue.is_done:
-            self._kept.clear()
-            self.handle.close()
-        else:
+        if self._queue.is_left:
             leave_busy(self)
+            return
+        self._kept.clear()
+        self.handle.close()
 
 
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:

@@ -65,6 +65,8 @@ def module(text: str) -> EmittedModule:
 
 
 def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None:
+    if gpu.name == "cuda":
+        pytest.skip("asking whether a submission is done waits for it on cuda")
     program = gpu.load(module(SLOW), Source(), ("scale",))
     x = gpu.buffer(F4, 64)
 
