@@ -268,5 +268,3 @@ def _number(value: np.generic, type_: Scalar) -> object:
         return bool(value)
     wide = value.dtype in (np.float64, np.int64, np.uint64) and DTYPES[type_.name] != value.dtype
     return value.item() if wide else value
-
-

@@ -325,5 +325,3 @@ def _integral_call(row: Intrinsic, args: Sequence[object], signature: Signature)
     if not row.differentiable:
         return wrapped(result[()], signature.result)
     return _integral_result(int(result) if result.ndim == 0 else result.astype(object), signature.result)
-
-

@@ -159,5 +159,3 @@ def set_field(struct: object, name: str, value: object) -> None:
 def same(a: object, b: object) -> bool:
     """Whether two values have one type and equal numbers; for structs and arrays on the Python side."""
     return try_type_of(a) == try_type_of(b) and list(scalars_of(a)) == list(scalars_of(b))
-
-

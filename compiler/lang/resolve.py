@@ -29,9 +29,7 @@ def scope_of(function: FunctionType, surroundings: Mapping[str, object], owner: 
     return ChainMap(closure_of(function), own, dict(surroundings))
 
 
-def resolve(
-    annotation: object, module: dict[str, object], names: Mapping[str, object], parameter: str = ""
-) -> object:
+def resolve(annotation: object, module: dict[str, object], names: Mapping[str, object], parameter: str = "") -> object:
     """The object an annotation names; only postponed ones (strings) need work.
 
     Raises:

@@ -26,7 +26,6 @@ ROWS = [pytest.param(row, id=row.name) for row in INTRINSICS.values()]
 SMOOTH = [pytest.param(r, id=r.name) for r in INTRINSICS.values() if r.differentiable and not r.cast_of]
 
 
-
 @pytest.mark.parametrize("row", ROWS)
 def test_rule__of_a_row__accepts_its_types_and_checks_their_number(row: Intrinsic) -> None:
     signature = row.rule(types_of(row))
