@@ -15,8 +15,10 @@ from slangad.compiler.report.model import Leg, LegState, Verdict
 from slangad.compiler.runtime.choice import try_device
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slangad.compiler.emit.model import EmittedModule
-    from slangad.compiler.ir.nodes import Module
+    from slangad.compiler.report.model import Result
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "quickstart" / "brdf.py"
 
@@ -103,6 +105,25 @@ float2 coarse(float2 uv, uint2 extents)
 ONCE = "bwd_diff(painted)(uv_pair, result_seed);"
 
 
+def _tampered(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    kernel: str,
+    change: Callable[[EmittedModule], EmittedModule],
+) -> Result:
+    """The result of a kernel on a device where what is emitted was changed."""
+    works, why = try_device(device)
+    if not works:
+        pytest.skip(f"{device}: {why}")
+    emit = session.emit_module
+    monkeypatch.setattr(session, "emit_module", lambda module: change(emit(module)))
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS, encoding="utf-8")
+    (result,) = check(parse_inputs([str(path)]), CheckOptions(device=device, samples=24, only=(kernel,))).results
+    return result
+
+
 @pytest.mark.parametrize(
     ("rounding", "once", "state"),
     [
@@ -114,13 +135,7 @@ ONCE = "bwd_diff(painted)(uv_pair, result_seed);"
 def test_check__weights_of_eight_bits__are_no_lost_addition_and_hide_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounding: str, once: str, state: str
 ) -> None:
-    works, why = try_device("vulkan")
-    if not works:
-        pytest.skip(f"vulkan: {why}")
-    emit = session.emit_module
-
-    def with_coarse_filters(module: Module) -> EmittedModule:
-        emitted = emit(module)
+    def with_coarse_filters(emitted: EmittedModule) -> EmittedModule:
         text = emitted.libraries["slangad_textures.slang"]
         coarse = text.replace("\n#if defined(SLANGAD_FILTERS)", COARSE.replace("ROUNDED", rounding), 1)
         coarse = coarse.replace("SampleLevel(filter, uv,", "SampleLevel(filter, coarse(uv, extents),")
@@ -129,10 +144,7 @@ def test_check__weights_of_eight_bits__are_no_lost_addition_and_hide_none(
         libraries = {**emitted.libraries, "slangad_textures.slang": coarse}
         return replace(emitted, libraries=libraries, text=emitted.text.replace(ONCE, once))
 
-    monkeypatch.setattr(session, "emit_module", with_coarse_filters)
-    path = tmp_path / "kernels.py"
-    path.write_text(KERNELS, encoding="utf-8")
-    (result,) = check(parse_inputs([str(path)]), CheckOptions(device="vulkan", samples=24, only=("painted",))).results
+    result = _tampered(tmp_path, monkeypatch, "vulkan", "painted", with_coarse_filters)
     states = {leg.leg: leg.state for leg in result.legs}
     assert states[Leg.ACCUMULATION] is LegState[state], result.reason
     assert [failure.column.partition("[")[0] for failure in result.failures] == ["t"] * (state == "DISAGREES")
@@ -142,13 +154,7 @@ def test_check__weights_of_eight_bits__are_no_lost_addition_and_hide_none(
 def test_check__additions_that_race_on_a_device__are_noticed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works, why = try_device(name)
-    if not works:
-        pytest.skip(f"{name}: {why}")
-    emit = session.emit_module
-
-    def racing(module: Module) -> EmittedModule:
-        emitted = emit(module)
+    def racing(emitted: EmittedModule) -> EmittedModule:
         tensors = emitted.libraries["slangad_tensors.slang"]
         added, kept = "return totals[at].add(value);", "slot_sums[k].add(value);"
         assert added in tensors
@@ -159,11 +165,7 @@ def test_check__additions_that_race_on_a_device__are_noticed(
         tensors = tensors.replace(kept, "slot_sums[k].store(slot_sums[k].load() + value);")
         return replace(emitted, libraries={**emitted.libraries, "slangad_tensors.slang": tensors})
 
-    monkeypatch.setattr(session, "emit_module", racing)
-    path = tmp_path / "kernels.py"
-    path.write_text(KERNELS, encoding="utf-8")
-    report = check(parse_inputs([str(path)]), CheckOptions(device=name, samples=24, only=("gathered",)))
-    (result,) = report.results
+    result = _tampered(tmp_path, monkeypatch, name, "gathered", racing)
     assert result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC), result.reason
     assert any(failure.leg is Leg.ACCUMULATION for failure in result.failures)
 
@@ -171,19 +173,10 @@ def test_check__additions_that_race_on_a_device__are_noticed(
 def test_check__a_device_that_does_not_take_the_kernel__is_no_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works, why = try_device("vulkan")
-    if not works:
-        pytest.skip(f"vulkan: {why}")
-    emit = session.emit_module
-
-    def refused(module: Module) -> EmittedModule:
-        emitted = emit(module)
+    def refused(emitted: EmittedModule) -> EmittedModule:
         libraries = {name: text + "\nfloat broken() { return nowhere; }\n" for name, text in emitted.libraries.items()}
         return replace(emitted, libraries=libraries)
 
-    monkeypatch.setattr(session, "emit_module", refused)
-    path = tmp_path / "kernels.py"
-    path.write_text(KERNELS, encoding="utf-8")
-    (result,) = check(parse_inputs([str(path)]), CheckOptions(device="vulkan", samples=24, only=("gathered",))).results
+    result = _tampered(tmp_path, monkeypatch, "vulkan", "gathered", refused)
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "vulkan does not take kernels.slang" in result.reason
