@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from support.programs import Generated
 
 BATCH = 26
-COUNT = int(os.environ.get("SLANGAD_PROGRAMS", "104"))
+COUNT = int(os.environ.get("SLANGAD_PROGRAMS", "52"))
 FIRST = int(os.environ.get("SLANGAD_SEED", str(secrets.randbelow(10**9) if "SLANGAD_PROGRAMS" in os.environ else 0)))
 SEEDS = range(FIRST, FIRST + -(-COUNT // BATCH))
 
