@@ -117,6 +117,19 @@ def scattered(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Gene
             yield Case(f"scatter to {width} x {size}, {pattern}, {kind}", run, at, terms, size)
 
 
+def pairs(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+    """Cases of a kernel that scatters to two tensors."""
+    for size in (3000, (1 << 22) + 1):
+        w = np.zeros(size, np.float32)
+        for pattern in ALL:
+            at = PATTERNS[pattern](len(terms), size, rng)
+
+            def run(at: Places = at, w: Floats = w) -> object:
+                return kernels.pair.backward(at.astype(np.int32), w, w, cotangent=terms).grad["w"]
+
+            yield Case(f"pair of 1 x {size}, {pattern}, {kind}", run, at, terms, size)
+
+
 def texels(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
     """Cases that sample a texture at the centres of its texels."""
     for side, patterns in TEXTURES:
@@ -190,7 +203,8 @@ def measured(device: str, options: argparse.Namespace) -> int:
             rng = np.random.default_rng(count)
             terms = numbers(kind, count, rng)
             parts = (
-                together(kernels, terms, kind), scattered(kernels, terms, kind, rng), texels(kernels, terms, kind, rng),
+                together(kernels, terms, kind), scattered(kernels, terms, kind, rng), pairs(kernels, terms, kind, rng),
+                texels(kernels, terms, kind, rng),
             )  # fmt: skip
             for case in (case for part in parts for case in part if options.only in case.name):
                 found = case.run()

@@ -39,6 +39,11 @@ def scatter(at: Each[int], w: Tensor[float, 1]) -> Each[float]:
 
 
 @sa.kernel
+def pair(at: Each[int], v: Tensor[float, 1], w: Tensor[float, 1]) -> Each[float]:
+    return v[at] + w[at]
+
+
+@sa.kernel
 def scatter3(at: Each[int], w: Tensor[float3, 1]) -> Each[float3]:
     return w[at]
 

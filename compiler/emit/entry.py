@@ -27,8 +27,8 @@ class MemoryPrinter(Protocol):
         """Whether gradient comes out of what is stored in it."""
 
     @property
-    def kept(self) -> bool:
-        """Whether groups keep the sums of its gradient in memory of their own."""
+    def kept(self) -> int | None:
+        """Its number among those whose sums groups keep in memory of their own, if they do."""
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Whether the kernel needs it."""
@@ -85,12 +85,12 @@ class Entry:
     @property
     def strided(self) -> bool:
         """Whether anything is added up over all elements."""
-        return bool(self.slots.all) or self.keeper is not None
+        return bool(self.slots.all) or bool(self.keepers)
 
     @property
-    def keeper(self) -> MemoryPrinter | None:
-        """What groups keep sums of, if there is anything."""
-        return next((part for part in scattered(self.memory, self.mode) if part.kept), None)
+    def keepers(self) -> tuple[MemoryPrinter, ...]:
+        """What groups keep sums of."""
+        return tuple(part for part in scattered(self.memory, self.mode) if part.kept is not None)
 
     @property
     def group(self) -> tuple[int, int, int]:

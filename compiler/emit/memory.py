@@ -7,8 +7,9 @@ written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.additions import print_addition
 from slangad.compiler.emit.buffers import buffer_scalar, components_of, element_type_of, shape_of
@@ -69,21 +70,30 @@ def is_exact(buffer: Buffer) -> bool:
     return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
 
 
-def kept_buffers(module: Module) -> frozenset[str]:
-    """The keys of those whose sums a group of threads keeps in its own memory: one of each kernel, if any is scattered.
+_KEPT: Final = 15
+"""Tensors of a kernel whose sums groups can tell apart (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
+
+
+def kept_buffers(module: Module) -> dict[str, int]:
+    """Those whose sums a group of threads keeps in its own memory, by key, with their numbers there.
 
     Elements that many threads hit at different times come first: where all hit one at a time, waves add up.
     """
-    found: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    taken: Counter[str] = Counter()
     for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
-        if is_scattered(buffer) and not is_exact(buffer) and has_gradient(buffer):
-            found.setdefault(buffer.kernel, buffer.key)
-    return frozenset(found.values())
+        kernel = buffer.kernel
+        if is_scattered(buffer) and not is_exact(buffer) and has_gradient(buffer) and taken[kernel] < _KEPT:
+            numbers[buffer.key] = taken[kernel]
+            taken[kernel] += 1
+    return numbers
 
 
-def scatter_function(buffer: Buffer, *, kept: bool) -> str:
-    """What adds to the buffer's totals."""
-    return "sa.scatter_exactly" if is_exact(buffer) else "sa.scatter_kept" if kept else "sa.scatter"
+def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
+    """What adds to the buffer's totals, up to the place; ``kept`` is its number where groups keep its sums."""
+    if is_exact(buffer):
+        return f"sa.scatter_exactly({totals}"
+    return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
 
 
 def has_gradient(buffer: Buffer) -> bool:
@@ -165,7 +175,7 @@ class SummedTensor:
 class TensorPrinter:
     """One tensor; prints its declarations and functions, and tells what entry points need for it.
 
-    ``kept`` says that groups keep its sums in memory of their own.
+    ``kept`` is its number among those whose sums groups keep in memory of their own, if they do.
     """
 
     buffer: Buffer
@@ -173,7 +183,7 @@ class TensorPrinter:
     names: MemoryNames
     spell: TypeSpeller
     accessors: Accessors
-    kept: bool = False
+    kept: int | None = None
 
     # --- what entry points need ---
 
@@ -347,8 +357,7 @@ class TensorPrinter:
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
         copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
-        scatter = scatter_function(self.buffer, kept=self.kept)
-        print_scatter(writer, scatter, self.names.gradient, "at", element, "d_out")
+        print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out")
 
     def _print_sum(self, writer: Writer) -> None:
         """Adds ``d_out`` to the thread's sum of the element."""
@@ -403,24 +412,24 @@ class TensorPrinter:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
 
 
-def print_scatter(writer: Writer, scatter: str, totals: str, at: str, type_: Type, value: str) -> None:
-    """Adds a value of a type to totals by a library function, from the scalar at an index on."""
+def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str) -> None:
+    """Adds a value of a type to totals by a call that is open, from the scalar at an index on."""
     match type_:
         case Scalar(name):
-            writer.line(f"{scatter}({totals}, {at}, {value if name == 'float' else f'float({value})'});")
+            writer.line(f"{call}, {at}, {value if name == 'float' else f'float({value})'});")
         case Vector(element, size):
             wide = value if element == FLOAT else f"float{size}({value})"
-            writer.line(f"{scatter}({totals}, {at}, {wide});")
+            writer.line(f"{call}, {at}, {wide});")
         case Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at
-                print_scatter(writer, scatter, totals, start, Vector(element, columns), f"{value}[{row}]")
+                print_scatter(writer, call, start, Vector(element, columns), f"{value}[{row}]")
         case Array(element, size):
             counter = f"n{value.count('[')}"
             writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
                 step = components_of(element)
                 start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
-                print_scatter(writer, scatter, totals, start, element, f"{value}[{counter}]")
+                print_scatter(writer, call, start, element, f"{value}[{counter}]")
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")

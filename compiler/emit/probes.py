@@ -59,9 +59,8 @@ class ProbePrinter:
     accessors: Accessors
 
     @property
-    def kept(self) -> bool:
-        """Never."""
-        return False
+    def kept(self) -> None:
+        """Groups keep nothing of it."""
 
     @property
     def written(self) -> bool:

@@ -32,7 +32,7 @@ def print_share(entry: Entry, writer: Writer) -> None:
         extents = f"[{group.count}]{ways.format(group.library)}"
         writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
     _print_tensors(entry, writer, "{own} = 0;")
-    if entry.keeper:
+    if entry.keepers:
         writer.line(f"sa.keep_sums<{size}>({local('lane')});")
     given = (f"{local('thread')}.x", local("count"), local("parts"))
     library, share = _library(entry), local("share")
@@ -42,9 +42,9 @@ def print_share(entry: Entry, writer: Writer) -> None:
         if entry.kernel.dims > 1 and thread_values(entry.function):
             _print_id(entry, writer)
         print_call(entry, writer)
-    if entry.keeper:
-        totals = next(p for p in entry.keeper.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
-        writer.line(f"sa.give_sums<{size}>({totals.name}, {local('lane')});")
+    for part in entry.keepers:
+        totals = next(p for p in part.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
+        writer.line(f"sa.give_sums<{size}>({totals.name}, {part.kept}, {local('lane')});")
     _print_tensors(entry, writer, "{sums} += {own};")
     for group in entry.slots.groups:
         sums = local(group.named("sums"))

@@ -219,9 +219,9 @@ def _memory_printers(
     module: Module, names: ModuleNames, accessors: Accessors
 ) -> Iterator[TensorPrinter | TexturePrinter]:
     exprs = [e for f in module.functions for e in body_exprs(statements(f))]
-    keys = kept_buffers(module)
+    numbers = kept_buffers(module)
     for buffer in module.buffers:
-        own, kept = names.memory[buffer.key], buffer.key in keys
+        own, kept = names.memory[buffer.key], numbers.get(buffer.key)
         if isinstance(buffer.type, Tensor):
             yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept)
         else:

@@ -12,7 +12,7 @@ from slangad.compiler.emit.memory import (
     copies_parameters,
     print_attributes,
     print_scatter,
-    scatter_function,
+    scatter_call,
     totals_parameters,
 )
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class TexturePrinter:
     """One texture; prints its declarations and functions, and tells what entry points need for it.
 
-    ``sampled`` and ``loaded`` say which functions are called, ``kept`` that groups keep its sums in their own memory.
+    ``sampled`` and ``loaded`` say which functions are called, ``kept`` is as in ``TensorPrinter``.
     """
 
     buffer: Buffer
@@ -38,7 +38,7 @@ class TexturePrinter:
     names: MemoryNames
     sampled: bool = True
     loaded: bool = True
-    kept: bool = False
+    kept: int | None = None
 
     @property
     def written(self) -> bool:
@@ -74,7 +74,7 @@ class TexturePrinter:
 
     @property
     def _scatter(self) -> str:
-        return scatter_function(self.buffer, kept=self.kept)
+        return scatter_call(self.buffer, self.names.gradient, self.kept)
 
     @property
     def _channels(self) -> int:
@@ -150,7 +150,7 @@ class TexturePrinter:
         with writer.block():
             if Mode.BACKWARD in modes:
                 writer.line(f"uint at = {self._place('uint(i)', 'uint(j)')};")
-                print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "d_out")
+                print_scatter(writer, self._scatter, "at", self.texture.element, "d_out")
 
     def _place(self, row: str, column: str) -> str:
         """The number of a texel's first scalar among the totals."""
@@ -217,7 +217,7 @@ class TexturePrinter:
         if not self.buffer.no_diff:
             writer.line(f"uint2 texel = sa.nearest({uv}, {self.names.extents}, {self._address});")
             writer.line(f"uint at = {self._place('texel.x', 'texel.y')};")
-            print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "d_out")
+            print_scatter(writer, self._scatter, "at", self.texture.element, "d_out")
 
     def _print_bilinear(self, writer: Writer, uv: str) -> None:
         if self.buffer.no_diff and not self.buffer.followed:
@@ -227,7 +227,7 @@ class TexturePrinter:
             if not self.buffer.no_diff:
                 writer.line(f"uint at = {self._place('corners.at[k].x', 'corners.at[k].y')};")
                 writer.line(f"{self._value} share = {self._value}(corners.weight[k]) * d_out;")
-                print_scatter(writer, self._scatter, self.names.gradient, "at", self.texture.element, "share")
+                print_scatter(writer, self._scatter, "at", self.texture.element, "share")
             if self.buffer.followed:
                 texel = self._texel(self.names.values, "corners.at[k]")
                 moved = f"dot({texel}, d_out)" if self._channels > 1 else f"{texel} * d_out"

@@ -27,6 +27,11 @@ def collide(i: Each[int], g: NoDiff[Each[float]], w: Tensor[float3, 1]) -> Sum[f
 
 
 @sa.kernel
+def gather(i: Each[int], w: Tensor[float, 1]) -> Each[float]:
+    return w[i]
+
+
+@sa.kernel
 def own(w: Tensor[float, 1], out: OutTensor[float, 1]):
     i = sa.thread_id(0)
     out[i] = w[i] * w[i]

@@ -108,6 +108,18 @@ def test_scattered__equal_gradients_at_few_elements__do_not_round_in_one_directi
     near(out.grad["w"], total * np.array([1.0, 2.0, 2.0]))
 
 
+@pytest.mark.parametrize("value", [0.1, 0.7])
+def test_scattered__equal_gradients_at_more_elements_than_groups_keep__do_not_round_in_one_direction(
+    kernels: LoadedFile, value: float
+) -> None:
+    count = size = 1 << 21
+    at = np.random.default_rng(1).integers(0, 600, count) * 7919 % size
+    out = kernels.gather.backward(
+        at.astype(np.int32), np.zeros(size, np.float32), cotangent=np.full(count, value, np.float32)
+    )
+    near(out.grad["w"], np.bincount(at, np.full(count, np.float32(value), np.float64), size))
+
+
 @pytest.mark.parametrize("count", COUNTS)
 def test_tensors__of_a_thread_and_of_its_neighbour__have_their_gradients(kernels: LoadedFile, count: int) -> None:
     w = np.random.default_rng(count).normal(size=count).astype(np.float32)
