@@ -64,6 +64,7 @@ PATTERNS: dict[str, Callable[[int, int, np.random.Generator], Places]] = {
         rng.random(count) < 0.9, size // 2, rng.integers(0, size, count)
     ),
     "among 600": lambda count, size, rng: _random(count, 600, size, rng),
+    "among 1000": lambda count, size, rng: _random(count, 1000, size, rng),
     "among 5000": lambda count, size, rng: _random(count, 5000, size, rng),
     "a power law": lambda count, size, rng: (size * rng.random(count) ** 8).astype(np.int64),
     "anywhere": lambda count, size, rng: rng.integers(0, size, count),

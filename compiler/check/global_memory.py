@@ -304,7 +304,7 @@ def _close(tokens: Sequence[Token], index: int) -> int:
 
 def _macros(text: Text) -> Iterator[tuple[str, frozenset[str]]]:
     for directive in text.directives:
-        word, _, rest = directive.partition(" ")
+        word, _, rest = directive.text.partition(" ")
         words = re.findall(r"[^\W\d]\w*", rest)
         if word == "define" and words:
             yield words[0], frozenset(words[1:])

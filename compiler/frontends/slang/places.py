@@ -58,14 +58,14 @@ class SourceFiles:
     def place(self, function: DeclaredFunction, which: tuple[int, int] = (0, 1)) -> Place | None:
         """Where a function stands, None if in a file that is merely included; ``which`` as in ``Scan.find``."""
         names = tuple(param.name for param in function.params)
+        name = function.name if function.name.isidentifier() else f"operator{function.name}"
         for scan in self.own:
-            header = scan.find(function.name, function.path, names, which)
+            header = scan.find(name, function.path, names, which)
             if header is not None:
                 return Place(header.span, header)
-        if any(scan.find(function.name, function.path, names) for scan in self._scans()):
+        if any(scan.find(name, function.path, names) for scan in self._scans()):
             return None
-        word = function.name if function.name.isidentifier() else "operator"
-        return Place(self.main.words.get(word, whole_file(self.main.file)))
+        return Place(self.main.words.get(name, whole_file(self.main.file)))
 
     @cached_property
     def without_forward(self) -> Mapping[str, str]:

@@ -30,7 +30,7 @@ class Header:
     """The head of a function.
 
     Attributes:
-        name: Its name.
+        name: Its name, such as ``shade`` or ``operator+``.
         path: The namespaces and structs it stands in, as far as braces tell; others like ``extension Name``.
         params: The names of its parameters.
         attributes: The words of the attributes before it, such as ``Differentiable``.
@@ -133,7 +133,7 @@ def scan_text(source: str, file: str) -> Scan:
         file=file,
         headers=tuple(_headers(text, file)),
         words=words,
-        directives=text.directives,
+        directives=tuple(directive.text for directive in text.directives),
         derivatives_of=_derivatives_of(text.tokens),
         begins=tuple(token.text for token in text.tokens[:2]),
     )
@@ -207,6 +207,8 @@ def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
     """The function's name before a parenthesis, if that is what it is: something must stand before the name."""
+    if (operator := _operator_before(tokens, start, index)) is not None:
+        return operator
     name = index - 1
     if name > start and tokens[name].text == ">":
         depth = 0
@@ -220,6 +222,14 @@ def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
         return None
     before = tokens[name - 1]
     return name if before.text in (">", "]", "*") or (before.kind == "word" and before.text not in _NOT_NAMES) else None
+
+
+def _operator_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
+    """The word ``operator`` with nothing but marks between it and a parenthesis, and something before it."""
+    word = index - 1
+    while word > start and tokens[word].kind == "mark" and tokens[word].text not in ("]", ")", "}"):
+        word -= 1
+    return word if word > start and tokens[word].text == "operator" else None
 
 
 def _closing(tokens: Sequence[Token], index: int) -> int:
@@ -260,10 +270,11 @@ def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], fi
         elif tokens[index].kind == "word":
             words.append(tokens[index].text)
         index += 1
+    is_operator = tokens[name].text == "operator"
     return Header(
-        name=tokens[name].text,
+        name="".join(token.text for token in tokens[name : opening if is_operator else name + 1]),
         path=path,
-        params=tuple(_param_names(tokens[opening + 1 : end])),
+        params=tuple(declared_names(tokens[opening + 1 : end])),
         attributes=tuple(attributes),
         words=tuple(words),
         comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
@@ -271,8 +282,8 @@ def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], fi
     )
 
 
-def _param_names(tokens: Sequence[Token]) -> Iterator[str]:
-    """The last word of each parameter before its default value, its extents or its semantic."""
+def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
+    """The names in a list of parameters or variables: the last word of each before its value, extents or semantic."""
     depth, done, name = 0, False, ""
     for token in tokens:
         depth += token.text in ("(", "[", "{", "<")

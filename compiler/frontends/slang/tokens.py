@@ -26,7 +26,7 @@ _DIRECTIVE: Final = re.compile(r"(?:[^\n\\]|\\\r?\n|\\)*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number, string or punctuation mark; line and column count from 1."""
+    """A word, number, string, punctuation mark or preprocessor line; line and column count from 1."""
 
     kind: str
     text: str
@@ -45,30 +45,32 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file taken apart: its code, its comment lines by line, its preprocessor directives without ``#``."""
+    """A file taken apart: its code, its comment lines by line, its preprocessor lines without ``#``, blanks made one."""
 
     tokens: tuple[Token, ...]
     comments: dict[int, Comment]
-    directives: tuple[str, ...]
+    directives: tuple[Token, ...]
 
 
 def read_text(source: str) -> Text:
     """Take a text apart; never fails, whatever the text is."""
     tokens: list[Token] = []
     comments: dict[int, Comment] = {}
-    directives: list[str] = []
+    directives: list[Token] = []
     position, line, start, fresh = 0, 1, 0, True
     while position < len(source):
         if fresh and source[position] == "#":
             text = _DIRECTIVE.match(source, position)
             found = text[0] if text else "#"
-            directives.append(" ".join(found[1:].replace("\\\n", " ").split()))
             kind = "directive"
         else:
             match = _TOKEN.match(source, position)
             found = match[0] if match else source[position]
             kind = (match.lastgroup if match else None) or "mark_"
         column = position - start + 1
+        if kind == "directive":
+            said = " ".join(found[1:].replace("\\\n", " ").split())
+            directives.append(Token(kind, said, line, column))
         if kind == "line_comment" and fresh:
             comments[line] = Comment(found.rstrip(), line, column)
         elif kind in ("word", "number", "string", "char", "raw", "mark_"):
