@@ -1,9 +1,10 @@
 """How exact gradients of shared memory are: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
 
 Every way in which gradients come together (benchmarks/workloads/accumulation.py) times every pattern in which threads
-hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``). The error of an
-element is its distance from the float64 sum over the sum of the magnitudes that went into it; what is printed is the
-largest of all elements and numbers of threads, and where. Exits with 1 where one is beyond 1e-5.
+hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``), tensors of up to
+2^22 elements (``--largest``). The error of an element is its distance from the float64 sum over the sum of the magnitudes
+that went into it; what is printed is the largest of all elements and numbers of threads, and where. Exits with 1 where
+one is beyond 1e-5.
 
 ``--deterministic`` does the same with exact sums, runs everything ten times, and asks for the same bits.
 """
@@ -103,52 +104,73 @@ class Case:
         return float(distance.max(initial=0.0))
 
 
-def scattered(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+@dataclass(frozen=True)
+class Sums:
+    """What is added up, and the elements of the largest tensor that it is scattered to."""
+
+    terms: Floats
+    kind: str
+    largest: int
+    rng: np.random.Generator
+
+    def fits(self, size: int) -> bool:
+        """Whether there are tensors of so many elements."""
+        return size <= self.largest
+
+    def places(self, pattern: str, size: int) -> Places:
+        """Where each term goes."""
+        return PATTERNS[pattern](len(self.terms), size, self.rng)
+
+
+def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     """Cases whose elements threads choose."""
-    for width, size, patterns in SCATTERED:
+    terms = sums.terms
+    for width, size, patterns in (row for row in SCATTERED if sums.fits(row[1])):
         kernel = kernels[f"scatter{width if width > 1 else ''}"]
         w = np.zeros((size, width) if width > 1 else size, np.float32)
         seed = terms[:, None] * WEIGHTS[:width] if width > 1 else terms
         for pattern in patterns:
-            at = PATTERNS[pattern](len(terms), size, rng)
+            at = sums.places(pattern, size)
 
             def run(kernel: Callable = kernel, w: Floats = w, seed: Floats = seed, at: Places = at) -> object:
                 return kernel.backward(at.astype(np.int32), w, cotangent=seed).grad["w"]
 
-            yield Case(f"scatter to {width} x {size}, {pattern}, {kind}", run, at, terms, size)
+            yield Case(f"scatter to {width} x {size}, {pattern}, {sums.kind}", run, at, terms, size)
 
 
-def pairs(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     """Cases of a kernel that scatters to two tensors."""
-    for size in (3000, (1 << 22) + 1):
+    terms = sums.terms
+    for size in filter(sums.fits, (3000, (1 << 22) + 1)):
         w = np.zeros(size, np.float32)
         for pattern in ALL:
-            at = PATTERNS[pattern](len(terms), size, rng)
+            at = sums.places(pattern, size)
 
             def run(at: Places = at, w: Floats = w) -> object:
                 return kernels.pair.backward(at.astype(np.int32), w, w, cotangent=terms).grad["w"]
 
-            yield Case(f"pair of 1 x {size}, {pattern}, {kind}", run, at, terms, size)
+            yield Case(f"pair of 1 x {size}, {pattern}, {sums.kind}", run, at, terms, size)
 
 
-def texels(kernels: LoadedFile, terms: Floats, kind: str, rng: np.random.Generator) -> Iterator[Case]:
+def texels(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     """Cases that sample a texture at the centres of its texels."""
-    for side, patterns in TEXTURES:
+    terms = sums.terms
+    for side, patterns in (row for row in TEXTURES if sums.fits(row[0] * row[0])):
         t = np.zeros((side, side, 4), np.float32)
         seed = terms[:, None] * WEIGHTS
         for pattern in patterns:
-            at = PATTERNS[pattern](len(terms), side * side, rng)
+            at = sums.places(pattern, side * side)
             uv = ((np.stack([at % side, at // side], 1) + 0.5) / side).astype(np.float32)
 
             def run(uv: Floats = uv, t: Floats = t, seed: Floats = seed) -> object:
                 return kernels.texels.backward(uv, t, cotangent=seed).grad["t"]
 
-            yield Case(f"texels of {side} x {side}, {pattern}, {kind}", run, at, terms, side * side)
+            yield Case(f"texels of {side} x {side}, {pattern}, {sums.kind}", run, at, terms, side * side)
 
 
-def together(kernels: LoadedFile, terms: Floats, kind: str) -> Iterator[Case]:
+def together(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
     """Cases in which all threads add to the same elements, or each to its own."""
-    count = len(terms)
+    terms, kind, count = sums.terms, sums.kind, len(sums.terms)
     x, zeros = np.ones(count, np.float32), np.zeros(count, np.int64)
     vectors = terms[:, None] * WEIGHTS[:3]
     yield Case(
@@ -162,7 +184,7 @@ def together(kernels: LoadedFile, terms: Floats, kind: str) -> Iterator[Case]:
         lambda: np.asarray(kernels.few.backward(x, np.ones(3, np.float32), cotangent=terms).grad["w"])[:1],
         zeros, terms, 1,
     )  # fmt: skip
-    for size in (1, 3000, (1 << 22) + 1):
+    for size in filter(sums.fits, (1, 3000, (1 << 22) + 1)):
         w = np.ones(size, np.float32)
         yield Case(
             f"shared of {size}, all at one, {kind}",
@@ -181,6 +203,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--device", action="append", default=[], help="cpu, vulkan, cuda, webgpu; again for more")
     parser.add_argument("--most", type=int, default=COUNTS[-1], help="no more threads than so many")
+    parser.add_argument("--largest", type=int, default=1 << 30, help="no tensor of more elements")
     parser.add_argument("--kind", action="append", choices=KINDS, help="what is added up; all without it")
     parser.add_argument("--only", default="", help="cases whose names have this in them")
     parser.add_argument("--deterministic", action="store_true", help="exact sums, ten runs, the same bits")
@@ -202,11 +225,8 @@ def measured(device: str, options: argparse.Namespace) -> int:
     for count in (c for c in COUNTS if c <= options.most):
         for kind in options.kind or KINDS:
             rng = np.random.default_rng(count)
-            terms = numbers(kind, count, rng)
-            parts = (
-                together(kernels, terms, kind), scattered(kernels, terms, kind, rng), pairs(kernels, terms, kind, rng),
-                texels(kernels, terms, kind, rng),
-            )  # fmt: skip
+            sums = Sums(numbers(kind, count, rng), kind, options.largest, rng)
+            parts = (part(kernels, sums) for part in (together, scattered, pairs, texels))
             for case in (case for part in parts for case in part if options.only in case.name):
                 found = case.run()
                 cases += 1

@@ -1,0 +1,27 @@
+"""Every way in which gradients come together, times every pattern in which threads hit the elements: within 1e-5.
+
+The script that measures it on a GPU runs here with fewer threads and smaller tensors.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.devices import DEVICES, device_of
+
+pytestmark = pytest.mark.toolchain
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "accumulation.py"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_accumulation__every_way_and_pattern__is_the_sum_of_float64(cxx: object, device: str) -> None:
+    device_of(device)
+    smaller = ("--most", "70001", "--largest", "3000", "--kind", "equal")
+    command = [sys.executable, str(SCRIPT), "--device", device, *smaller]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert int(ended.stdout.split("launches")[0].split()[-1]) > 300
