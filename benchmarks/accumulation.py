@@ -1,10 +1,10 @@
 """How exact gradients of shared memory are: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
 
 Every way in which gradients come together (benchmarks/workloads/accumulation.py) times every pattern in which threads
-hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``), tensors of up to
-2^22 elements (``--largest``). The error of an element is its distance from the float64 sum over the sum of the magnitudes
-that went into it; what is printed is the largest of all elements and numbers of threads, and where. Exits with 1 where
-one is beyond 1e-5.
+hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``), tensors of up
+to 2^22 elements (``--largest``). The error of an element is its distance from the float64 sum over the sum of the
+magnitudes that went into it; what is printed is the largest of all elements and numbers of threads, and where. Exits
+with 1 where one is beyond 1e-5.
 
 ``--deterministic`` does the same with exact sums, runs everything ten times, and asks for the same bits.
 """
