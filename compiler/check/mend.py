@@ -1,8 +1,8 @@
 """Slang files that don't compile: a file and Slang's errors go in, what of it can be checked comes out.
 
-An error that lies in a function costs that function and those that call it: they are taken out of the text, which is
-read again, until Slang takes it. Where Slang dies instead of saying where, functions are taken out by halves. What lies
-outside all functions (structs, globals, imports) costs the whole file.
+An error costs the function or declaration it lies in, and what uses that: they are taken out of the text, which is read
+again, until Slang takes it. Where Slang dies instead of saying where, functions are taken out by halves. Only what lies
+in neither, such as a bracket that never closes, costs the whole file.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build import DEATHS
-from slangad.compiler.check.subjects import Subject
+from slangad.compiler.check.mended import Lack, Mended, Telling
 from slangad.compiler.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.encoding import decode, read_bytes
-from slangad.compiler.frontends.slang.bodies import Bodies, Function, read_bodies
+from slangad.compiler.frontends.slang.bodies import Function
+from slangad.compiler.frontends.slang.declarations import Declaration
+from slangad.compiler.frontends.slang.parts import Part, Parts, Remains, contains, mentions, names_of, read_parts
 from slangad.compiler.ir.nodes import Module
-from slangad.compiler.report.model import Failure, Leg, Verdict
+from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from slangad.compiler.diagnostics import Diagnostic
@@ -31,40 +33,16 @@ if TYPE_CHECKING:
 _ROUNDS: Final = 40
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
-_TWINLESS: Final = "has no float64 twin"
+_QUOTED: Final = re.compile(r"'([^']+)'")
+_UNREAD: Final = "unexpected "
+"""How Slang begins what it says where it can't read on: what it says of all that follows may be wrong."""
+_PLAIN: Final = "SA200"
+_SLANGS: Final = "SA2"
+"""How codes of what Slang says begin."""
+_UNCOMPILED: Final = Lack("does not compile", Verdict.FAIL)
+_TWINLESS: Final = Lack("has no float64 twin", Verdict.INCONCLUSIVE)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files in which there is nothing to check: also of what is left of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A function that does not compile, or that calls one; ``head`` is its name, ``span`` the place to look at."""
-
-    name: str
-    span: Span
-    failure: Failure
-    head: Span
-
-    @property
-    def subject(self) -> Subject:
-        """It as something to check, which fails."""
-        return Subject(self.name, "function", self.span, failure=self.failure)
-
-
-@dataclass(frozen=True, slots=True)
-class Mended:
-    """What of a file can be checked: its text without the functions that can't (none: as it is), and those."""
-
-    text: str | None
-    module: Module
-    broken: tuple[Broken, ...] = ()
-
-    def with_broken(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """These subjects and the functions that can't be checked, in the order of their places if there are any."""
-        if not self.broken:
-            return tuple(subjects)
-        every = (*subjects, *(one.subject for one in self.broken))
-        return tuple(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
 
 
 def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
@@ -87,7 +65,7 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
 
 
 def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError) -> Mended | None:
-    """Find what of a Slang file can be checked; none if an error lies outside all functions.
+    """Find what of a Slang file can be checked; none if an error lies in no function and no declaration.
 
     Args:
         path: The file.
@@ -98,8 +76,8 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
         text = text_of(path)
     except CompileError:
         return None
-    bodies = read_bodies(text, str(path))
-    return _Mender(path, setting, bodies, bodies).run(error) if bodies.whole else None
+    parts = read_parts(text, str(path))
+    return _Mender(path, setting, parts, _UNCOMPILED).run(error) if parts.bodies.whole else None
 
 
 def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
@@ -113,8 +91,7 @@ def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
     try:
         load(path, replace(setting, text=text))
     except CompileError as error:
-        bodies = read_bodies(text, str(path))
-        return _Mender(path, setting, bodies, bodies, _TWINLESS, Verdict.INCONCLUSIVE).run(error)
+        return _Mender(path, setting, read_parts(text, str(path)), _TWINLESS).run(error)
     return None
 
 
@@ -132,23 +109,24 @@ class _Mender:
     """The search.
 
     Attributes:
-        lacks: What is the matter with functions that are taken out, and ``verdict`` what that makes of them.
-        told: What is wrong with the functions that are to blame.
-        users: Functions that use one of those, or of these, each with that one.
-        gone: Those of both whose heads don't compile either.
-        current: The text that was read last.
+        lack: What is the matter with parts that are taken out.
+        told: What is wrong with the parts that are to blame.
+        users: Parts that use one of those, or of these, each with that one.
+        gone: Those of both of which nothing is left, since that did not compile either.
+        own: What Slang said of parts when less was taken out: that is their own.
+        current: The text that was read last; none is the whole one.
         said: What Slang pointed out in it.
     """
 
     path: Path
     setting: SlangSetting
-    bodies: Bodies
-    current: Bodies
-    lacks: str = "does not compile"
-    verdict: Verdict = Verdict.FAIL
-    told: dict[Function, list[Diagnostic]] = field(default_factory=dict)
-    users: dict[Function, Function] = field(default_factory=dict)
-    gone: set[Function] = field(default_factory=set)
+    parts: Parts
+    lack: Lack
+    told: dict[Part, list[Diagnostic]] = field(default_factory=dict)
+    users: dict[Part, Part] = field(default_factory=dict)
+    gone: set[Part] = field(default_factory=set)
+    own: set[tuple[Part, str]] = field(default_factory=set)
+    current: Remains | None = None
     said: tuple[Diagnostic, ...] = ()
 
     def run(self, error: CompileError | ToolchainError) -> Mended | None:
@@ -168,15 +146,14 @@ class _Mender:
             found = self._read({*self.told, *self.users})
         return None
 
-    def _read(self, emptied: Collection[Function]) -> Module | CompileError | ToolchainError:
-        """Load the text without some functions.
+    def _read(self, emptied: Collection[Part]) -> Module | CompileError | ToolchainError:
+        """Load the text without some parts.
 
         Raises:
             ToolchainError: There is no Slang.
         """
-        marks = {function: f"{_MARK}{self.bodies.functions.index(function)}" for function in emptied}
-        text = self.bodies.without(marks, self.gone)
-        self.current = read_bodies(text, str(self.path))
+        marks = {part: f"{_MARK}{self.parts.every.index(part)}" for part in emptied}
+        self.current = self.parts.without(marks, self.gone)
         self.said = ()
 
         def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
@@ -185,7 +162,7 @@ class _Mender:
             return reflection
 
         try:
-            return load(self.path, replace(self.setting, reflect=reflect, text=text))
+            return load(self.path, replace(self.setting, reflect=reflect, text=self.current.text))
         except (CompileError, ToolchainError) as error:
             code = error.diagnostics[0].code
             if code in _EMPTY:
@@ -194,61 +171,93 @@ class _Mender:
                 raise
             return error
 
-    def _at(self, span: Span) -> Function | None:
-        """The function that a place of the text that was read last lies in."""
-        function = self.current.at(span)
-        if function is None:
-            return None
-        left = [one for one in self.bodies.functions if one not in self.gone]
-        alike = len(left) == len(self.current.functions)
-        return left[self.current.functions.index(function)] if alike else None
+    def _place(self, span: Span) -> Span:
+        """Where a place of the text that was read last is in the file."""
+        return self.current.before(span) if self.current and span.file == str(self.path) else span
 
-    def _blamed(self, diagnostics: Sequence[Diagnostic]) -> dict[Function, list[Diagnostic]]:
-        """The functions that errors lie in; none if one lies in no function."""
-        blamed: dict[Function, list[Diagnostic]] = {}
+    def _at(self, span: Span) -> Part | None:
+        """The part that a place of the text that was read last lies in."""
+        return self.parts.at(self._place(span))
+
+    def _import_of(self, span: Span) -> Declaration | None:
+        """What brings in another file."""
+        return None if span.file == str(self.path) else self.parts.brings_in(span.file)
+
+    def _blamed(self, diagnostics: Sequence[Diagnostic]) -> dict[Part, list[Diagnostic]]:
+        """The parts that errors lie in; if there are declarations among them those, since others may follow from them.
+
+        Of declarations that can't be read, only the first: what Slang says of others may follow from that.
+        """
+        blamed: dict[Part, list[Diagnostic]] = {}
         for diagnostic in diagnostics:
-            function = self._at(diagnostic.span)
-            if function is None:
-                return {}
-            blamed.setdefault(function, []).append(diagnostic)
-        return blamed
+            part = self._at(diagnostic.span) or self._import_of(diagnostic.span)
+            if part is not None and (isinstance(part, Function) or diagnostic.code.startswith(_SLANGS)):
+                blamed.setdefault(part, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
+        declarations: dict[Part, list[Diagnostic]] = {
+            one: found for one, found in blamed.items() if isinstance(one, Declaration)
+        }
+        if not declarations:
+            return blamed
+        self.own |= {(part, d.message) for part, found in blamed.items() for d in found}
+        first = next(iter(blamed))
+        unread = any(d.message.startswith(_UNREAD) for found in declarations.values() for d in found)
+        return {first: blamed[first]} if unread and first in declarations else declarations
 
-    def _take_out(self, blamed: dict[Function, list[Diagnostic]]) -> None:
-        """Take functions out; those that are already, whole."""
-        for function, diagnostics in blamed.items():
-            if function in self.told or function in self.users:
-                self.gone.add(function)
+    def _take_out(self, blamed: dict[Part, list[Diagnostic]]) -> None:
+        """Take parts out; those that are already, whole."""
+        for part, diagnostics in blamed.items():
+            if part in self.told or part in self.users:
+                self.gone.add(part)
                 continue
-            self.told[function] = diagnostics
-            if any(d.code not in DEATHS and self.current.is_in_head(d.span) for d in diagnostics):
-                self.gone.add(function)
+            culprit = self._culprit(part, diagnostics)
+            if culprit is not None:
+                self.users[part] = culprit
+            else:
+                self.told[part] = [d for d in diagnostics if (part, d.message) in self.own] or diagnostics
+            if any(d.code not in DEATHS and self.parts.is_in_head(part, d.span) for d in diagnostics):
+                self.gone.add(part)
+
+    def _culprit(self, part: Part, diagnostics: Sequence[Diagnostic]) -> Part | None:
+        """The part that is out and for lack of which another does not compile; none if that is its own fault."""
+        if any((part, d.message) in self.own for d in diagnostics):
+            return None
+        words = [word for d in diagnostics for word in _QUOTED.findall(d.message)]
+        quoted = {*words, *(f"operator{word}" for word in words)}
+        plain = all(d.code == _PLAIN for d in diagnostics)
+        out = [one for one in (*self.told, *self.users) if plain or isinstance(one, Declaration)]
+        named = (one for one in out if names_of(one) & quoted)
+        return next(named, None) or next((one for one in out if mentions(part, one)), None)
 
     def _add_users(self) -> bool:
-        """Whether Slang told of functions that use one that is taken out."""
+        """Whether Slang told of parts that use one that is taken out."""
         known = len(self.users)
         for diagnostic in self.said:
             mark = _MARKED.search(diagnostic.message)
-            function = self._at(diagnostic.span) if mark else None
-            if mark and function and function not in self.told:
-                self.users.setdefault(function, self.bodies.functions[int(mark[1])])
+            part = self._at(diagnostic.span) if mark else None
+            if mark and part and part not in self.told:
+                self.users.setdefault(part, self.parts.every[int(mark[1])])
         return len(self.users) > known
 
     def _add_unnoticed_users(self) -> None:
-        known: set[Function] = set()
-        while fresh := {*self.told, *self.users} - known:
-            known |= fresh
-            for function in fresh:
-                for user in self.bodies.users_of(function, gone=function in self.gone):
+        """Add what the text tells of; not of functions in declarations that are out, which nobody can use without."""
+        known: set[Part] = set()
+        while fresh := [part for part in (*self.told, *self.users) if part not in known]:
+            known.update(fresh)
+            alone = (part for part in fresh if not any(contains(one, part) for one in (*self.told, *self.users)))
+            for part in alone:
+                for user in self.parts.users_of(part, gone=part in self.gone):
                     if user not in self.told:
-                        self.users.setdefault(user, function)
+                        self.users.setdefault(user, part)
 
-    def _deadly(self, death: Diagnostic) -> dict[Function, list[Diagnostic]]:
+    def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:
         """The functions that Slang dies of, each by itself; none if it dies without them too."""
         known = {*self.told, *self.users}
-        suspects = [function for function in self.bodies.functions if function not in known]
+        functions = [part for part in self.parts.every if isinstance(part, Function)]
+        suspects = [function for function in functions if function not in known]
+        declarations = known - {*functions}
 
         def dies(group: Sequence[Function]) -> bool:
-            return isinstance(self._read({*self.bodies.functions} - {*group}), ToolchainError)
+            return isinstance(self._read({*functions, *declarations} - {*group}), ToolchainError)
 
         def among(group: Sequence[Function]) -> list[Function]:
             if not group or not dies(group):
@@ -257,35 +266,12 @@ class _Mender:
             return [*group] if len(group) == 1 else [*among(group[:middle]), *among(group[middle:])]
 
         what = replace(death, message=DEATHS[death.code], notes=())
-        return {function: [replace(what, span=function.header.span)] for function in among(suspects)}
+        return {function: [replace(what, span=function.span)] for function in among(suspects)}
 
     def _mended(self, module: Module) -> Mended:
         out = {*self.told, *self.users}
         kept = tuple(kernel for kernel in module.kernels if self._at(kernel.span) not in out)
         left_out = tuple(left for left in module.left_out if self._at(left.span) not in out)
-        broken = [self._broken(function, diagnostics) for function, diagnostics in self.told.items()]
-        broken += [self._user(one, other) for one, other in self.users.items() if self.bodies.is_differentiable(one)]
-        return Mended(self.current.text, replace(module, kernels=kept, left_out=left_out), tuple(broken))
-
-    def _broken(self, function: Function, diagnostics: Sequence[Diagnostic]) -> Broken:
-        first = diagnostics[0]
-        told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
-        told += [f"help: {d.help}" for d in diagnostics if d.help]
-        reason = f"it {self.lacks}: {first.message} [{first.code}]"
-        failure = self._failure(reason, tuple(dict.fromkeys(told)))
-        return Broken(function.name, first.span, failure, function.header.span)
-
-    def _user(self, function: Function, other: Function) -> Broken:
-        name = other.header.name
-        struct = next((part for part in reversed(other.header.path) if part in function.words), "")
-        how = f"it calls '{other.name}', which {self.lacks}"
-        if name in function.header.attributes:
-            how = f"its derivative '{other.name}' {self.lacks}"
-        elif struct and name not in function.words:
-            how = f"it uses '{struct}', whose '{name}' {self.lacks}"
-        if self.verdict is not Verdict.FAIL and other in self.told:
-            how = f"{how}: {self.told[other][0].message}"
-        return Broken(function.name, function.header.span, self._failure(how, ()), function.header.span)
-
-    def _failure(self, message: str, notes: tuple[str, ...]) -> Failure:
-        return Failure(Leg.COMPILE, self.verdict, re.sub(r"\s+", " ", message), notes=notes)
+        broken = tuple(Telling(self.parts, self.lack, self.told, self.users).broken())
+        text = self.current.text if self.current else None
+        return Mended(text, replace(module, kernels=kept, left_out=left_out), broken)

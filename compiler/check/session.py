@@ -22,7 +22,8 @@ from slangad.compiler.check.columns import input_table
 from slangad.compiler.check.device import DeviceJob
 from slangad.compiler.check.extents import anywhere_table
 from slangad.compiler.check.intent import Intents, add_oracles
-from slangad.compiler.check.mend import Mended, load_what_compiles, mend_twin, text_of
+from slangad.compiler.check.mend import load_what_compiles, mend_twin, text_of
+from slangad.compiler.check.mended import Mended
 from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.plans import make_plan

@@ -16,7 +16,7 @@ SCHEMA: Final = 1
 """Of the report; grows when a field changes its meaning or goes away."""
 
 Number = float | int | bool
-Kind = Literal["function", "kernel", "pipeline"]
+Kind = Literal["function", "kernel", "pipeline", "declaration"]
 
 
 class Verdict(str, Enum):
@@ -291,7 +291,7 @@ class Float32:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One function, kernel or pipeline.
+    """One function, kernel or pipeline; or a declaration of a Slang file that does not compile.
 
     Attributes:
         file: The user's file as it was named.

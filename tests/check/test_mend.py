@@ -1,4 +1,4 @@
-"""Slang files of which some functions don't compile: those fail by name, with their callers; the rest is checked."""
+"""Slang files of which some parts don't compile: those fail by name, with what uses them; the rest is checked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.check.mend import load_what_compiles
+from slangad.compiler.compilers import Compilers
+from slangad.compiler.frontends.slang.model import SlangSetting
+from slangad.compiler.pipeline import Options
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from check.conftest import Checked
@@ -95,6 +100,141 @@ float bad(float x)
 }
 """
 GOOD = "\n[Differentiable] float good(float x) { return x * x; }\n"
+LATER = "\n[Differentiable] float later(float x) { return x * x * x; }\n"
+UNDEFINED = "undefined identifier 'Missing' [SA200]"
+WITHOUT_IT = (
+    "it does not compile: undefined identifier 'theirs' [SA200]; it may be meant to come from '%s', which fails"
+)
+
+DECLARED = {
+    "struct": (
+        "struct S { float k; Missing m; };",
+        "[Differentiable] float uses(S s, float x) { return s.k * x; }",
+        ("S", f"struct S does not compile: {UNDEFINED}"),
+        "it uses 'S', which does not compile",
+    ),
+    "struct that lacks a semicolon": (
+        "struct S\n{\n    float k\n}\n",
+        "[Differentiable] float uses(S s, float x) { return s.k * x; }",
+        ("S", "struct S does not compile: unexpected '}', expected ';' [SA200]"),
+        "it uses 'S', which does not compile",
+    ),
+    "struct with a broken constructor": (
+        "struct S { float k; __init(float x) { k = Missing; } }",
+        "float made(float x) { return S(x).k; }\n[Differentiable] float uses(float x) { return x * no_diff made(x); }",
+        ("S", f"struct S does not compile: {UNDEFINED}"),
+        "it calls 'made', which uses 'S', which does not compile",
+    ),
+    "struct in a namespace": (
+        "namespace ns\n{\n    struct S { Missing m; };\n}",
+        "[Differentiable] float uses(ns.S s, float x) { return x; }",
+        ("ns.S", f"struct ns.S does not compile: {UNDEFINED}"),
+        "it uses 'ns.S', which does not compile",
+    ),
+    "struct with a broken one in it": (
+        "struct A { Missing m; }\nstruct S { A a; float k; }",
+        "[Differentiable] float uses(S s, float x) { return s.k * x; }",
+        ("A", f"struct A does not compile: {UNDEFINED}"),
+        "it uses 'S', which uses 'A', which does not compile",
+    ),
+    "generic struct": (
+        "struct S<T : Missing> { T k; }",
+        "[Differentiable] float uses(S<float> s, float x) { return s.k * x; }",
+        ("S", f"struct S does not compile: {UNDEFINED}"),
+        "it uses 'S', which does not compile",
+    ),
+    "method of a broken struct": (
+        "struct S : IDifferentiable { Missing m; float k;",
+        "[Differentiable] float uses(float x) { return k * x; } }",
+        ("S", f"struct S does not compile: {UNDEFINED}"),
+        "it stands in 'S', which does not compile",
+    ),
+    "enum": (
+        "enum E { A = Missing, B }",
+        "[Differentiable] float uses(float x) { return x * float(int(E.B)); }",
+        ("E", f"enum E does not compile: {UNDEFINED}"),
+        "it uses 'E', which does not compile",
+    ),
+    "interface": (
+        "interface I { [Differentiable] float at(float x); Missing m(); }",
+        "[Differentiable] float uses<T : I>(T t, float x) { return t.at(x); }",
+        ("I", f"interface I does not compile: {UNDEFINED}"),
+        "it uses 'I', which does not compile",
+    ),
+    "typedef": (
+        "typedef Missing Real;",
+        "[Differentiable] float uses(Real k, float x) { return k * x; }",
+        ("Real", f"typedef Real does not compile: {UNDEFINED}"),
+        "it uses 'Real', which does not compile",
+    ),
+    "typealias": (
+        "typealias Real = Missing;",
+        "[Differentiable] float uses(Real k, float x) { return k * x; }",
+        ("Real", f"typealias Real does not compile: {UNDEFINED}"),
+        "it uses 'Real', which does not compile",
+    ),
+    "global": (
+        "static const float j = 1.0, k[2] = { 1.0, Missing };",
+        "[Differentiable] float uses(float x) { return k[0] * x; }",
+        ("j", f"global j does not compile: {UNDEFINED}"),
+        "it uses 'j', which does not compile",
+    ),
+    "global with attributes": (
+        "[[vk::binding(0, 1)]] StructuredBuffer<Missing> k : register(t0);",
+        "[Differentiable] float uses(float x) { return k[0] * x; }",
+        ("k", f"global k does not compile: {UNDEFINED}"),
+        "it uses 'k', which does not compile",
+    ),
+    "cbuffer": (
+        "cbuffer Frame : register(b0) { Missing m; float k; }",
+        "[Differentiable] float uses(float x) { return k * x; }",
+        ("Frame", f"cbuffer Frame does not compile: {UNDEFINED}"),
+        "it uses 'Frame', which does not compile",
+    ),
+    "extension": (
+        "extension float { property float twice { get { return Missing; } } float plus(float x) { return this + x; } }",
+        "float sum(float x) { return x.plus(x); }\n[Differentiable] float uses(float x) { return x * no_diff sum(x); }",
+        ("float", f"extension float does not compile: {UNDEFINED}"),
+        "it calls 'sum', which uses 'extension float', which does not compile",
+    ),
+    "head of a function": (
+        "Missing helper(float x);",
+        "[Differentiable] float uses(float x) { return helper(x) * x; }",
+        ("helper", f"function helper does not compile: {UNDEFINED}"),
+        "it uses 'helper', which does not compile",
+    ),
+    "two of one name": (
+        "static const float k = 1.0;\nstatic const float k = 2.0;",
+        "[Differentiable] float uses(float x) { return k * x; }",
+        ("k", "global k does not compile: declaration of 'k' conflicts with existing declaration [SA200]"),
+        "it uses 'k', which does not compile",
+    ),
+    "import": (
+        "import lost.files;",
+        "[Differentiable] float uses(float x) { return theirs(x); }",
+        ("lost.files", "import lost.files does not compile: cannot open file 'lost/files.slang' [SA200]"),
+        WITHOUT_IT % "import lost.files",
+    ),
+    "include": (
+        '#include "lost.h"  // ours',
+        "[Differentiable] float uses(float x) { return theirs(x); }",
+        ("lost.h", "#include lost.h does not compile: failed to find include file 'lost.h' [SA200]"),
+        WITHOUT_IT % "#include lost.h",
+    ),
+    "import of a file that does not compile": (
+        "import broken;",
+        "[Differentiable] float uses(float x) { return theirs(x); }",
+        ("broken", f"import broken does not compile: {UNDEFINED}"),
+        WITHOUT_IT % "import broken",
+    ),
+    "nothing that Slang knows": (
+        "@@@;",
+        "[Differentiable] float uses(float x) { return x * y; }",
+        ("@@@", "global @@@ does not compile: unexpected '@', expected identifier [SA200]"),
+        "it does not compile: undefined identifier 'y' [SA200]",
+    ),
+}
+"""Of each kind: the declaration, a function, what becomes of the declaration by name, and what of the function."""
 
 
 @pytest.fixture(scope="module")
@@ -140,16 +280,91 @@ def test_mend__all_others__are_checked_and_in_order(results: list[Result]) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "struct S { Missing m; }\n",
-        "static const float k = missing;\n",
-        "import missing;\n",
-        "float f(float x) { { return x; }\n",
+        pytest.param("float f(float x) { { return x; }\n", id="bracket"),
+        pytest.param("#error this one needs a macro\n", id="directive"),
     ],
 )
-def test_mend__an_error_outside_functions__fails_the_file(checked: Checked, text: str) -> None:
+def test_mend__an_error_in_no_part_of_the_file__fails_the_file(checked: Checked, text: str) -> None:
     (result,) = checked(text + GOOD, ".slang").values()
     assert result.verdict is Verdict.FAIL
     assert not result.function
+
+
+@pytest.fixture(scope="module")
+def compilers() -> Iterator[Compilers]:
+    with Compilers(Options(targets=("cpp",))) as compilers:
+        yield compilers
+
+
+@pytest.mark.parametrize(("text", "user", "told", "reason"), DECLARED.values(), ids=list(DECLARED))
+def test_mend__a_declaration_that_does_not_compile__costs_itself_and_what_uses_it(
+    compilers: Compilers, tmp_path: Path, text: str, user: str, told: tuple[str, str], reason: str
+) -> None:
+    (tmp_path / "broken.slang").write_text("public Missing theirs(float x);\n", encoding="utf-8")
+    path = tmp_path / "subject.slang"
+    whole = f"{GOOD}{text}\n{user}\n{LATER}"
+    path.write_text(whole, encoding="utf-8")
+    mended = load_what_compiles(path, SlangSetting(compilers.reflect))
+    declaration, function = sorted(mended.broken, key=lambda one: one.kind)
+    assert (declaration.kind, declaration.name, declaration.failure.message) == ("declaration", *told)
+    assert (function.name.rpartition(".")[2], function.failure.message) == ("uses", reason)
+    assert {function.failure.verdict, declaration.failure.verdict} == {Verdict.FAIL}
+    assert whole.splitlines()[declaration.span.line - 1] in text.splitlines()
+    assert [kernel.name for kernel in mended.module.kernels] == ["good", "later"]
+    places = [whole.splitlines()[kernel.span.line - 1][kernel.span.column - 1 :] for kernel in mended.module.kernels]
+    assert [place.partition("(")[0] for place in places] == ["good", "later"]
+
+
+def test_mend__a_broken_struct_that_one_of_three_uses__leaves_two(checked: Checked) -> None:
+    text = """
+struct Params { Missing m; float k; }
+struct Others : IDifferentiable { float k; }
+[Differentiable] float uses(Params p, float x) { return p.k * x; }
+[Differentiable] float others(Others p, float x) { return p.k * x; }
+[Differentiable] float alone(float x) { float Params = x * x; return Params * x; }
+"""
+    results = checked(text, ".slang", samples=16)
+    verdicts = {name: (one.kind, one.verdict) for name, one in results.items()}
+    assert verdicts == {
+        "Params": ("declaration", Verdict.FAIL),
+        "uses": ("function", Verdict.FAIL),
+        "others": ("function", Verdict.PASS),
+        "alone": ("function", Verdict.PASS),
+    }
+
+
+def test_mend__an_operator_that_does_not_compile__costs_itself_and_what_uses_it(checked: Checked) -> None:
+    text = """
+struct V : IDifferentiable { float k; }
+[Differentiable] V operator+(V a, V b) { return Missing; }
+[Differentiable] V operator*(V a, V b) { V c = { a.k * b.k }; return c; }
+[Differentiable] V operator-(V a, Missing b) { return a; }
+[Differentiable] float adds(float x) { V v = { x }; return (v + v).k; }
+[Differentiable] float takes(float x) { V v = { x }; return (v - v).k; }
+[Differentiable] float times(float x) { V v = { x }; return (v * v).k; }
+"""
+    results = checked(text, ".slang", samples=16)
+    assert results["operator+"].reason == f"it does not compile: {UNDEFINED}"
+    assert results["operator-"].reason == f"it does not compile: {UNDEFINED}"
+    assert results["adds"].reason == "it calls 'operator+', which does not compile"
+    assert results["takes"].reason == "it calls 'operator-', which does not compile"
+    assert results["times"].verdict is Verdict.PASS
+    assert results["operator*"].verdict is Verdict.SKIPPED
+
+
+def test_mend__mistakes_in_declarations_and_functions__are_all_told(checked: Checked) -> None:
+    text = """
+struct S { Missing m; float k; }
+static const float k = gone;
+[Differentiable] float own(S s, float x) { return s.k * lost * x; }
+[Differentiable] float both(S s, float x) { return s.k * k * x; }
+"""
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert results["own"].reason == "it does not compile: undefined identifier 'lost' [SA200]"
+    assert results["both"].reason == "it uses 'S', which does not compile"
+    assert results["k"].reason == "global k does not compile: undefined identifier 'gone' [SA200]"
+    assert results["S"].reason == f"struct S does not compile: {UNDEFINED}"
+    assert results["good"].verdict is Verdict.PASS
 
 
 def test_mend__a_function_that_slang_dies_of_while_reading__costs_only_itself(checked: Checked) -> None:
@@ -187,3 +402,16 @@ uint packs(float x) { return packUnorm4x8(float4(x)); }
     assert results["calls"].reason.startswith("it calls 'packs', which has no float64 twin: ambiguous call")
     assert not results["packed"].failures
     assert "bits of floats" in results["bits"].reason
+
+
+def test_mend__a_global_without_a_float64_twin__costs_only_what_uses_it(checked: Checked) -> None:
+    text = """
+static const uint packed = packHalf2x16(float2(1.0, 0.0));
+[Differentiable] float uses(float x) { return x * float(packed); }
+"""
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert {name: one.verdict for name, one in results.items()} == {
+        "uses": Verdict.INCONCLUSIVE,
+        "good": Verdict.PASS,
+    }
+    assert results["uses"].reason.startswith("it uses 'packed', which has no float64 twin: ambiguous call")

@@ -71,6 +71,7 @@ void bad_bwd(inout DifferentialPair<float> x, float d_out)
 """
 NAN = "\n[Differentiable]\nfloat bad(float x) { return sqrt(-1.0 - x * x); }\n"
 REJECTED = "\n[Differentiable]\nfloat bad(float x) { return y; }\n"
+STRUCT = "\nstruct bad { float k; Missing m; };\n"
 LOST = """
 struct Passive { float a; };
 [Differentiable]
@@ -108,6 +109,8 @@ def checked(*words: str) -> Checked:
         pytest.param(HANGS, "FAIL", "compile", "it does not end within 4 s", id="hangs"),
         pytest.param(NOISY, "NONDETERMINISTIC", "repeat", "two runs with the same inputs", id="noisy"),
         pytest.param(REJECTED, "FAIL", "compile", "does not compile: undefined identifier 'y' [SA200]", id="rejected"),
+        pytest.param(STRUCT, "FAIL", "compile", "struct bad does not compile: undefined identifier", id="struct"),
+        pytest.param("import bad;\n", "FAIL", "compile", "cannot open file 'bad.slang' [SA200]", id="import"),
         pytest.param(LOST, "FAIL", "compile", "the derivative gets lost at this assignment", id="loses"),
         pytest.param(NAN, "INCONCLUSIVE", None, "not finite at any sample", id="NaN"),
     ],
@@ -141,7 +144,7 @@ def test_check__several_that_die__leave_the_others_their_verdicts(folder: Path) 
 @pytest.mark.parametrize(
     ("text", "verdict", "words"),
     [
-        pytest.param("struct S { Missing m; }\n", "FAIL", "undefined identifier", id="rejected"),
+        pytest.param("#error not like this\n", "FAIL", "#error: not like this", id="rejected"),
         pytest.param("[Differentiable] float f(float x {\n", "FAIL", "", id="no Slang"),
         pytest.param("\0\xff", "FAIL", "", id="no text"),
         pytest.param("float f(float x) { return x; }\n", "SKIPPED", "ifferentiable", id="nothing differentiable"),

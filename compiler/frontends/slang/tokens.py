@@ -45,7 +45,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file taken apart: its code, its comment lines by line, its preprocessor lines without ``#``, blanks made one."""
+    """A file taken apart: its code, its comment lines by line, its preprocessor lines without ``#``."""
 
     tokens: tuple[Token, ...]
     comments: dict[int, Comment]

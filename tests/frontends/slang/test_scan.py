@@ -52,6 +52,7 @@ def test_headers__of_a_text_full_of_traps__are_all_found(scan: Scan) -> None:
         (("extension S",), "e", ()),
         ((), "k", ("t",)),
         ((), "f_bwd", ("x", "d")),
+        ((), "operator+", ("a", "b")),
         ((), "last", ("float",)),
     ]
 
