@@ -1,7 +1,7 @@
 """What a function does with whole numbers: functions go in, values that samples should try and keep apart come out.
 
-A mode is compared with ``5``, an index stays within an array, a loop runs ``n`` times at most 64: integers that nobody
-declared are tried there too, whether the function does it or one that it calls.
+A mode is compared with ``5``, or three times it plus one with ``37``, an index stays within an array, a loop runs ``n``
+times at most 64: integers that nobody declared are tried there too, whether the function does it or one that it calls.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from slangad.compiler.ir.nodes import (
     Custom,
     For,
     Index,
+    Intrinsic,
     Let,
     Member,
     Range,
@@ -33,7 +34,7 @@ from slangad.compiler.ir.types import Matrix, is_integral
 from slangad.compiler.ir.walk import body_exprs, root, statements, walk_stmts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Expr, Function, Stmt
 
@@ -42,6 +43,8 @@ MASK_BITS: Final = 20
 LARGEST: Final = 1 << MASK_BITS
 """Larger numbers are not tried."""
 _MASKS: Final = frozenset({"&", "|", "^", ">>"})
+_CLIPS: Final = frozenset({"min", "max", "clamp"})
+_DIVISIONS: Final = {"mod": "%", "floor_div": "/"}
 _THREAD: Final = "thread_id_"
 
 
@@ -110,6 +113,27 @@ def around(operator: str, number: int) -> tuple[int, ...]:
     return number, above, above >> 1, above - 1 - number
 
 
+def solved(operator: str, by: int, value: int) -> tuple[int, ...]:
+    """Integers for which ``n operator by`` is a value."""
+    match operator:
+        case "*":
+            return (value // max(by, 1),)
+        case "/":
+            return value * by, (value + 1) * by
+        case "+":
+            return (value - by,)
+        case "-":
+            return (value + by,)
+        case "<<" if by < MASK_BITS:
+            return (value >> by,)
+        case ">>" if by < MASK_BITS:
+            return value << by, (value + 1) << by
+        case "%" | "&":
+            return value, value + by
+        case _:
+            return (value,)
+
+
 def _owner(path: str) -> str:
     return re.split(r"[.\[]", path, maxsplit=1)[0]
 
@@ -143,13 +167,13 @@ def _in_expressions(
     function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
 ) -> Iterator[_Fact]:
     known = _known(function)
+    values = _values(function, known)
     for expr in body_exprs(statements(function)):
         match expr:
             case Binary(op=op, left=left, right=right) if op in _COMPARED and is_integral(left.type):
-                for one, other in ((left, right), (right, left)):
-                    number = _number(other)
-                    if number is not None:
-                        yield _NUMBER, _way(one, known), number
+                yield from _compared((left, right), known, values)
+            case Intrinsic(name=name, args=args) if name in _CLIPS and is_integral(expr.type):
+                yield from _compared(args, known, values)
             case Binary(op=op, left=left, right=right) if op in _MASKS and is_integral(left.type):
                 number = _number(right)
                 if number is not None and number >= 0:
@@ -162,6 +186,13 @@ def _in_expressions(
                 yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
             case _:
                 pass
+
+
+def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapping[str, Expr]) -> Iterator[_Fact]:
+    """What is compared with numbers."""
+    numbers = tuple(number for number in map(_number, operands) if number is not None)
+    for operand in operands:
+        yield from ((_NUMBER, way, number) for way, number in _reached(operand, numbers, known, values))
 
 
 def _through(
@@ -201,6 +232,41 @@ def _known(function: Function) -> dict[str, str]:
         if name and value is not None and name not in names and often[name] == 1:
             names[name] = _way(value, names)
     return names
+
+
+def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
+    """What locals are that are set once and are no part of a parameter."""
+    often = Counter(_set_by(function))
+    found = (_definition(stmt) for stmt in walk_stmts(statements(function)))
+    return {name: value for name, value in found if value is not None and often[name] == 1 and not known.get(name)}
+
+
+def _reached(
+    expr: Expr, wanted: Iterable[int], known: Mapping[str, str], values: Mapping[str, Expr]
+) -> Iterator[tuple[str, int]]:
+    """The parts of parameters that an expression is after steps of arithmetic, and what gives it one of some values."""
+    way = _way(expr, known)
+    if way:
+        yield from ((way, value) for value in wanted)
+        return
+    match expr:
+        case Var(name=name) if name in values:
+            yield from _reached(values[name], wanted, known, {n: v for n, v in values.items() if n != name})
+        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+            yield from _reached(operand, wanted, known, values)
+        case Unary(op="-", operand=operand):
+            yield from _reached(operand, [-value for value in wanted], known, values)
+        case Binary(op=op, left=left, right=right) if (by := _number(right)) is not None:
+            yield from _reached(left, [one for value in wanted for one in solved(op, by, value)], known, values)
+        case Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
+            found = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
+            yield from _reached(left, found, known, values)
+        case Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:
+            yield from _reached(right, [by - value for value in wanted], known, values)
+        case Binary(op="+" | "*" as op, left=left, right=right) if (by := _number(left)) is not None:
+            yield from _reached(right, [one for value in wanted for one in solved(op, by, value)], known, values)
+        case _:
+            pass
 
 
 def _set_by(function: Function) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.integers import LARGEST, MASK_BITS, Integers, around, beside
+from slangad.compiler.check.integers import LARGEST, Integers, around, beside, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ _TURNING: Final = re.compile(
 """``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
 _CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 _NUMBER: Final = r"(0[xX][0-9a-fA-F]+|\d+)[uU]?(?![\w.])"
+_STEP: Final = rf"(?:([%&*+/-]|<<|>>){_NUMBER})?"
 _ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
 
 
@@ -156,12 +157,15 @@ def _is_index(text: str, path: str) -> bool:
 def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
     """Numbers at which a text may do something else with an integer; whether it is compared with just that one."""
     word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
-    for operator, by, order, minus, number in re.findall(
-        rf"{word}(?:([%&*+/-]|<<|>>){_NUMBER})?\)*{_ORDER}(-?){_NUMBER}", text
+    for factor, *steps, order, minus, number in re.findall(
+        rf"(?:{_NUMBER}\*)?{word}{_STEP}\)*{_STEP}\)*{_ORDER}(-?){_NUMBER}", text
     ):
-        value = -int(number, 0) if minus else int(number, 0)
-        plain = not operator and order in ("==", "!=")
-        yield from ((one, plain) for one in _solved(operator, int(by or "1", 0), value))
+        found: tuple[int, ...] = (-int(number, 0) if minus else int(number, 0),)
+        undone = [("*", factor) if factor else ("", ""), (steps[0], steps[1]), (steps[2], steps[3])]
+        for operator, by in reversed(undone):
+            found = tuple(one for value in found for one in solved(operator, int(by or "1", 0), value))
+        plain = not any(by for _, by in undone) and order in ("==", "!=")
+        yield from ((one, plain) for one in found)
     for minus, number, order in re.findall(rf"(?<![\w.])(-?){_NUMBER}{_ORDER}\(*{word}", text):
         yield (-int(number, 0) if minus else int(number, 0)), order in ("==", "!=")
     if re.search(rf"switch\({word}\)", text):
@@ -170,24 +174,3 @@ def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
         yield from ((one, False) for one in around(operator, int(number, 0)))
     for inside in re.findall(rf"\b(?:min|max|clamp)\(([^()]*{word}[^()]*)\)", text):
         yield from ((int(number, 0), False) for number in re.findall(rf"(?<![\w.]){_NUMBER}", inside))
-
-
-def _solved(operator: str, by: int, value: int) -> tuple[int, ...]:
-    """Integers for which ``n operator by`` is a value."""
-    match operator:
-        case "*":
-            return (value // max(by, 1),)
-        case "/":
-            return value * by, (value + 1) * by
-        case "+":
-            return (value - by,)
-        case "-":
-            return (value + by,)
-        case "<<" if by < MASK_BITS:
-            return (value >> by,)
-        case ">>" if by < MASK_BITS:
-            return value << by, (value + 1) << by
-        case "%" | "&":
-            return value, value + by
-        case _:
-            return (value,)

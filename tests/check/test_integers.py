@@ -77,6 +77,60 @@ def indexed(i: Each[int], w: Param[Array[float, 200]]) -> Sum[float]:
     return pick(w, i)
 """,
 }
+STEPS = {
+    "remainder": "n % 100 == 50",
+    "line": "3 * n + 1 == 37",
+    "from": "100 - n < 20",
+    "halves": "(n + 3) // 2 == 31",
+    "least": "min(n, 37) == 37",
+    "most": "max(n - 300, 0) > 0",
+}
+
+
+@pytest.mark.parametrize("name", list(STEPS))
+def test_check__wrong_after_steps_of_arithmetic__fails(checked: Checked, name: str) -> None:
+    (result,) = checked(
+        f"""
+import slangad as sa
+
+
+@sa.differentiable
+def f(x: float, n: int) -> float:
+    return x * x
+
+
+@f.backward
+def f_bwd(x, n, d_out):
+    if {STEPS[name]}:
+        return x * d_out
+    return 2.0 * x * d_out
+"""
+    ).values()
+    assert result.verdict is Verdict.FAIL
+
+
+def test_check__wrong_at_a_local_made_of_an_integer__fails(checked: Checked) -> None:
+    (result,) = checked(
+        """
+import slangad as sa
+
+
+@sa.differentiable
+def f(x: float, n: int) -> float:
+    return x * x
+
+
+@f.backward
+def f_bwd(x, n, d_out):
+    turned = 2 * n + 1
+    if turned == 75:
+        return x * d_out
+    return 2.0 * x * d_out
+"""
+    ).values()
+    assert result.verdict is Verdict.FAIL
+
+
 NAMES = {
     "a mask": "masked",
     "itself": "blend",
@@ -122,6 +176,8 @@ ONE_INTEGER = {
     "complement": ("(n & ~3)", "(m & ~7)", ""),
     "remainder": ("(n % 9)", "(m % 9)", "if (m % 9 == 7) g = 0.0;"),
     "product": ("n", "m", "if (m * 2 == 1274) g = 0.0;"),
+    "line": ("n", "m", "if (3 * m + 1 == 1234) g = 0.0;"),
+    "moved": ("n", "m", "if ((m - 7) * 2 > 900) g = 0.0;"),
     "clamped": ("n", "min(m, 37)", ""),
     "asked": ("n", "m", "if (odd(m)) g = 0.0;"),
     "beyond": ("n", "m", "switch (m) { case 12: g = 1.0; break; default: break; }"),
