@@ -18,7 +18,16 @@ from slangad.compiler.frontends import load
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.slang.bodies import Function
 from slangad.compiler.frontends.slang.declarations import Declaration
-from slangad.compiler.frontends.slang.parts import Part, Parts, Remains, contains, mentions, names_of, read_parts
+from slangad.compiler.frontends.slang.parts import (
+    Part,
+    Parts,
+    Remains,
+    contains,
+    is_derivative,
+    mentions,
+    names_of,
+    read_parts,
+)
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.report.model import Verdict
 
@@ -248,6 +257,8 @@ class _Mender:
                 for user in self.parts.users_of(part, gone=part in self.gone):
                     if user not in self.told:
                         self.users.setdefault(user, part)
+                    if part in self.gone and is_derivative(part, user):
+                        self.gone.add(user)
 
     def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:
         """The functions that Slang dies of, each by itself; none if it dies without them too."""
@@ -258,6 +269,9 @@ class _Mender:
 
         def dies(group: Sequence[Function]) -> bool:
             return isinstance(self._read({*functions, *declarations} - {*group}), ToolchainError)
+
+        if dies(()):
+            return {}
 
         def among(group: Sequence[Function]) -> list[Function]:
             if not group or not dies(group):

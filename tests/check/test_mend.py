@@ -367,6 +367,26 @@ static const float k = gone;
     assert results["good"].verdict is Verdict.PASS
 
 
+def test_mend__a_forward_derivative_that_does_not_compile__costs_its_function_too(checked: Checked) -> None:
+    text = """
+[Differentiable] [ForwardDerivative(cubed_fwd)] float cubed(float x) { return x * x * x; }
+DifferentialPair<float> cubed_fwd(DifferentialPair<float> x) { return diffPair(gone, 3.0 * x.p * x.p * x.d); }
+[Differentiable] float calls(float x) { return cubed(x) * x; }
+"""
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert results["cubed_fwd"].reason == "it does not compile: undefined identifier 'gone' [SA200]"
+    assert results["cubed"].reason == "its derivative 'cubed_fwd' does not compile"
+    assert results["calls"].reason == "it calls 'cubed', which does not compile"
+    assert results["good"].verdict is Verdict.PASS
+
+
+def test_mend__a_range_of_what_is_no_parameter__costs_only_its_function(checked: Checked) -> None:
+    text = "\n// range: y 0 1\n[Differentiable] float bad(float x) { return x; }\n"
+    results = checked(text + GOOD, ".slang", samples=16)
+    assert results["bad"].reason.startswith("it does not compile: there is no parameter 'y' [SA")
+    assert results["good"].verdict is Verdict.PASS
+
+
 def test_mend__a_function_that_slang_dies_of_while_reading__costs_only_itself(checked: Checked) -> None:
     caller = "\n[Differentiable] float caller(float x) { return bad(x) * x; }\n"
     results = checked(CRASH + GOOD + caller, ".slang", samples=16)

@@ -42,10 +42,13 @@ class Parts:
     conforming: frozenset[str]
 
     def at(self, span: Span) -> Part | None:
-        """The smallest part that a place lies in."""
+        """The smallest part that a place lies in; of a comment above a function that one."""
         offset = self.bodies.offset(span)
-        around = [part for part in self.every if offset is not None and part.start <= offset <= part.end]
-        return min(around, key=lambda part: part.end - part.start, default=None)
+        if offset is None:
+            return None
+        told = (f for f in self.bodies.functions if any(comment.line == span.line for comment in f.header.comments))
+        around = [part for part in self.every if part.start <= offset <= part.end]
+        return min(around, key=lambda part: part.end - part.start, default=next(told, None))
 
     def is_in_head(self, part: Part, span: Span) -> bool:
         """Whether a place lies in a function before its body."""
@@ -129,6 +132,11 @@ def read_parts(text: str, file: str) -> Parts:
 def contains(part: Part, other: Part) -> bool:
     """Whether a part is a declaration that another part stands in."""
     return isinstance(part, Declaration) and part != other and part.start <= other.start and other.end <= part.end
+
+
+def is_derivative(part: Part, other: Part) -> bool:
+    """Whether a function is the derivative that another one names: Slang dies of one that is not there."""
+    return isinstance(part, Function) and isinstance(other, Function) and part.header.name in other.header.attributes
 
 
 def mentions(part: Part, other: Part) -> bool:
