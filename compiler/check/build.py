@@ -17,7 +17,7 @@ from slangad.compiler.check.intent import PRELUDE, has_oracles
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.emit import emit_module
+from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.runtime.cpu_rows import with_rows
 from slangad.compiler.runtime.cxx import RejectionError, build_shared_library
 
@@ -213,7 +213,7 @@ class _Builder:
             for index in bad
             for entry in self._emit([kernels[index]]).entry_points
         ]
-        failing = self._failing(singles)
+        failing = self._failing_modes(singles)
         refusals = [Refusal(singles[k].name, singles[k].modes[0], reason) for k, reason in failing.items()]
         for index in bad:
             name = kernels[index].name
@@ -221,6 +221,17 @@ class _Builder:
             if modes:
                 good.append(replace(kernels[index], modes=modes))
         return good, refusals
+
+    def _failing_modes(self, singles: Sequence[Kernel]) -> dict[int, str]:
+        """Those of kernels of one mode each that Slang doesn't compile; not tried are derivatives of what hangs it."""
+        forward = [k for k, single in enumerate(singles) if single.modes == (Mode.FORWARD.value,)]
+        failing = {forward[n]: reason for n, reason in self._failing([singles[k] for k in forward]).items()}
+        hanging = {singles[k].name for k, reason in failing.items() if reason == DEATHS["SA241"]}
+        others = [k for k in range(len(singles)) if k not in forward]
+        failing |= {k: DEATHS["SA241"] for k in others if singles[k].name in hanging}
+        rest = [k for k in others if k not in failing]
+        failing |= {rest[n]: reason for n, reason in self._failing([singles[k] for k in rest]).items()}
+        return dict(sorted(failing.items()))
 
     def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
         """The kernels that Slang doesn't compile by themselves, with the reason."""

@@ -94,7 +94,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def checked(*words: str) -> Checked:
     """The exit code, and the results by name."""
-    result = CliRunner().invoke(cli, ["check", *words, "--format", "json", "--time-limit", "4", "--run-limit", "4"])
+    result = CliRunner().invoke(cli, ["check", *words, "--format", "json", "--time-limit", "3", "--run-limit", "4"])
     results = json.loads(result.stdout)["results"]
     return result.exit_code, {one["function"] or one["file"]: one for one in results}
 

@@ -1,0 +1,62 @@
+"""Kernels that Slang hangs on are found out by compiling them one by one, and no more often than it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slangad.compiler.check.build import DEATHS, Setting, build_both
+from slangad.compiler.check.subjects import find_subjects
+from slangad.compiler.compilers import Compilers
+from slangad.compiler.frontends import load
+from slangad.compiler.frontends.slang.model import SlangSetting
+from slangad.compiler.passes import run_passes
+from slangad.compiler.pipeline import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from slangad.compiler.toolchain.request import CompileJob, CompileResult
+
+HANGS_SLANG = """
+[Differentiable]
+float bad(float x)
+{
+    float s = x;
+    [ForceUnroll]
+    for (int i = 0; i < 150; ++i)
+    {
+        [ForceUnroll]
+        for (int j = 0; j < 150; ++j) s = s * 0.5 + sin(s);
+    }
+    return s;
+}
+"""
+
+
+@pytest.mark.toolchain
+def test_build__what_hangs_slang__is_not_tried_again_with_its_derivatives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f.slang"
+    path.write_text(HANGS_SLANG, encoding="utf-8")
+    tried: list[tuple[str, ...]] = []
+    compile_jobs = Compilers.compile
+
+    def recorded(self: Compilers, jobs: Sequence[CompileJob]) -> list[CompileResult]:
+        tried.extend(job.entry_points for job in jobs)
+        return compile_jobs(self, jobs)
+
+    monkeypatch.setattr(Compilers, "compile", recorded)
+    with Compilers(Options(targets=("cpp",))) as wide, Compilers(Options(targets=("cpp",))) as narrow:
+        module, _ = find_subjects(load(path, SlangSetting(wide.reflect)))
+        setting = Setting((str(tmp_path),), (), 1.0, None)
+        built = build_both(run_passes(module), setting, (wide, narrow))
+    for precision in built:
+        assert not precision.libraries
+        assert [one.mode for one in precision.refusals] == ["forward", "backward", "jvp"]
+        assert {one.reason for one in precision.refusals} == {DEATHS["SA241"]}
+    every = ("bad_forward", "bad_backward", "bad_jvp")
+    assert sorted(tried, key=len) == [every[:1], every[:1], every, every]
