@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.devices import device_of
 
 from slangad.compiler.check import session
 from slangad.compiler.check.session import CheckOptions, check
 from slangad.compiler.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict
-from slangad.compiler.runtime.choice import try_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,7 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "quickstart" / "brdf.py"
 
 @pytest.mark.parametrize("name", ["vulkan", "cuda", "webgpu"])
 def test_check__on_a_device__holds_its_float32_against_float64(name: str) -> None:
-    works, why = try_device(name)
-    if not works:
-        pytest.skip(f"{name}: {why}")
+    device_of(name)
     report = check(parse_inputs([str(SAMPLE)]), CheckOptions(device=name))
     assert report.device == name
     for result in report.results:
@@ -41,9 +39,7 @@ def test_check__on_a_device__holds_its_float32_against_float64(name: str) -> Non
 def test_check__what_compiles_of_a_slang_file__runs_on_a_device_from_its_own_folder_too(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works, why = try_device(name)
-    if not works:
-        pytest.skip(f"{name}: {why}")
+    device_of(name)
     text = "[Differentiable] float good(float x) { return x * x; }\n[Differentiable] float bad(float x) { return y; }\n"
     (tmp_path / "near.slang").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -82,9 +78,7 @@ def painted(uv: Each[float2], t: Texture2D[float3, "mirror"]) -> Mean[float]:
 
 @pytest.mark.parametrize("name", ["vulkan", "cuda", "webgpu"])
 def test_check__launches_on_a_device__hold_against_float64(name: str, tmp_path: Path) -> None:
-    works, why = try_device(name)
-    if not works:
-        pytest.skip(f"{name}: {why}")
+    device_of(name)
     path = tmp_path / "kernels.py"
     path.write_text(KERNELS, encoding="utf-8")
     report = check(parse_inputs([str(path)]), CheckOptions(device=name, samples=24))
@@ -113,9 +107,7 @@ def _tampered(
     change: Callable[[EmittedModule], EmittedModule],
 ) -> Result:
     """The result of a kernel on a device where what is emitted was changed."""
-    works, why = try_device(device)
-    if not works:
-        pytest.skip(f"{device}: {why}")
+    device_of(device)
     emit = session.emit_module
     monkeypatch.setattr(session, "emit_module", lambda module: change(emit(module)))
     path = tmp_path / "kernels.py"

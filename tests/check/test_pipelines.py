@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from check.in_process import InProcess
+from support.devices import device_of
 
 from slangad.compiler.check import session
 from slangad.compiler.report.model import Leg, LegState, Verdict
-from slangad.compiler.runtime.choice import try_device
 from slangad.compiler.runtime.gpu_device import GpuDevice
 from slangad.compiler.runtime.steps import Steps
 
@@ -225,9 +225,7 @@ def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
 def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
     checked: Checked, name: str, which: str
 ) -> None:
-    works, why = try_device(name)
-    if not works:
-        pytest.skip(f"{name}: {why}")
+    device_of(name)
     result = checked(HEAD + RIGHT[which], only=("p",), device=name, samples=16)["p"]
     assert result.verdict is Verdict.PASS, result.reason
     leg = next(leg for leg in result.legs if leg.leg is Leg.FLOAT32)
@@ -238,9 +236,7 @@ def test_check__a_pipeline_on_a_device__holds_its_float32_against_float64(
 def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works, why = try_device("vulkan")
-    if not works:
-        pytest.skip(f"vulkan: {why}")
+    device_of("vulkan")
     loaded, submitted = [], []
     load, submit = GpuDevice.load, GpuDevice.submit
 

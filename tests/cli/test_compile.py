@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from support.devices import device_of
 
-from slangad.compiler.runtime.choice import try_device
 from slangad.compiler.toolchain.request import CompileJob
 
 if TYPE_CHECKING:
@@ -350,8 +350,7 @@ def test_compile__function_of_double_that_a_target_lacks__is_refused_there_and_t
 
 
 def test_run__function_of_double_that_vulkan_lacks__is_refused(project: Project) -> None:
-    if not try_device("vulkan")[0]:
-        pytest.skip("no Vulkan driver here")
+    device_of("vulkan")
     project.write("wide.py", DOUBLE_FUNCTIONS)
     ended = project.run("run", "wide.py:power", "--random", "1", "--domain", "4", "--device", "vulkan", code=1)
     assert "wide.py:7:15: error[SA211]: vulkan has no exponential" in ended.stderr
