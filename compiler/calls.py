@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import Diagnostic
@@ -46,6 +47,8 @@ _TAKEN: Final = {
 """What takes a derivative."""
 
 _OPEN: Final[dict[str, Device]] = {}
+_OPENING: Final = RLock()
+"""Held while a device is looked up or opened."""
 
 
 class Outcome(Mapping[str, Any]):
@@ -194,7 +197,8 @@ class LoadedKernel:
         opened = opened_device(device or self.device)
         stays = place is not None and place.type == "cuda" and opened.name == "cuda"
         arrays = given if stays else as_arrays(given)
-        found = self.run_on(opened, mode, arrays, shape, place if stays else None)
+        with opened.lock:
+            found = self.run_on(opened, mode, arrays, shape, place if stays else None)
         return Outcome(found if place is None else as_tensors(found, place), self.signature)
 
     def run_on(
@@ -323,10 +327,11 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
 
 def opened_device(name: str) -> Device:
     """A device, opened once in this process."""
-    if name not in _OPEN:
-        device = open_device(name)
-        _OPEN[name] = _OPEN.setdefault(device.name, device)
-    return _OPEN[name]
+    with _OPENING:
+        if name not in _OPEN:
+            device = open_device(name)
+            _OPEN[name] = _OPEN.setdefault(device.name, device)
+        return _OPEN[name]
 
 
 @atexit.register

@@ -7,6 +7,7 @@ between those of the pipeline (zeroing, adding, converting) are done here.
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,7 @@ class RowDevice:
     name: str = "cpu"
     adapter: str = "rows"
     host: bool = True
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (few are enough)
         """Two: sums are put together from parts."""

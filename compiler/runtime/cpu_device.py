@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
@@ -108,6 +109,7 @@ class CpuDevice:
     host = True
 
     def __init__(self, limit: float = LAUNCH_LIMIT) -> None:
+        self.lock = RLock()
         self._limit = limit
         self._numbers = count()
         self._child: Child | None = None

@@ -13,6 +13,7 @@ from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     import numpy.typing as npt
@@ -119,7 +120,7 @@ class DeviceProgram(Protocol):
 
 
 class Device(Protocol):
-    """An open device. Close it, or use it in a ``with``."""
+    """An open device. Close it, or use it in a ``with``. One thread at a time may use it: whoever holds ``lock``."""
 
     @property
     def name(self) -> str:
@@ -128,6 +129,10 @@ class Device(Protocol):
     @property
     def adapter(self) -> str:
         """What the machine calls it."""
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held from the first upload to the last download by threads that share the device; may be taken again."""
 
     @property
     def host(self) -> bool:

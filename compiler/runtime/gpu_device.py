@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.devices import DEVICES, leave_busy, too_little_memory
@@ -47,6 +48,8 @@ _AWAKE = 2e-3
 _GLANCES = 50
 _LONGEST_PAUSE = 0.05
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_CAPTURING = RLock()
+"""The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
 
 
 @dataclass(eq=False)
@@ -136,6 +139,7 @@ class GpuDevice:
     """A device of slangpy's."""
 
     def __init__(self, name: str, device: slangpy.Device) -> None:
+        self.lock = RLock()
         self.name = name
         self.handle = device
         self._queue = _Queue(device)
@@ -336,7 +340,7 @@ def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
 @contextmanager
 def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
     """Keep what drivers print from the user's terminal and files; yields a function that gives the lines of it."""
-    with tempfile.TemporaryFile() as file:
+    with _CAPTURING, tempfile.TemporaryFile() as file:
         kept = {number: os.dup(number) for number in (1, 2)}
 
         def said() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Thread
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.devices import DEVICES, leave_busy, too_little_memory
@@ -175,6 +175,7 @@ class WebgpuDevice:
     host = False
 
     def __init__(self, handle: wgpu.GPUDevice) -> None:
+        self.lock = RLock()
         self.handle = handle
         self._queue = _Queue(handle)
         self._kept: KeptBindings[wgpu.GPUBindGroup] = KeptBindings()
