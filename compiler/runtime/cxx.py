@@ -92,13 +92,21 @@ class CxxCompiler:
 
 def find_cxx() -> CxxCompiler | None:
     """The machine's C++ compiler: ``$CXX`` whether it is there or not, else c++, g++, clang++, cl, or ``ziglang``'s."""
-    named = shlex.split(os.environ.get("CXX", ""))
+    named = _words(os.environ.get("CXX", ""))
     if named:
         return CxxCompiler(tuple(named), msvc=Path(named[0]).stem.lower() in ("cl", "clang-cl"))
     for name in ("c++", "g++", "clang++", "cl"):
         if shutil.which(name):
             return CxxCompiler((name,), msvc=name == "cl")
     return CxxCompiler((sys.executable, "-m", "ziglang", "c++")) if find_spec("ziglang") else None
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command; a quotation that does not end makes it one, which no program is called."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return [command]
 
 
 def build_shared_library(

@@ -6,6 +6,7 @@ of its own.
 
 from __future__ import annotations
 
+import os
 import platform
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slangad import __version__
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.runtime.choice import try_device
-from slangad.compiler.runtime.cxx import find_cxx
+from slangad.compiler.runtime.cxx import build_shared_library, find_cxx
 from slangad.compiler.runtime.devices import DEVICES
 from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.locate import toolchain_record
@@ -95,13 +96,25 @@ def _versions(slangc: Path | None) -> tuple[Check, ...]:
 
 def _tools() -> tuple[Check, ...]:
     compiler = find_cxx()
-    works = compiler is not None and compiler.is_there
-    remedy = "correct CXX, or unset it" if compiler and not works else _REMEDIES["cpu"]
-    cxx = Check("C++ compiler", works, compiler.described() if compiler else "", remedy)
+    cxx = Check("C++ compiler", _builds(), compiler.described() if compiler else "", _cpu_remedy())
     needed = {tool.name: tool for target in TARGETS.values() if (tool := target.tool) not in (None, CXX_COMPILER)}
     found = {name: tool.find() for name, tool in needed.items()}
     downstream = (Check(name, path is not None, str(path or ""), needed[name].remedy) for name, path in found.items())
     return (cxx, *downstream)
+
+
+def _builds() -> bool:
+    """Whether the C++ compiler makes a library."""
+    try:
+        return bool(build_shared_library(b"int slangad_probe;\n"))
+    except ToolchainError:
+        return False
+
+
+def _cpu_remedy() -> str:
+    """What to do about a C++ compiler that does not work: it may be the one that was asked for."""
+    named = os.environ.get("CXX", "").strip()
+    return f"correct CXX, which says {named}, or unset it" if named else _REMEDIES["cpu"]
 
 
 def _try_targets(slangc: Path | None) -> tuple[Check, ...]:
@@ -126,7 +139,7 @@ def _target_check(name: str, result: CompileResult) -> Check:
 
 def _try_device(name: str) -> Check:
     works, detail = try_device(name)
-    return Check(name, works, detail, _REMEDIES[name])
+    return Check(name, works, detail, _cpu_remedy() if name == "cpu" else _REMEDIES[name])
 
 
 def _cache() -> tuple[Path, int, int]:
