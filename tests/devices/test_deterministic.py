@@ -24,7 +24,7 @@ pytestmark = pytest.mark.toolchain
 
 DESCRIBED = Path(__file__).with_name("scattering.py")
 DETERMINISTIC = True
-COUNTS = (1, 63, 257, 70_001, 1 << 20)
+COUNTS = (1, 63, 257, 70_001, 1 << 18)
 MANY = 1 << 24
 RUNS = 10
 TILES = ((1, 1), (7, 9), (65, 4), (263, 267), (1024, 1024))
