@@ -157,11 +157,20 @@ def _namespace(ops: SimpleNamespace) -> dict[str, object]:
     return space
 
 
-def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:  # noqa: C901  (a table)
-    def lifted(function):
-        return lambda x: function(ops.array(x))
+def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:
+    """What stands for slangad: everything of it that the zoo uses, by name."""
+    made = {name: _lifted(getattr(ops, name), ops) for name in OF_ONE}
+    made |= _makers(ops) | _of_numbers(ops) | _of_language(ops)
+    made |= _clamps(made["min"], made["max"]) | _of_vectors(made["swizzle"], ops)
+    return SimpleNamespace(**made)
 
-    sa = SimpleNamespace(**{name: lifted(getattr(ops, name)) for name in OF_ONE})
+
+def _lifted(function: Callable, ops: SimpleNamespace) -> Callable:
+    return lambda x: function(ops.array(x))
+
+
+def _makers(ops: SimpleNamespace) -> dict[str, Callable]:
+    """Vectors, matrices, and parts of them."""
 
     def vector(size: int):
         def make(*parts):
@@ -171,17 +180,6 @@ def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:  # noqa: C901  (a table)
             return ops.stack(entries)
 
         return make
-
-    def extreme(pair, python):
-        def pick(*values):
-            if not any(ops.is_array(v) for v in values):
-                return python(*values)
-            result = ops.array(values[0])
-            for value in values[1:]:
-                result = pair(result, ops.array(value))
-            return result
-
-        return pick
 
     def matrix(rows: int, columns: int):
         return lambda *e: ops.stack(list(e)).reshape(rows, columns)
@@ -196,8 +194,16 @@ def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:  # noqa: C901  (a table)
             parts["xyzw".index(letter)] = new if len(letters) == 1 else new[place]
         return ops.stack(parts)
 
-    def whole(rounding):
-        return lambda x: ops.stop(rounding(x)) if ops.is_array(x) else int(x)
+    return {
+        **{f"float{size}": vector(size) for size in (2, 3, 4)},
+        **{f"float{rows}x{columns}": matrix(rows, columns) for rows, columns in ((2, 2), (2, 3), (3, 3))},
+        "swizzle": swizzle,
+        "stored": stored,
+    }
+
+
+def _of_language(ops: SimpleNamespace) -> dict[str, object]:
+    """Decorators, loops, structs and arrays."""
 
     def struct(cls):
         made = dataclass(cls)
@@ -215,44 +221,103 @@ def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:  # noqa: C901  (a table)
 
         return mark(args[0]) if args else mark
 
-    def zeros(cls):
-        return cls(**{name: ops.array(0.0) for name in STRUCTS[cls.__name__]})
+    return {
+        "struct": struct,
+        "differentiable": differentiable,
+        "zeros": lambda cls: cls(**{name: ops.array(0.0) for name in STRUCTS[cls.__name__]}),
+        "copy": replace,
+        "Array": _Arrays(ops),
+        "range": lambda *bounds, **_: builtins.range(*(int(b) for b in bounds)),
+        "max_iters": lambda _: True,
+    }
 
-    sa.max, sa.min = extreme(ops.maximum, builtins.max), extreme(ops.minimum, builtins.min)
-    sa.float2, sa.float3, sa.float4 = vector(2), vector(3), vector(4)
-    sa.float2x2, sa.float2x3, sa.float3x3 = matrix(2, 2), matrix(2, 3), matrix(3, 3)
-    sa.swizzle, sa.stored, sa.whole, sa.struct, sa.differentiable = swizzle, stored, whole, struct, differentiable
-    sa.zeros, sa.copy, sa.Array = zeros, replace, _Arrays(ops)
-    sa.range = lambda *bounds, **_: builtins.range(*(int(b) for b in bounds))
-    sa.max_iters = lambda _: True
-    sa.pow, sa.atan2, sa.mul = (lambda x, y: ops.array(x) ** y), ops.atan2, ops.matmul
-    sa.rsqrt, sa.rcp, sa.frac = (lambda x: 1.0 / ops.sqrt(x)), (lambda x: 1.0 / x), (lambda x: x - ops.floor(x))
-    sa.fmod, sa.isnan, sa.isfinite = ops.fmod, ops.isnan, ops.isfinite
-    sa.any, sa.all, sa.select = ops.any, ops.all, (lambda c, a, b: a if c else b)
-    sa.lerp = lambda a, b, t: a + (b - a) * t
-    sa.clamp = lambda x, low, high: sa.min(sa.max(x, low), high)
-    sa.saturate = lambda x: sa.clamp(x, 0.0, 1.0)
-    sa.step = lambda edge, x: ops.array(1.0) if x >= edge else ops.array(0.0)
-    sa.degrees, sa.radians = (lambda x: x * (180.0 / math.pi)), (lambda x: x * (math.pi / 180.0))
-    sa.dot = lambda a, b: ops.sum(a * b)
-    sa.cross = lambda a, b: swizzle(a, "yzx") * swizzle(b, "zxy") - swizzle(a, "zxy") * swizzle(b, "yzx")
-    sa.length = lambda v: ops.sqrt(ops.sum(v * v))
-    sa.distance = lambda a, b: sa.length(a - b)
-    sa.normalize = lambda v: v / sa.length(v)
-    sa.reflect = lambda i, n: i - 2.0 * sa.dot(n, i) * n
-    sa.transpose, sa.determinant = (lambda m: m.T), (lambda m: _determinant(m, sa))
+
+def _of_numbers(ops: SimpleNamespace) -> dict[str, Callable]:
+    """Functions of numbers, or of each component."""
+
+    def extreme(pair, python):
+        def pick(*values):
+            if not any(ops.is_array(v) for v in values):
+                return python(*values)
+            result = ops.array(values[0])
+            for value in values[1:]:
+                result = pair(result, ops.array(value))
+            return result
+
+        return pick
+
+    return {
+        "max": extreme(ops.maximum, builtins.max),
+        "min": extreme(ops.minimum, builtins.min),
+        "whole": lambda rounding: lambda x: ops.stop(rounding(x)) if ops.is_array(x) else int(x),
+        "pow": lambda x, y: ops.array(x) ** y,
+        "rsqrt": lambda x: 1.0 / ops.sqrt(x),
+        "rcp": lambda x: 1.0 / x,
+        "frac": lambda x: x - ops.floor(x),
+        "any": ops.any,
+        "all": ops.all,
+        "atan2": ops.atan2,
+        "fmod": ops.fmod,
+        "isnan": ops.isnan,
+        "isfinite": ops.isfinite,
+        "select": lambda c, a, b: a if c else b,
+        "lerp": lambda a, b, t: a + (b - a) * t,
+        "step": lambda edge, x: ops.array(1.0) if x >= edge else ops.array(0.0),
+        "degrees": lambda x: x * (180.0 / math.pi),
+        "radians": lambda x: x * (math.pi / 180.0),
+    }
+
+
+def _clamps(smaller: Callable, larger: Callable) -> dict[str, Callable]:
+    """Functions that are flat beyond bounds."""
+
+    def clamp(x, low, high):
+        return smaller(larger(x, low), high)
+
+    def saturate(x):
+        return clamp(x, 0.0, 1.0)
 
     def smoothstep(low, high, x):
-        t = sa.saturate((x - low) / (high - low))
+        t = saturate((x - low) / (high - low))
         return t * t * (3.0 - 2.0 * t)
 
+    return {"clamp": clamp, "saturate": saturate, "smoothstep": smoothstep}
+
+
+def _of_vectors(swizzle: Callable, ops: SimpleNamespace) -> dict[str, Callable]:
+    """Functions of whole vectors and matrices."""
+
+    def dot(a, b):
+        return ops.sum(a * b)
+
+    def cross(a, b):
+        return swizzle(a, "yzx") * swizzle(b, "zxy") - swizzle(a, "zxy") * swizzle(b, "yzx")
+
+    def length(v):
+        return ops.sqrt(ops.sum(v * v))
+
+    def determinant(m):
+        if m.shape[0] == 2:
+            return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+        return dot(m[0], cross(m[1], m[2]))
+
     def refract(i, n, eta):
-        c = sa.dot(n, i)
+        c = dot(n, i)
         k = 1.0 - eta * eta * (1.0 - c * c)
         return eta * i - (eta * c + ops.sqrt(k)) * n
 
-    sa.smoothstep, sa.refract = smoothstep, refract
-    return sa
+    return {
+        "dot": dot,
+        "cross": cross,
+        "length": length,
+        "distance": lambda a, b: length(a - b),
+        "normalize": lambda v: v / length(v),
+        "reflect": lambda i, n: i - 2.0 * dot(n, i) * n,
+        "refract": refract,
+        "mul": ops.matmul,
+        "transpose": lambda m: m.T,
+        "determinant": determinant,
+    }
 
 
 class _Arrays:
@@ -263,9 +328,3 @@ class _Arrays:
 
     def __getitem__(self, what: tuple) -> Callable[..., list]:
         return lambda *parts: list(parts) if parts else [self._ops.array(0.0) for _ in range(what[1])]
-
-
-def _determinant(m, sa: SimpleNamespace):
-    if m.shape[0] == 2:
-        return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
-    return sa.dot(m[0], sa.cross(m[1], m[2]))
