@@ -33,7 +33,7 @@ def corrected(target: str, text: str) -> str:
     reflection = json.loads(text)
     if "entryPoints" not in reflection:
         return text
-    taken = {_GLOBAL_BLOCK[target]: int(_has_uniforms(reflection["parameters"]))}
+    taken = {_GLOBAL_BLOCK[target]: int(_has_uniforms(reflection))}
     for entry in reflection["entryPoints"]:
         _shift(entry, target, taken)
     return json.dumps(reflection, indent=2) + "\n"
@@ -41,8 +41,8 @@ def corrected(target: str, text: str) -> str:
 
 def _shift(entry: Json, target: str, taken: dict[str, int]) -> None:
     """Move an entry point's bindings behind those that are taken, and count them as taken too."""
-    bindings = [p["binding"] for p in entry["parameters"] if "index" in p.get("binding", ())]
-    if _has_uniforms(entry["parameters"]):
+    bindings = [p["binding"] for p in _parameters(entry) if "index" in p.get("binding", ())]
+    if _has_uniforms(entry):
         block = {"kind": _ENTRY_BLOCK[target], "index": 0}
         entry["uniformBlock"] = block
         bindings.append(block)
@@ -54,5 +54,11 @@ def _shift(entry: Json, target: str, taken: dict[str, int]) -> None:
             taken[kind] = max(taken.get(kind, 0), binding["index"] + 1)
 
 
-def _has_uniforms(parameters: list[Json]) -> bool:
-    return any(p.get("binding", {}).get("kind") == "uniform" for p in parameters)
+def _has_uniforms(of: Json) -> bool:
+    return any(p.get("binding", {}).get("kind") == "uniform" for p in _parameters(of))
+
+
+def _parameters(of: Json) -> list[Json]:
+    """Those of a program or an entry point; Slang has no word of them where there are none."""
+    parameters: list[Json] = of.get("parameters", [])
+    return parameters

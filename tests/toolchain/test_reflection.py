@@ -83,3 +83,15 @@ def test_reflection__whole_program__counts_on_from_entry_to_entry(
             for entry in json.loads(described)["entryPoints"]
         ]
         assert sorted(in_code) == told
+
+
+def test_reflection__entry_point_without_parameters__has_those_of_the_code(
+    compile_slang: Callable[..., CompileResult],
+) -> None:
+    source = 'RWStructuredBuffer<float> r;\n[shader("compute")] [numthreads(1, 1, 1)] void idle() { r[0] = 1.0; }\n'
+    result = compile_slang(source, ("idle",), tuple(PATTERNS))
+    assert result.ok
+    for target in PATTERNS:
+        reflection = json.loads(result.reflection_text(target, "idle") or "")
+        assert [one["name"] for one in reflection["entryPoints"]] == ["idle"]
+        assert [one["name"] for one in reflection["parameters"]] == ["r"]
