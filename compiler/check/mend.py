@@ -207,10 +207,13 @@ class _Mender:
         }
         if not declarations:
             return blamed
-        self.own |= {(part, d.message) for part, found in blamed.items() for d in found}
         first = next(iter(blamed))
         unread = any(d.message.startswith(_UNREAD) for found in declarations.values() for d in found)
-        return {first: blamed[first]} if unread and first in declarations else declarations
+        chosen = {first: blamed[first]} if unread and first in declarations else declarations
+        later = [(part, found) for part, found in blamed.items() if part not in chosen]
+        own = [(part, found) for part, found in later if self._culprit(part, found) is None]
+        self.own |= {(part, d.message) for part, found in own for d in found}
+        return chosen
 
     def _take_out(self, blamed: dict[Part, list[Diagnostic]]) -> None:
         """Take parts out; those that are already, whole."""
@@ -231,7 +234,7 @@ class _Mender:
         if any((part, d.message) in self.own for d in diagnostics):
             return None
         words = [word for d in diagnostics for word in _QUOTED.findall(d.message)]
-        quoted = {*words, *(f"operator{word}" for word in words)}
+        quoted = {*words, *(f"operator{word}" for word in words), *(name for word in words for name in word.split("."))}
         plain = all(d.code == _PLAIN for d in diagnostics)
         out = [one for one in (*self.told, *self.users) if plain or isinstance(one, Declaration)]
         named = (one for one in out if names_of(one) & quoted)

@@ -137,6 +137,12 @@ DECLARED = {
         ("A", f"struct A does not compile: {UNDEFINED}"),
         "it uses 'S', which uses 'A', which does not compile",
     ),
+    "word that Slang does not know": (
+        "structure A { float k; };\nstruct S { A a; float k; }",
+        "[Differentiable] float uses(S s, float x) { return s.k * x; }",
+        ("A", "global A does not compile: unexpected '{', expected ';' [SA200]"),
+        "it uses 'S', which uses 'A', which does not compile",
+    ),
     "generic struct": (
         "struct S<T : Missing> { T k; }",
         "[Differentiable] float uses(S<float> s, float x) { return s.k * x; }",
