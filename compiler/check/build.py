@@ -1,7 +1,8 @@
 """Both builds of a program: a module with harness kernels goes in, CPU libraries come out, in float32 and in float64.
 
 A file is compiled once in each precision, both at a time. What crashes, hangs or is rejected is found out by compiling
-the kernels one by one, named with the reason, and left out; the rest is compiled again together.
+the kernels one by one, named with the reason, and left out; the rest is compiled again together. What Slang would give
+other derivatives in company than alone (see ``witnesses``) is compiled as it is shipped: entry point by entry point.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from slangad.compiler.check.cpp_faults import first_error, without_faults
 from slangad.compiler.check.intent import PRELUDE, has_oracles
 from slangad.compiler.check.parts import only
 from slangad.compiler.check.twin import build_job
+from slangad.compiler.check.witnesses import kernels_apart
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.runtime.cpu_rows import with_rows
@@ -89,8 +91,9 @@ def build_both(
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
     """
-    wide = _Builder(module, setting, compilers[0], wide=True)
-    narrow = _Builder(module, setting, compilers[1], wide=False)
+    apart = kernels_apart(module, setting.texts)
+    wide = _Builder(module, setting, compilers[0], wide=True, apart=apart)
+    narrow = _Builder(module, setting, compilers[1], wide=False, apart=apart)
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
         return narrow.build(module.kernels), _build_turns(turns, setting, compilers[1])
@@ -121,14 +124,36 @@ def twin_job(module: Module, setting: Setting) -> CompileJob:
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds kernels of a module in one precision."""
+    """Builds kernels of a module in one precision; those in ``apart`` entry point by entry point."""
 
     module: Module
     setting: Setting
     compilers: Compilers
     wide: bool
+    apart: frozenset[str] = frozenset()
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels: those that don't have to be apart together."""
+        near = [kernel for kernel in kernels if kernel.name not in self.apart]
+        alone = [kernel for kernel in kernels if kernel.name in self.apart]
+        return _joined([self._together(near), self._entry_by_entry(alone)])
+
+    def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
+        """Build every entry point by itself."""
+        emitted = [self._emit([kernel]) for kernel in kernels]
+        singles = [
+            replace(kernel, modes=(entry.mode.value,))
+            for kernel, its in zip(kernels, emitted, strict=True)
+            for entry in its.entry_points
+        ]
+        emitted = [self._emit([single]) for single in singles]
+        results = self.compilers.compile([self._job(one, number) for number, one in enumerate(emitted)])
+        return _joined(
+            self._link([single], one, result) if result.ok and result.artefacts else _refused(single, result)
+            for single, one, result in zip(singles, emitted, results, strict=True)
+        )
+
+    def _together(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels together; where that fails, without those that are to blame."""
         if not kernels:
             return Built((), ())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check.launch import Several
 from slangad.compiler.diagnostics import SlangadError
 from slangad.compiler.runtime.devices import Device, DeviceProgram, Launch, Source, open_device
 
@@ -15,17 +16,23 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceJob:
-    """What a worker needs to run float32 kernels on a device; ``refused`` says why it can't run some of them."""
+    """What a worker needs to run float32 kernels on a device.
+
+    Attributes:
+        refused: Why it can't run some of them.
+        apart: Those whose entry points are loaded one by one (see ``witnesses``).
+    """
 
     name: str
     emitted: EmittedModule
     source: Source
     refused: Mapping[str, str]
+    apart: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,11 @@ class DevicePrograms:
         self._whole: DeviceModule | None = None
         self._tried = False
 
+    @property
+    def entries(self) -> tuple[EntryPoint, ...]:
+        """All entry points that there are."""
+        return self._job.emitted.entry_points
+
     def module(self, entries: Collection[str]) -> DeviceModule | str:
         """What launches these entry points, or why the device doesn't take them."""
         points = self._job.emitted.entry_points
@@ -73,9 +85,23 @@ class DevicePrograms:
             return self._job.refused[kernel]
         if not self._tried:
             self._tried = True
-            whole = self._load([e.name for e in points if e.kernel not in self._job.refused])
+            out = {*self._job.refused, *self._job.apart}
+            whole = self._load([e.name for e in points if e.kernel not in out])
             self._whole = None if isinstance(whole, str) else whole
         return self._whole or self._load(entries)
+
+    def kernel(self, name: str) -> DeviceModule | Several | str:
+        """What launches a kernel, or why the device doesn't take it."""
+        own = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
+        if name not in self._job.apart or name in self._job.refused:
+            return self.module(own)
+        found: dict[str, DeviceModule] = {}
+        for entry in own:
+            module = self._load([entry])
+            if isinstance(module, str):
+                return module
+            found[entry] = module
+        return Several(found)
 
     def _load(self, entries: Collection[str]) -> DeviceModule | str:
         try:

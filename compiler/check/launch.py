@@ -98,6 +98,25 @@ class Bounded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """The modules of a kernel whose entry points are built one by one, by the names of those."""
+
+    modules: Mapping[str, CpuModule | DeviceModule]
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[np.generic]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+    ) -> None:
+        """Run an entry point."""
+        self.modules[entry].launch(entry, thread_count, buffers, uniforms, workers=workers)
+
+
+@dataclass(frozen=True, slots=True)
 class Runner:
     """The entry points of one kernel in one build.
 
@@ -107,7 +126,7 @@ class Runner:
         results: Those of its results.
     """
 
-    module: CpuModule | DeviceModule
+    module: CpuModule | DeviceModule | Several
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
     inputs: Table

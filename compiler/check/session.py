@@ -35,6 +35,7 @@ from slangad.compiler.check.slang_bounds import count_turns
 from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
 from slangad.compiler.check.traps import with_traps
 from slangad.compiler.check.used import used
+from slangad.compiler.check.witnesses import kernels_apart
 from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
 from slangad.compiler.compilers import Compilers
 from slangad.compiler.diagnostics import CompileError, ToolchainError
@@ -342,7 +343,8 @@ class _Session:
         name = self._options.device
         refused = {k.name: found[0].message for k in kernels if (found := not_on(name, module, (k.name,)))}
         libraries = {**emitted.libraries, **texts}
-        return DeviceJob(name, replace(emitted, text=text, libraries=libraries), source, refused)
+        apart = kernels_apart(module, texts)
+        return DeviceJob(name, replace(emitted, text=text, libraries=libraries), source, refused, apart)
 
     def _lent(self, idle: SimpleQueue[Worker], task: Task | ChainTask) -> Result:
         """A worker's judgement, once there is one that has nothing else to do."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.device import DeviceJob, DeviceModule, DevicePrograms
     from slangad.compiler.check.extents import Extents
     from slangad.compiler.check.judge import Plan
-    from slangad.compiler.check.launch import RowFunction, Runner
+    from slangad.compiler.check.launch import RowFunction, Runner, Several
     from slangad.compiler.check.shapes import Search
     from slangad.compiler.check.whole import WholeRunner
     from slangad.compiler.check.whole_device import DeviceLaunches
@@ -276,33 +276,52 @@ class _Libraries:
         from slangad.compiler.check.columns import input_table, result_table
         from slangad.compiler.check.launch import NARROW, Runner
 
-        found = self._on_device(task.kernel.name)
-        if found is None or isinstance(found, str):
-            return found
-        module, points = found
-        entries = {point.mode: point for point in points}
+        programs = self._programs()
+        if programs is None:
+            return None
+        module = programs.kernel(task.kernel.name)
+        if isinstance(module, str):
+            return module
+        entries = {e.mode: e for e in programs.entries if e.kernel == task.kernel.name}
         return Runner(module, NARROW, entries, input_table(task.kernel), result_table(task.kernel))
 
     def _on_device(self, *kernels: str) -> tuple[DeviceModule, list[EntryPoint]] | str | None:
         """The program that holds some kernels, and their entry points."""
+        programs = self._programs()
+        if programs is None:
+            return None
+        points = [e for e in programs.entries if e.kernel in kernels]
+        module = programs.module([point.name for point in points])
+        return module if isinstance(module, str) else (module, points)
+
+    def _programs(self) -> DevicePrograms | None:
+        """What there is on the device; None where the CPU is the device."""
         from slangad.compiler.check.device import DevicePrograms
 
-        if self._load is None or self._load.device is None:
-            return None
-        if self._device is None:
+        if self._device is None and self._load is not None and self._load.device is not None:
             self._device = DevicePrograms(self._load.device)
-        points = [e for e in self._load.device.emitted.entry_points if e.kernel in kernels]
-        module = self._device.module([point.name for point in points])
-        return module if isinstance(module, str) else (module, points)
+        return self._device
 
     def runner(self, task: Task, *, wide: bool) -> Runner:
         """The entry points of a task's kernel in one precision."""
         from slangad.compiler.check.columns import input_table, result_table
-        from slangad.compiler.check.launch import NARROW, WIDE, Runner
+        from slangad.compiler.check.launch import NARROW, WIDE, Runner, Several
 
         module, points = self._entries(task, wide=wide)
+        found: CpuModule | Several = module
+        apart = self._apart(task, wide=wide)
+        if len(apart) > 1:
+            found, points = Several({e.name: one for one, e in apart}), [e for _, e in apart]
         tables = input_table(task.kernel), result_table(task.kernel)
-        return Runner(module, WIDE if wide else NARROW, {e.mode: e for e in points}, *tables)
+        return Runner(found, WIDE if wide else NARROW, {e.mode: e for e in points}, *tables)
+
+    def _apart(self, task: Task, *, wide: bool) -> list[tuple[CpuModule, EntryPoint]]:
+        """The entry points of a task's kernel where each is in a library by itself; none where they are together."""
+        assert self._load is not None  # noqa: S101  (the parent loads first)
+        name = task.kernel.name
+        libraries = list(enumerate(self._load.wide if wide else self._load.narrow))
+        alone = [(k, one, one.entries[0]) for k, one in libraries if [e.kernel for e in one.entries] == [name]]
+        return [(self._module(k, one, wide=wide), entry) for k, one, entry in alone]
 
     def _entries(self, task: Task, *, wide: bool) -> tuple[CpuModule, list[EntryPoint]]:
         """The library that holds a task's kernel, and its entry points in it."""
