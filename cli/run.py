@@ -83,6 +83,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.execute import run_kernel
     from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.narrowing import narrowed_gradients
     from slangad.compiler.runtime.summary import Outputs
 
     mode = RunMode(arguments["mode"])
@@ -95,6 +96,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, plan.entry_names(mode))
         arrays = run_kernel(device, loaded, plan, mode, prepared)
+        session.show(narrowed_gradients([plan], mode, device.name))
         session.say(f"{plan.signature.name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
 
@@ -106,6 +108,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
     from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.narrowing import narrowed_gradients
     from slangad.compiler.runtime.summary import Outputs
 
     mode, name = RunMode(arguments["mode"]), chain.pipeline.name
@@ -117,6 +120,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, *mode.steps)))
         arrays = run_chain(device, loaded, chain, mode, given, program.source.cache)
+        session.show(narrowed_gradients(chain.kernels.values(), mode, device.name))
         session.say(f"{name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)
 

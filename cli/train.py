@@ -131,6 +131,8 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
     from slangad.compiler.runtime.checkpoints import load_checkpoint, nothing_to_resume, resume
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.loop import Ending, train
+    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.narrowing import narrowed_gradients
     from slangad.compiler.runtime.training import Trainer
 
     cache = launch_cache(arguments)
@@ -141,6 +143,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
     with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
         loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, Mode.BACKWARD)))
         trainer = Trainer.start(device, loaded, chain, prepared, plan, cache)
+        session.show(narrowed_gradients(chain.kernels.values(), RunMode.BACKWARD, device.name))
         try:
             if path is not None and path.exists():
                 checkpoint = load_checkpoint(path)  # whatever else it is, it is not replaced

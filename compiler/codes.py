@@ -94,7 +94,9 @@ NoDiff, not Uniform and not an integer, and a result that depends on it.""",
     "SA418": Explanation(
         "inputs were converted",
         """Arrays were given in another width than the kernel computes in, such as float64 for float, and were
-rounded. Save them in the right type to be rid of the note: array.astype("float32").""",
+rounded. Save them in the right type to be rid of the note: array.astype("float32"). Or
+gradients of double that any thread may add to were added up in float, as GPUs do, and `--deterministic`
+everywhere; cpu has the digits and range of double.""",
     ),
     "SA419": Explanation(
         "which kernel to run is not said",

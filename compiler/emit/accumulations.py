@@ -17,9 +17,17 @@ WORDS: Final = {
     "store": "one thread for each element: a plain store",
     "sum": "summed over all threads: per thread, per wave, per group, then the groups in fixed order",
     "own": "every element belongs to one thread: a plain addition",
-    "shared": "all threads at one element at a time: waves add up, then groups, then atomic additions in a copy",
-    "scatter": "any element: waves and groups add up what they can, then atomic additions in a copy",
-    "exact": "any element: sums without rounding, in integers, so that their order does not matter",
+    "shared": (
+        "all threads at one element at a time: waves add up, then groups, then atomic additions in a copy; "
+        "on GPUs in float, doubles too"
+    ),
+    "scatter": (
+        "any element: waves and groups add up what they can, then atomic additions in a copy; "
+        "on GPUs in float, doubles too"
+    ),
+    "exact": (
+        "any element: sums without rounding, in integers, so that their order does not matter; doubles go in as floats"
+    ),
     "adjoint": "read from the tensor's adjoint by the thread that stored it",
 }
 """What each way means."""

@@ -21,7 +21,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.emit.model import EntryPoint
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.types import Scalar
 
 FLOAT: Final = "slangad.slang"
@@ -33,6 +33,7 @@ SUMS: Final = "slangad_sums.slang"
 SUMS_DOUBLE: Final = "slangad_sums_double.slang"
 SUMS_INTEGERS: Final = "slangad_sums_integers.slang"
 TENSORS: Final = "slangad_tensors.slang"
+TENSORS_DOUBLE: Final = "slangad_tensors_double.slang"
 EXACT: Final = "slangad_exact.slang"
 TEXTURES: Final = "slangad_textures.slang"
 
@@ -72,10 +73,18 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
                     yield _SUMS[parameter.scalar][0]
                 case ParameterRole.TOTALS | ParameterRole.ADJOINT | ParameterRole.PROBE:
                     yield TENSORS
+                case ParameterRole.GRADIENT if _adds_doubles(entry, parameter):
+                    yield TENSORS_DOUBLE
                 case ParameterRole.SAMPLER:
                     yield TEXTURES
                 case _:
                     continue
+
+
+def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
+    """Whether copies are added up for a gradient of doubles, which then are scattered."""
+    exact = any(one.is_exact for one in entry.parameters)
+    return entry.work is Work.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
 
 
 def sum_libraries(module: Module) -> Iterator[str]:

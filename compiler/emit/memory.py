@@ -357,7 +357,8 @@ class TensorPrinter:
         place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
         copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
         writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
-        print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out")
+        added = FLOAT if is_exact(self.buffer) else total_scalar(element)
+        print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
 
     def _print_sum(self, writer: Writer) -> None:
         """Adds ``d_out`` to the thread's sum of the element."""
@@ -412,24 +413,24 @@ class TensorPrinter:
         return self.accessors.store(buffer, self._place, self.tensor.element, value)
 
 
-def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str) -> None:
-    """Adds a value of a type to totals by a call that is open, from the scalar at an index on."""
+def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str, added: Scalar = FLOAT) -> None:
+    """Adds a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
     match type_:
         case Scalar(name):
-            writer.line(f"{call}, {at}, {value if name == 'float' else f'float({value})'});")
+            writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")
         case Vector(element, size):
-            wide = value if element == FLOAT else f"float{size}({value})"
+            wide = value if element == added else f"{added.name}{size}({value})"
             writer.line(f"{call}, {at}, {wide});")
         case Matrix(element, rows, columns):
             for row in range(rows):
                 start = f"{at} + {row * columns}" if row else at
-                print_scatter(writer, call, start, Vector(element, columns), f"{value}[{row}]")
+                print_scatter(writer, call, start, Vector(element, columns), f"{value}[{row}]", added)
         case Array(element, size):
             counter = f"n{value.count('[')}"
             writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
             with writer.block():
                 step = components_of(element)
                 start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
-                print_scatter(writer, call, start, element, f"{value}[{counter}]")
+                print_scatter(writer, call, start, element, f"{value}[{counter}]", added)
         case _:
             raise TypeError(f"{show(type_)} has no scalars in one buffer")

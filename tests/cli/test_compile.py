@@ -72,6 +72,7 @@ def test_compile__verbose__tells_what_each_target_has_for_scattered_gradients(pr
         "on hlsl: waves add up, then compare-and-exchange",
     ):
         assert f"shared and scatter {line}\n" in said
+    assert "then atomic additions in a copy; on GPUs in float, doubles too)\n" in said
 
 
 def test_compile__manifest__tells_everything_and_its_hashes_hold(project: Project) -> None:

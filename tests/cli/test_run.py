@@ -41,6 +41,13 @@ import slangad as sa
 def pick(x: sa.Each[float], w: sa.Tensor[float, 2], out: sa.OutTensor[float, 1]) -> None:
     out[sa.thread_id(0)] = w[0, 1] * x
 """
+WIDE = """
+import slangad as sa
+
+@sa.kernel
+def wide(i: sa.Each[int], w: sa.Tensor[sa.double, 1]) -> sa.Sum[sa.double]:
+    return w[i] * w[i]
+"""
 SLOW = """
 import slangad as sa
 
@@ -246,6 +253,16 @@ def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
     given = save(project, x=np.array(X), a=np.float64(2))
     ended = run(project, "square", "-i", given)
     assert "note[SA418]: x, a: converted from float64 to float32" in ended.stderr
+
+
+def test_run__doubles_scattered_on_a_gpu__are_told_to_be_floats(project: Project) -> None:
+    device_of("vulkan")  # skips where it isn't there
+    fit = project.folder / "fit.py"
+    fit.write_text(WIDE, encoding="utf-8")
+    words = ("--mode", "backward", "--set", "i=[0,1]", "--set", "w=[1,2]")
+    ended = project.run("run", str(fit), *words, "--device", "vulkan")
+    assert "note[SA418]: grad.w: scattered on vulkan in float, though of double" in ended.stderr
+    assert "SA418" not in project.run("run", str(fit), *words, "--device", "cpu").stderr
 
 
 def test_run__results_too_large_for_half__are_told_in_a_note(project: Project) -> None:
