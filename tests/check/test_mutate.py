@@ -57,8 +57,9 @@ def test_mutate__a_change_without_effect__survives_and_is_explained(
 """
     assert shown in result.stdout
     assert "makes no difference at any sample" in result.stdout
-    assert CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--strict"]).exit_code == 3
-    document = json.loads(CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--format", "json"]).stdout)
+    strict = CliRunner().invoke(cli, ["check", "f.py", "--mutate", "--strict", "--format", "json"])
+    assert strict.exit_code == 3
+    document = json.loads(strict.stdout)
     assert 0 < document["killed"] < len(document["mutants"])
     exchanged = next(one for one in document["mutants"] if one["mutant"].endswith("column 24: + becomes -"))
     assert exchanged["text"] == "    return y * d_out + 0.0 * x, x * d_out"
