@@ -30,9 +30,14 @@ def best_device() -> str:
     for name in _PREFERENCES.get(sys.platform, ()):
         if _may_exist(name):
             works, adapter = try_device(name)
-            if works and not any(word in adapter.lower() for word in _SOFTWARE):
+            if works and not is_software(adapter):
                 return name
     return "cpu"
+
+
+def is_software(adapter: str) -> bool:
+    """Whether a GPU's driver does without one, going by what it is called."""
+    return any(word in adapter.lower() for word in _SOFTWARE)
 
 
 def _may_exist(name: str) -> bool:

@@ -21,7 +21,7 @@ from slangad.compiler.emit.model import ParameterRole, Work
 from slangad.compiler.runtime.cpu import core_count
 from slangad.compiler.runtime.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
 from slangad.compiler.runtime.cxx import build_shared_library
-from slangad.compiler.runtime.devices import Sliced, too_little_memory
+from slangad.compiler.runtime.devices import Sliced, require_memory, too_little_memory
 from slangad.compiler.runtime.segments import Segment, free_memory
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.messages import to_diagnostics
@@ -51,8 +51,6 @@ _ELEMENTS_A_WORKER: Final = 16384
 _PARTS_A_CORE: Final = 4
 """Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
 _ELEMENTS_A_PART: Final = 1024
-_SPARE: Final = 64 << 20
-"""Bytes of memory to leave to others, at least; an eighth where that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +160,7 @@ class CpuDevice:
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
         """Take memory, if the machine has that much to spare."""
         size = dtype.itemsize * count
-        free = free_memory()
-        if free is not None and size > free - max(_SPARE, free // 8):
-            raise too_little_memory(self.name, size, free)
+        require_memory(self.name, size, free_memory())
         try:
             return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
         except MemoryError:

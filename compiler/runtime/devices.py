@@ -56,6 +56,11 @@ DEVICES: Final = {row.name: row for row in _ROWS}
 
 AUTO: Final = "auto"
 
+_SPARE: Final = 64 << 20
+"""Bytes of memory to leave, at least."""
+_FOR_OTHERS: Final = 8
+"""One part in so many of what this machine has to spare is left to others."""
+
 
 class Buffer(Protocol):
     """Scalars on a device, one after the other. It holds anything until it is uploaded to, filled or written."""
@@ -245,6 +250,16 @@ def leave_busy(device: Device) -> None:
 def is_left_busy() -> bool:
     """Whether a device was left so, and this process would wait for it at its end."""
     return bool(_BUSY)
+
+
+def require_memory(device: str, wanted: int, free: int | None, *, shared: bool = True) -> None:
+    """Refuse what would leave too little; ``free`` is None where unknown, ``shared`` whether others want of it too.
+
+    Raises:
+        ToolchainError: It would.
+    """
+    if free is not None and wanted > free - max(_SPARE, free // _FOR_OTHERS if shared else 0):
+        raise too_little_memory(device, wanted, free)
 
 
 def too_little_memory(device: str, wanted: int | None = None, free: int | None = None) -> ToolchainError:

@@ -20,8 +20,10 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from slangad.compiler.runtime.devices import DEVICES, leave_busy, too_little_memory
+from slangad.compiler.runtime.choice import is_software
+from slangad.compiler.runtime.devices import DEVICES, leave_busy, require_memory, too_little_memory
 from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
+from slangad.compiler.runtime.segments import free_addresses, free_memory
 from slangad.compiler.runtime.tensors import TensorBuffer
 from slangad.compiler.toolchain.failures import failed
 from slangad.compiler.toolchain.targets import TARGETS
@@ -70,9 +72,20 @@ class _Queue:
     """
 
     device: slangpy.Device
+    in_software: bool
     last: int = 0
     is_left: bool = False
     """Whether a wait was interrupted. Slangpy may have closed the device when this is asked, so it is not asked."""
+
+    def require_memory(self, size: int) -> None:
+        """Refuse to take more memory than there is where it is this process's own: drivers crash there.
+
+        Raises:
+            ToolchainError: There isn't that much.
+        """
+        if self.in_software:
+            require_memory(_name_of(self.device), size, free_memory())
+            require_memory(_name_of(self.device), size, free_addresses(), shared=False)
 
     def submit(self, commands: slangpy.CommandBuffer) -> None:
         """Submit commands; returns while they run."""
@@ -102,6 +115,7 @@ class GpuBuffer:
 
         if not self.count:
             return
+        self.queue.require_memory(self.count * self.dtype.itemsize)
         try:
             self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
         except RuntimeError as error:
@@ -111,6 +125,7 @@ class GpuBuffer:
         """A copy of what it holds; waits for what was submitted before."""
         try:
             self.queue.finish()
+            self.queue.require_memory(self.count * self.dtype.itemsize)
             found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
         except RuntimeError as error:
             raise _broken(_name_of(self.queue.device), error) from None
@@ -142,7 +157,7 @@ class GpuDevice:
         self.lock = RLock()
         self.name = name
         self.handle = device
-        self._queue = _Queue(device)
+        self._queue = _Queue(device, is_software(self.adapter))
         self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
 
@@ -207,6 +222,7 @@ class GpuDevice:
         """Take memory on the device."""
         import slangpy
 
+        self._queue.require_memory(dtype.itemsize * count)
         use = slangpy.BufferUsage
         usage = use.shader_resource | use.unordered_access | use.copy_source | use.copy_destination
         try:
@@ -225,6 +241,7 @@ class GpuDevice:
         form = {1: slangpy.Format.r32_float, 2: slangpy.Format.rg32_float, 4: slangpy.Format.rgba32_float}[channels]
         data = texels if texels.size else np.zeros((height, width, *texels.shape[2:]), texels.dtype)
         usage = slangpy.TextureUsage.shader_resource | slangpy.TextureUsage.copy_destination
+        self._queue.require_memory(2 * texels.nbytes)
         try:
             return self.handle.create_texture(
                 format=form, width=width, height=height, usage=usage, data=data, sampler=self.sampler(sampler)

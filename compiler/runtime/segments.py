@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -66,6 +67,22 @@ def free_memory() -> int | None:
     """Bytes that can be had before this machine, or the group of processes we are in, runs out; None where unknown."""
     known = [amount for amount in (_machine_free(), _group_free()) if amount is not None]
     return min(known, default=None)
+
+
+def free_addresses() -> int | None:
+    """Bytes that this process may still map where ``ulimit -v`` limits them; None where nothing does, or unknown."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return None
+    return max(0, limit - pages * resource.getpagesize())
 
 
 def _reserve(file: int, size: int) -> None:

@@ -149,8 +149,9 @@ else the CPU. slangad doctor tries them all. slangad was never tried on d3d12 an
     ),
     "SA251": Explanation(
         "too little memory on the device",
-        """The buffers of the kernel don't fit: one for each parameter, result, gradient and tangent. On the CPU slangad
-asks before it takes memory, and leaves some to others. Run on fewer elements at a time, or on another device.
+        """The buffers of the kernel don't fit: one for each parameter, result, gradient and tangent. On the CPU, and
+where a GPU's driver is one in software, slangad asks before it takes memory, and leaves some to others; in the latter
+case it heeds `ulimit -v` too. Run on fewer elements at a time, or on another device.
 With --deterministic a tensor that threads add to in any order needs 44 bytes for each scalar on a GPU, and at most
 4 GiB in all. On WebGPU no buffer may be larger than the device can bind, often 128 MiB.""",
     ),

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +15,12 @@ import pytest
 import slangad as sa
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
+from slangad.compiler.runtime.choice import is_software
 from slangad.compiler.runtime.devices import Launch, Source
+from slangad.compiler.runtime.segments import free_addresses
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from slangad.compiler.runtime.devices import Device
 
@@ -115,6 +118,36 @@ def test_buffer__filled__holds_one_number(gpu: Device) -> None:
 def test_buffer__more_than_there_is__is_refused(gpu: Device) -> None:
     with pytest.raises(ToolchainError, match="SA251"):
         gpu.buffer(F4, 1 << 42)
+
+
+@pytest.fixture
+def little_room() -> Iterator[Callable[[int], None]]:
+    """Sets how many bytes more this process may map, until the test ends."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+
+    def limit(size: int) -> None:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + size, before[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_memory__more_than_ulimit_leaves_a_driver_in_software__is_refused_before_it_is_taken(
+    gpu: Device, little_room: Callable[[int], None]
+) -> None:
+    if gpu.name != "vulkan" or not is_software(gpu.adapter):
+        pytest.skip("memory of its own, or no buffer as large as that")
+    x = gpu.buffer(F4, 40_000_000)
+    array = np.ones(40_000_000, np.float32)
+    little_room(200 << 20)
+    assert free_addresses() in range(150 << 20, (200 << 20) + 1)
+    with pytest.raises(ToolchainError, match=r"SA251.*vulkan: 190.7 MiB more are needed; .* MiB are free"):
+        gpu.buffer(F4, 50_000_000)
+    for move in (lambda: x.upload(array), x.download):
+        with pytest.raises(ToolchainError, match=r"SA251.*vulkan: 152.6 MiB more are needed"):
+            move()
 
 
 def test_load__text_the_device_does_not_take__says_why(gpu: Device) -> None:
