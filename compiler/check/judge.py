@@ -34,6 +34,7 @@ from slangad.compiler.check.races import with_races
 from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.sizes import compare_sizes
+from slangad.compiler.check.ties import look_at_ties
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import (
     Counts,
@@ -184,6 +185,8 @@ class _Judge:
         examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
         findings = examiner.examine(samples, values, found)
         look_at_corners(examiner, samples, found, findings)
+        floating = np.array([k for k, c in enumerate(self.wide.inputs.columns) if c.floating], np.int64)
+        look_at_ties(examiner, samples, found, findings, floating)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._result(samples, findings, found, describer)
 

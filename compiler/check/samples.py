@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,6 +35,10 @@ _MOST_COLUMNS: Final = 32
 _MOST_NUMBERS: Final = 16
 """Numbers of the text times inputs they are tried at."""
 _MOST_COMBINATIONS: Final = 64
+_MOST_IN_THREES: Final = 6
+"""Floats of which all groups of three are made equal."""
+_ALL_EQUAL: Final = 4
+"""Samples at which all floats of a type are equal."""
 _OFTEN: Final = 0.25
 """Share of the random samples in which an integer is a number of the text."""
 _BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
@@ -103,7 +108,9 @@ def draw(
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = [rng.uniform(low, high, (count, len(columns)))]
     origins = ["random"] * count
-    for origin, row in _Trouble(columns, intervals, rng, constants).rows():
+    trouble = _Trouble(columns, intervals, rng, constants)
+    apart = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
+    for origin, row in (*trouble.rows(), *apart.many_ties()):
         rows.append(row[None])
         origins.append(origin)
     together = np.concatenate(rows) if columns else np.zeros((count, 0))
@@ -261,6 +268,26 @@ class _Trouble:
         together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
         wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
         yield from self._possible(wanted)
+
+    def many_ties(self) -> Iterator[tuple[str, Floats]]:
+        """All floats of a type equal, or each three of a few, and two of them opposite."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
+            own = [k for k in floating if self.columns[k].scalar == scalar]
+            few = len(own) <= _MOST_IN_THREES
+            threes = combinations(own, 3) if few and len(own) > 3 else ()
+            pairs = combinations(own, 2) if few else pairwise(own[:_MOST_COLUMNS])
+            together = [own] * _ALL_EQUAL if len(own) > 2 else []
+            wanted = [("tie", self._equal(dict.fromkeys(same, 1.0))) for same in (*together, *threes)]
+            wanted += [("opposite", self._equal({one: 1.0, other: -1.0})) for one, other in pairs]
+            yield from self._possible(wanted)
+
+    def _equal(self, signs: Mapping[int, float]) -> dict[int, float]:
+        """One number, or minus it, for some columns, from what is in the ranges of all, if anything is."""
+        ends = [sorted((sign * self.intervals[k].low, sign * self.intervals[k].high)) for k, sign in signs.items()]
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
+        value = float(self.rng.uniform(low, max(low, high)))
+        return {k: sign * value for k, sign in signs.items()}
 
     def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
         numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
