@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro
 from slangad.cli.project import is_unsaid, with_macros_of
-from slangad.cli.reporting import FORMATS, ReportFile, publish_all
+from slangad.cli.reporting import FORMATS, ReportFile, publish_all, put_out
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -79,8 +80,8 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
             low, high = (float(found[side]) for side in ("low", "high")) if found else (1.0, 0.0)
         except ValueError:
             low, high = 1.0, 0.0
-        if not found or not low <= high or "." not in found["path"]:
-            self.fail(f"{value!r} is not a range such as shade.m.roughness=0.1:1.", param, ctx)
+        if not found or not low <= high or not math.isfinite(high - low) or "." not in found["path"]:
+            self.fail(f"{value!r} is not a range such as shade.m.roughness=0.1:1, of finite numbers.", param, ctx)
         return found["path"].strip(), low, high
 
 
@@ -239,9 +240,13 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
         ]
         killed = len(mutants) - len(alive)
         content = {"seed": report.seed, "killed": killed, "mutants": mutants, "not_mutated": alone}
-        session.product(json.document(content))
+        text = json.document(content)
     else:
-        session.product("".join(f"{line}\n" for line in mutation_lines(report)))
+        text = "".join(f"{line}\n" for line in mutation_lines(report))
+    put_out(session, text, arguments["output"])
+    if arguments["output"] is not None:
+        count = len(mutants_of(report))
+        session.say(f"slangad check: {count - len(alive)} of {count} mutants killed")
     if alive and arguments["strict"]:
         raise CheckFailed(f"slangad check: {len(alive)} mutants survived")
 

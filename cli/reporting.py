@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from slangad.cli.console import Session
     from slangad.compiler.report.model import Report
@@ -53,13 +54,35 @@ def publish_all(
 
 def _publish(session: Session, report: Report, name: str, output: Path | None) -> None:
     from slangad.compiler.report.formats import publish
+
+    with _telling(output):
+        publish(report, name, lambda text: _put(session, text, output), detail=session.verbosity > 0)
+
+
+def put_out(session: Session, text: str, output: Path | None) -> None:
+    """Give out a text: to a file, or, for none or ``-``, on stdout.
+
+    Raises:
+        ToolchainError: It can't be written.
+    """
+    with _telling(output):
+        _put(session, text, output)
+
+
+def _put(session: Session, text: str, output: Path | None) -> None:
+    if output is None or str(output) == "-":
+        session.product(text)
+    else:
+        _write(output, text)
+
+
+@contextmanager
+def _telling(output: Path | None) -> Iterator[None]:
+    """Say where nothing could be written."""
     from slangad.compiler.toolchain.failures import failed
 
     try:
-        if output is None or str(output) == "-":
-            publish(report, name, session.product, detail=session.verbosity > 0)
-        else:
-            publish(report, name, lambda text: _write(output, text))
+        yield
     except OSError as error:
         where = output if output is not None else "the report"
         raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None

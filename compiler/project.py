@@ -6,6 +6,7 @@ wherever the command is run. Whatever the table of keys below does not have is a
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -148,6 +149,11 @@ def read_project(file: Path) -> Project | None:
     problems = Problems()
     finder = _Finder(shown, text)
     validate(_node(settings, finder, ("tool", "slangad")), Table(SETTINGS), problems)
+    problems.raise_if_any()
+    for name, (low, high) in settings.get("check", {}).get("ranges", {}).items():
+        if not low <= high or not math.isfinite(high - low):
+            place = finder.find(("tool", "slangad", "check", "ranges", name))
+            problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
     problems.raise_if_any()
     return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
 

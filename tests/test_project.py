@@ -95,6 +95,10 @@ def test_project__without_the_table__is_none(tmp_path: Path, text: str) -> None:
             "pyproject.toml:3:3: SA053: [tool.slangad.check] has no key 'seeds'",
         ),
         ("[tool.slangad.check]\nsamples = 0\n", "pyproject.toml:2:1: SA055: expected "),
+        (
+            '[tool.slangad.check]\nranges = {"f.x" = [0, inf]}\n',
+            "pyproject.toml:2:1: SA061: a range goes from a lower to a higher finite number",
+        ),
         ('[tool.slangad.check]\nranges = {"x" = [0, 1]}\n', "pyproject.toml:2:1: SA057: 'x' is not function.parameter"),
         ("[tool.slangad]\noptimization = 4\n", "pyproject.toml:2:1: SA055: expected 0 to 3, found 4"),
         ("[tool.slangad]\ninputs = ['*.py']\n", "pyproject.toml:2:1: SA307: no input matches *.py"),

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 _NOTHING_THERE: Final = frozenset({"SA080", "SA081"})
 """Codes of files without differentiable functions: there is nothing wrong, and nothing to check."""
+_DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
+"""How processes die of divisions of integers, on Windows too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,10 +431,20 @@ def _judged(worker: Worker, task: Task | ChainTask) -> Result:
     if not isinstance(answer, Crashed):
         return answer
     if answer.how:
-        help_ = "an index out of bounds, or a loop that runs longer than its [MaxIters]"
-        return _failed(task, f"it crashes ({answer.how}) when it runs", help_)
+        return _failed(task, f"it crashes ({answer.how}) when it runs", _cause_of_death(answer.how, task))
     limit = f"it does not end within {worker.limit:g} s"
     return _failed(task, limit, "a loop that never ends; or more work than --run-limit allows")
+
+
+def _cause_of_death(how: str, task: Task | ChainTask) -> str:
+    """What makes kernels crash in this way."""
+    if how not in _DIVIDED:
+        return "an index out of bounds, or a loop that runs longer than its [MaxIters]"
+    what = "an integer is divided by 0, for its quotient or its remainder"
+    columns = input_table(task.kernel).columns if isinstance(task, Task) else ()
+    names = [f"'{column.path}'" for column in columns if column.scalar in ("int", "uint")]
+    who = names[0] if len(names) == 1 else f"that of {', '.join(names)} which divides"
+    return f"{what}: declare a range without 0 for {who}" if names else what
 
 
 def _failed(task: Task | ChainTask, how: str, cause: str) -> Result:

@@ -171,12 +171,27 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
     checked: dict[str, tuple[float, float]] = {}
     for path, bounds in ranges.items() if isinstance(ranges, Mapping) else [("", ranges)]:
         pair = bounds if isinstance(bounds, (tuple, list)) and len(bounds) == 2 else ("", "")
-        low, high = (float(b) if isinstance(b, (int, float)) else math.nan for b in pair)
-        if not isinstance(path, str) or not path or not -math.inf < low <= high < math.inf:
+        told = all(isinstance(b, (int, float)) for b in pair) and isinstance(path, str) and path
+        low, high = map(_bound, pair) if told else (0.0, 0.0)
+        message = ""
+        if not told:
             message = f"ranges= of {name} is not a mapping of bounds"
+        elif not math.isfinite(high - low):
+            message = f"the range of '{path}' in ranges= of {name} is not of finite numbers: {low:g} to {high:g}"
+        elif low > high:
+            message = f"the range of '{path}' in ranges= of {name} goes from its highest to its lowest value"
+        if message:
             raise ArgumentError(Argument("ranges"), message, 'ranges={"x": (-1.0, 1.0)}')
         checked[path] = (low, high)
     return checked
+
+
+def _bound(value: float) -> float:
+    """A bound as a float; infinite if it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def describe(function: FunctionType) -> DescribedFunction[..., object]:

@@ -77,6 +77,16 @@ def test_check__an_output_file__is_written_and_the_code_stays(folder: Path) -> N
     assert "<testsuite" in (folder / "out" / "report.xml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_check__an_output_file_of_mutants__is_written(folder: Path, kind: str) -> None:
+    result = run("f.slang:bad", "--mutate", "--format", kind, "-o", f"out/mutants.{kind}")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "mutants killed" in result.stderr
+    text = (folder / "out" / f"mutants.{kind}").read_text(encoding="utf-8")
+    assert json.loads(text)["mutants"] if kind == "json" else " mutants killed, " in text
+
+
 def test_check__a_file_that_is_no_program__fails_and_the_others_are_checked(folder: Path) -> None:
     (folder / "g.slang").write_text("[Differentiable] float f(float x { return x; }\n", encoding="utf-8")
     result = run("g.slang", "f.slang:good")
@@ -98,9 +108,12 @@ def test_check__a_range__wins_over_the_declared_one(folder: Path) -> None:
     assert max(values) <= 9.0
 
 
-@pytest.mark.parametrize("words", [["--range", "good.x=3"], ["--range", "x=1:2"], ["--range", "good.x=2:1"]])
-def test_check__a_malformed_range__is_a_usage_error(folder: Path, words: list[str]) -> None:
-    assert run("f.slang", *words).exit_code == 2
+@pytest.mark.parametrize(
+    "words",
+    ["good.x=3", "x=1:2", "good.x=2:1", "good.x=0:inf", "good.x=nan:1", "good.x=0:1e400", "good.x=-1e308:1e308"],
+)
+def test_check__a_malformed_range__is_a_usage_error(folder: Path, words: str) -> None:
+    assert run("f.slang", "--range", words).exit_code == 2
 
 
 GATHER = """

@@ -164,6 +164,17 @@ def test_check__a_file_that_is_no_program__leaves_the_others_their_verdicts(
     assert checked("bad.slang", "good.slang", "--strict")[0] == 3
 
 
+def test_check__a_division_by_an_integer_0__is_told_with_what_to_do(folder: Path) -> None:
+    text = "[Differentiable] float f(float x, int n) { return x * float(12 / n); }\n"
+    (folder / "f.slang").write_text(text, encoding="utf-8")
+    code, results = checked("f.slang")
+    assert code == 3
+    assert results["f"]["reason"].endswith(
+        "likely an integer is divided by 0, for its quotient or its remainder: declare a range without 0 for 'n'"
+    )
+    assert checked("f.slang", "--range", "f.n=1:12")[0] == 0
+
+
 @pytest.mark.parametrize("text", ["import slangad as sa\nraise ValueError('no')\n", "import slangad as sa\ndef f(:\n"])
 def test_check__a_description_that_can_not_be_loaded__leaves_the_others_their_verdicts(folder: Path, text: str) -> None:
     (folder / "bad.py").write_text(text, encoding="utf-8")

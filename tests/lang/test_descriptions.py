@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from typing import Literal
@@ -40,7 +41,9 @@ def test_differentiable__bare_and_with_keywords__records() -> None:
         (lambda: sa.differentiable(derivative=0.1)(f), "derivative= of f is not a policy"),
         (lambda: sa.differentiable(prefer="speed")(f), "prefer= of f is 'speed'"),
         (lambda: sa.differentiable(ranges={"x": 1})(f), "ranges= of f"),
-        (lambda: sa.differentiable(ranges={"x": (1, 0)})(f), "ranges= of f"),
+        (lambda: sa.differentiable(ranges={"x": (1, 0)})(f), "ranges= of f goes from its highest"),
+        (lambda: sa.differentiable(ranges={"x": (0.0, math.inf)})(f), "'x' in ranges= of f is not of finite numbers"),
+        (lambda: sa.differentiable(ranges={"x": (-(10**400), 0)})(f), "is not of finite numbers: -inf to 0"),
         (lambda: sa.differentiable(ranges=(0, 1))(f), "ranges= of f"),
         (lambda: sa.differentiable(3), "3 is not a function"),
         (lambda: sa.function(derivative=sa.straight_through())(f), "not differentiated"),

@@ -44,8 +44,9 @@ def _read(comment: Comment, file: str, types: dict[str, Type], problems: Problem
     if part_type(problems, path_span, path, types) is None or None in bounds:
         return None
     lowest, highest = (bound for bound in bounds if bound is not None)
-    if lowest > highest:
-        problems.error("SA085", low[1], "a range goes from its lowest to its highest value", help=_HELP)
+    if lowest > highest or not math.isfinite(highest - lowest):
+        what = "goes from its lowest to its highest value" if lowest > highest else "is not as wide as that"
+        problems.error("SA085", low[1], f"a range {what}", help=_HELP)
         return None
     return Range(path, lowest, highest)
 

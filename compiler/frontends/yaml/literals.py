@@ -92,7 +92,7 @@ def bounds(node: Node, problems: Problems) -> tuple[float, float] | None:
     """``[low, high]``; None after a report."""
     numbers = [i.value for i in node.items if isinstance(i, ScalarNode)] if isinstance(node, SequenceNode) else []
     low, high = (float(n) for n in numbers if isinstance(n, (int, float)))
-    if not -math.inf < low <= high < math.inf:
+    if not low <= high or not math.isfinite(high - low):
         problems.error("SA061", node.span, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
         return None
     return low, high

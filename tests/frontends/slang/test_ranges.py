@@ -58,6 +58,7 @@ def test_ranges__of_a_method__can_name_its_object(load_slang: Loader) -> None:
         ("// range: m.table[3] 0 1", "SA064", (11, 21)),
         ("// range: x 1 0", "SA085", (13, 14)),
         ("// range: x 0 inf", "SA085", (15, 18)),
+        ("// range: x -1e308 1e308", "SA085", (13, 19)),
         ("// range: x zero 1", "SA085", (13, 17)),
         ("// range: x 0", "SA085", (1, 14)),
         ("// range:", "SA085", (1, 10)),
