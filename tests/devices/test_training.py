@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"
 MLP = ROOT / "samples" / "mlp"
 pytestmark = pytest.mark.toolchain
-ENOUGH = 1e-2
-"""The loss that networks get to, from above 5; dispatches are slow in software."""
+ENOUGH = {"vulkan": 1e-3, "cuda": 1e-3, "webgpu": 1e-2}
+"""The loss that networks get to, from above 5; WebGPU's dispatches are slow in software."""
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "images": {"image": (8, 12), "target": (2, 3)},
     "written": {"x": (20,), "p": (), "out": (20,)},
@@ -76,12 +76,12 @@ def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
     described = program(MLP / file)
     chain = described.chains[pipeline]
     assert chain.pipeline.optimizer is not None
-    plan = Plan(chain.pipeline.optimizer, threshold=ENOUGH)
+    plan = Plan(chain.pipeline.optimizer, threshold=ENOUGH[gpu.name])
     with np.load(MLP / "points.npz") as points:
         prepared, _ = prepare_training(chain, dict(points), None, plan)
     loaded = described.load_on(gpu, chain.entry_names())
     trainer = Trainer.start(gpu, loaded, chain, prepared, plan, default_cache())
     train(trainer, Ending(4000), lambda _: None)
     assert trainer.stopped
-    assert trainer.losses[-1] < ENOUGH
+    assert trainer.losses[-1] < ENOUGH[gpu.name]
     trainer.close()
