@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,9 +60,10 @@ def record_of(trainer: Trainer) -> dict[str, object]:
 
 
 def _digest(trainer: Trainer) -> str:
-    digest = hashlib.sha256()
+    """A digest of what is not trained, fields of trained structs that are NoDiff or hold integers among it."""
+    digest, trained = hashlib.sha256(), {one.key for one in trainer.trained}
     for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
-        if name not in trainer.chain.trained:
+        if ".".join((name, *map(str, path))) not in trained:
             digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()
@@ -91,10 +94,10 @@ def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) 
         **{f"parameter.{key}": array for key, array in trainer.parameters().items()},
         **{f"state.{key}": array for key, array in trainer.state().items()},
     }
-    beside = path.with_name(f".{path.name}.tmp")
+    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
+        with beside.open("xb") as file:
             write_arrays(file, arrays)
             file.flush()
             os.fsync(file.fileno())
@@ -103,6 +106,9 @@ def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) 
         raise failed(
             "SA405", f"can't write {path}: {error.strerror}", help="the checkpoint before is as it was"
         ) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -143,6 +149,15 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
     trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
     changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
     return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
+
+
+def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
+    """A note if a checkpoint has all the steps that were asked for, or more."""
+    if done < steps:
+        return []
+    message = f"{path} has step {done}, so that nothing is left to do of {steps} steps"
+    help_ = "--steps are those in all, with those before the checkpoint"
+    return [Diagnostic("SA422", message, severity=Severity.NOTE, help=help_)]
 
 
 def nothing_to_resume(path: Path) -> Diagnostic:

@@ -1,0 +1,61 @@
+"""Checkpoints as files: written whole or not at all, and nothing is left beside them."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.runtime import checkpoints
+from slangad.compiler.runtime.checkpoints import load_checkpoint, save_checkpoint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def trainer(number: float, count: int = 3) -> Any:
+    """What a checkpoint is made of."""
+    arrays = {"a": np.full(count, number, np.float32)}
+    return SimpleNamespace(losses=[number], step=1, parameters=lambda: arrays, state=dict)
+
+
+def first(path: Path) -> float:
+    """The first trained number of a checkpoint."""
+    return float(load_checkpoint(path).parameters["a"][0])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are of POSIX")
+def test_save__disk_that_is_full__leaves_the_one_before_and_nothing_else(tmp_path: Path) -> None:
+    import resource
+
+    path = tmp_path / "c.ckpt"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for known in ([], ["c.ckpt"]):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+        try:
+            with pytest.raises(ToolchainError, match=r"SA405.*can't write .*c.ckpt: File too large"):
+                save_checkpoint(path, trainer(2.0, 1000), {})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert [one.name for one in tmp_path.iterdir()] == known
+        save_checkpoint(path, trainer(1.0), {})
+    assert first(path) == 1.0
+
+
+def test_save__two_at_a_time__write_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, write = tmp_path / "c.ckpt", checkpoints.write_arrays
+
+    def interrupted(*arguments: Any) -> None:
+        monkeypatch.setattr(checkpoints, "write_arrays", write)
+        save_checkpoint(path, trainer(2.0), {})
+        assert first(path) == 2.0
+        write(*arguments)
+
+    monkeypatch.setattr(checkpoints, "write_arrays", interrupted)
+    save_checkpoint(path, trainer(1.0), {})
+    assert first(path) == 1.0
+    assert [one.name for one in tmp_path.iterdir()] == ["c.ckpt"]
