@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -176,7 +177,7 @@ class NamedValue(click.ParamType[tuple[str, object]]):
             return value
         name, equals, text = value.partition("=")
         try:
-            found = json.loads(_WORDS.sub(lambda word: _NUMBERS[word[0].lower()], text))
+            found = json.loads(_WORDS.sub(lambda word: _NUMBERS[word[0].lower()], text), parse_float=_float)
         except ValueError:
             found = None
         if not name or not equals or not _is_numeric(found):
@@ -187,7 +188,12 @@ class NamedValue(click.ParamType[tuple[str, object]]):
 def _is_numeric(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_numeric, value))
-    return isinstance(value, (bool, int, float))
+    return isinstance(value, (bool, int, float, Decimal))
+
+
+def _float(text: str) -> float | Decimal:
+    """A number; as it is where no float is as large, which is told when it is known what it is for."""
+    return float(text) if math.isfinite(float(text)) else Decimal(text)
 
 
 class DomainShape(click.ParamType[tuple[int, ...]]):

@@ -5,6 +5,8 @@ Numbers that would change their value are refused, except that floats are rounde
 
 from __future__ import annotations
 
+import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.tensors import is_tensor
@@ -39,11 +41,7 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
         return _checked_tensor(given, part), ""
     if given is None:
         raise MisfitError(f"is None, no array of {NAMES[part.dtype]}", "leave it out")
-    try:
-        array = np.asarray(given)
-    except ValueError as error:
-        raise MisfitError(f"is no array: {error}") from None
-    dtype = np.dtype(part.dtype)
+    array, dtype = _array(given, part), np.dtype(part.dtype)
     if array.dtype == dtype:
         return np.ascontiguousarray(array).reshape(array.shape), ""
     if array.size == 0 and array.dtype.kind in "fiub":
@@ -60,6 +58,37 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
         case _:
             name = NAMES[part.dtype]
             raise MisfitError(f"holds {array.dtype}, not {name}", f"convert it: .astype({name!r})")
+
+
+def _array(given: object, part: Part) -> Array:
+    """An array of what was given as one, as lists or as a number."""
+    import numpy as np
+
+    plain = isinstance(given, (list, tuple))
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise MisfitError(f"is no array: {'rows have different shapes' if plain else error}") from None
+    name = NAMES[part.dtype]
+    if plain and array.dtype.kind in "fiuO" and part.dtype != "?" and _has_bool(given):
+        raise MisfitError(f"holds bool among numbers, not {name}", "write 1 for true and 0 for false")
+    return _numbers(array, part) if array.dtype == "O" and not isinstance(given, np.ndarray) else array
+
+
+def _numbers(array: Array, part: Part) -> Array:
+    """Floats in place of numbers that numpy has no integers for."""
+    numbers = [Decimal(one) for one in array.flat if isinstance(one, (int, Decimal))]
+    if not numbers or not all(isinstance(one, (int, float, Decimal)) for one in array.flat):
+        return array
+    largest = max(numbers, key=Decimal.copy_abs)
+    if part.dtype in ("f2", "f4", "f8") and largest.copy_abs() <= Decimal(sys.float_info.max):
+        return array.astype("f8")
+    raise MisfitError(f"has values too large for {NAMES[part.dtype]}, such as {largest:g}")
+
+
+def _has_bool(given: object) -> bool:
+    """Whether there is a bool in lists of lists."""
+    return any(map(_has_bool, given)) if isinstance(given, (list, tuple)) else isinstance(given, bool)
 
 
 def _checked_tensor(tensor: Any, part: Part) -> Any:  # noqa: ANN401  (torch is no dependency)

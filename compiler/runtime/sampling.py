@@ -53,7 +53,8 @@ def draw_missing(
     places = wanted(signature, mode)
     shape = domain if domain is not None else given_domain(signature, places, given)
     tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
-    extents = {p.value.name: _shape(given[p.key])[: p.value.axes] for p in tensors} | dict(shapes or {})
+    found = {p.value.name: (_shape(given[p.key]), p.value.axes) for p in tensors}
+    extents = {name: own[:axes] for name, (own, axes) in found.items() if own is not None} | dict(shapes or {})
     drawn = dict(given)
     for place in places:
         value = place.value
@@ -87,15 +88,20 @@ def explain_undrawn(error: InputError, signature: Signature) -> InputError:
 def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mapping[str, object]) -> Shape | None:
     """The domain as the first array tells it that has one element per thread."""
     for place in places:
-        if place.value.per_element and place.key in given:
-            return _shape(given[place.key])[: signature.dims]
+        known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
+        if known is not None:
+            return known[: signature.dims]
     return None
 
 
-def _shape(given: object) -> Shape:
+def _shape(given: object) -> Shape | None:
+    """The shape of what was given; None where it has none, which is told when it is converted."""
     import numpy as np
 
-    return np.asarray(given).shape
+    try:
+        return np.asarray(given).shape
+    except ValueError:
+        return None
 
 
 def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, signature: Signature) -> npt.NDArray[Any]:
