@@ -106,13 +106,14 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays import refuse_nan
     from slangad.compiler.runtime.devices import open_device
-    from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
+    from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain, signature_of
     from slangad.compiler.runtime.modes import RunMode
     from slangad.compiler.runtime.narrowing import narrowed_gradients
     from slangad.compiler.runtime.summary import Outputs
 
     mode, name = RunMode(arguments["mode"]), chain.pipeline.name
     with _explained(arguments, chain.signature):
+        _refuse_unused(arguments, signature_of(chain), mode)
         given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
     session.show(given.prepared.notes)
     if not arguments["allow_nan"]:
@@ -146,10 +147,18 @@ def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepar
     from slangad.compiler.runtime.arrays import prepare, refuse_nan
 
     with _explained(arguments, plan.signature):
+        _refuse_unused(arguments, plan.signature, mode)
         prepared = prepare(plan.signature, mode, _given(arguments, plan.signature, mode), arguments["domain"])
     if not arguments["allow_nan"]:
         refuse_nan(prepared)
     return prepared
+
+
+def _refuse_unused(arguments: RunArguments, signature: Signature, mode: RunMode) -> None:
+    """Refuse what --set gives and the mode has no use for; files may be for several modes."""
+    from slangad.compiler.runtime.arrays import refuse_unused
+
+    refuse_unused(signature, mode, dict(arguments["values"]), f"in mode {mode.value}")
 
 
 def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict[str, object]:

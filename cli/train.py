@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
+    from slangad.compiler.diagnostics import Diagnostic
     from slangad.compiler.programs import Program
     from slangad.compiler.runtime.arrays import Prepared
     from slangad.compiler.runtime.chains import Chain
@@ -128,7 +129,7 @@ def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
 
 def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.checkpoints import load_checkpoint, nothing_to_resume, resume
+    from slangad.compiler.runtime.checkpoints import nothing_to_resume
     from slangad.compiler.runtime.devices import open_device
     from slangad.compiler.runtime.loop import Ending, train
     from slangad.compiler.runtime.modes import RunMode
@@ -146,8 +147,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
         session.show(narrowed_gradients(chain.kernels.values(), RunMode.BACKWARD, device.name))
         try:
             if path is not None and path.exists():
-                checkpoint = load_checkpoint(path)  # whatever else it is, it is not replaced
-                session.show(resume(trainer, checkpoint, path) if arguments["resume"] else [])
+                session.show(_resumed(arguments, trainer, path))
             elif path is not None and arguments["resume"]:
                 session.show([nothing_to_resume(path)])
             with _watched(session, arguments["steps"]) as watch:
@@ -159,6 +159,16 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
             _write(session, arguments, trainer, draw)
         finally:
             trainer.close()
+
+
+def _resumed(arguments: TrainArguments, trainer: Trainer, path: Path) -> list[Diagnostic]:
+    """Go on from a checkpoint if that is asked for; whatever else the file is, it is not replaced."""
+    from slangad.compiler.runtime.checkpoints import load_checkpoint, nothing_left, resume
+
+    checkpoint = load_checkpoint(path)
+    if not arguments["resume"]:
+        return []
+    return [*resume(trainer, checkpoint, path), *nothing_left(path, trainer.step, arguments["steps"])]
 
 
 def _left(step: int, checkpoint: Path | None) -> str:
@@ -198,10 +208,13 @@ def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
 
 
 def _prepare(session: Session, arguments: TrainArguments, chain: Chain, plan: Plan) -> Prepared:
-    from slangad.compiler.runtime.arrays import refuse_nan
+    from slangad.compiler.runtime.arrays import refuse_nan, refuse_unused
+    from slangad.compiler.runtime.execute_chain import signature_of
     from slangad.compiler.runtime.files import read_arrays
+    from slangad.compiler.runtime.modes import RunMode
     from slangad.compiler.runtime.trainable import prepare_training
 
+    refuse_unused(signature_of(chain), RunMode.FORWARD, dict(arguments["values"]), "for training")
     given: dict[str, object] = {**read_arrays(arguments["data"]), **dict(arguments["values"])}
     prepared, notes = prepare_training(chain, given, arguments["domain"], plan)
     session.show([*prepared.notes, *notes])
@@ -238,17 +251,21 @@ def _write(
     trainer: Trainer,
     draw: Callable[[list[float]], bytes] | None,
 ) -> None:
-    """Put what was asked for where it is wanted, and say how it went."""
+    """Put what was asked for where it is wanted, all or nothing, and say how it went."""
     from slangad.compiler.report.json import document
-    from slangad.compiler.runtime.files import save_arrays, save_bytes
+    from slangad.compiler.runtime.files import save_together, write_arrays
 
-    read, record = _read(arguments), _record(arguments, trainer)
+    record = _record(arguments, trainer)
+    outputs: dict[Path, Callable[[IO[bytes]], object]] = {}
     if arguments["output"] is not None:
-        save_arrays(arguments["output"], trainer.parameters(), read)
+        outputs[arguments["output"]] = lambda file: write_arrays(file, trainer.parameters())
     if arguments["loss"] is not None:
-        save_bytes(arguments["loss"], document({**record, "losses": trainer.losses}).encode(), read)
+        losses = document({**record, "losses": trainer.losses}).encode()
+        outputs[arguments["loss"]] = lambda file: file.write(losses)
     if arguments["plot"] is not None and draw is not None:
-        save_bytes(arguments["plot"], draw(trainer.losses), read)
+        curve = draw(trainer.losses)
+        outputs[arguments["plot"]] = lambda file: file.write(curve)
+    save_together(outputs, _read(arguments))
     if session.document is not None:
         session.document |= {**record, "output": str(arguments["output"]) if arguments["output"] else None}
     session.say(_summary(arguments, trainer))

@@ -23,7 +23,7 @@ from slangad.compiler.programs import read_program
 from slangad.compiler.runtime.arrays import InputError, prepare
 from slangad.compiler.runtime.devices import AUTO, open_device
 from slangad.compiler.runtime.execute import run_kernel
-from slangad.compiler.runtime.execute_chain import outputs_of, prepare_chain, run_chain
+from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain, signature_of
 from slangad.compiler.runtime.flatten import flatten_named, nested
 from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.tensors import as_arrays, as_tensors, place_of
@@ -118,8 +118,11 @@ class LoadedKernel:
         return self.plan.signature
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
-        """The result of ``forward``."""
-        return self.forward(*args, **kwargs).result  # type: ignore[arg-type]  # device= and domain= are among them
+        """The result of ``forward``; without one, what was written: the only output, or all by name."""
+        outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
+        if self.signature.results or not outcome.outputs:
+            return outcome.result
+        return next(iter(outcome.outputs.values())) if len(outcome.outputs) == 1 else outcome.outputs
 
     def forward(self, *args: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
         """Compute the results.
@@ -261,8 +264,7 @@ class LoadedPipeline(LoadedKernel):
     @property
     def signature(self) -> Signature:
         """What it takes and gives."""
-        results = tuple(value for value, _ in outputs_of(self.chain) if not value.is_written)
-        return replace(self.chain.signature, results=results)
+        return signature_of(self.chain)
 
     def run_on(
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object

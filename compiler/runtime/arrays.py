@@ -16,7 +16,7 @@ from slangad.compiler.runtime.conversion import NAMES, MisfitError, convert
 from slangad.compiler.runtime.wanted import PREFIXES, known_keys, shape_of, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -236,6 +236,24 @@ def _axes(count: int) -> str:
 def _elements(shape: Shape) -> str:
     text = "x".join(map(str, shape))
     return f"{text} element{'' if shape == (1,) else 's'}"
+
+
+def refuse_unused(signature: Signature, mode: RunMode, keys: Iterable[str], where: str) -> None:
+    """Refuse keys that mean something, but nothing in a mode, since they were named on purpose.
+
+    Raises:
+        InputError: With all of them.
+    """
+    known, used = known_keys(signature), {place.key for place in wanted(signature, mode)}
+    problems = []
+    for key in keys:
+        if key not in known or key in used:
+            continue
+        taking = [m.value for m in type(mode) if any(place.key == key for place in wanted(signature, m))]
+        help_ = f"`slangad run` takes it with --mode {' or '.join(taking)}" if taking else ""
+        problems.append(Diagnostic("SA411", f"{signature.name} takes no {key} {where}", help=help_))
+    if problems:
+        raise InputError(problems)
 
 
 def refuse_nan(prepared: Prepared, cotangents: Mapping[str, Array] | None = None) -> None:

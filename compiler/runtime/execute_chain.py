@@ -6,7 +6,7 @@ What a pipeline returns are its results, and so is every tensor that its kernels
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.chains import Chain
     from slangad.compiler.runtime.devices import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.flow import Flow
-    from slangad.compiler.runtime.signature import Part, Value
+    from slangad.compiler.runtime.signature import Part, Signature, Value
     from slangad.compiler.runtime.steps import Step
     from slangad.compiler.runtime.wanted import Shape
     from slangad.compiler.toolchain.cache import Cache
@@ -58,6 +58,12 @@ def outputs_of(chain: Chain) -> Iterator[tuple[Value, str]]:
     for value in chain.signature.parameters:
         if value.is_written:
             yield value, value.name
+
+
+def signature_of(chain: Chain) -> Signature:
+    """What a pipeline takes and gives."""
+    results = tuple(value for value, _ in outputs_of(chain) if not value.is_written)
+    return replace(chain.signature, results=results)
 
 
 def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Given:

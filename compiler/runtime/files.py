@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import secrets
 import zipfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.toolchain.failures import failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -78,12 +79,12 @@ def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = (
         CompileError: It is one of the files that were read.
         ToolchainError: It can't be written: a full disk, no permission.
     """
-    _save(path, lambda file: write_arrays(file, arrays), read)
+    save_together({path: lambda file: write_arrays(file, arrays)}, read)
 
 
 def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
     """The same for a file of any other kind."""
-    _save(path, lambda file: file.write(data), read)
+    save_together({path: lambda file: file.write(data)}, read)
 
 
 def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
@@ -97,23 +98,47 @@ def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
         raise CompileError([Diagnostic("SA406", message, help="choose another output")])
 
 
-def _save(path: Path, write: Callable[[IO[bytes]], object], read: Iterable[str]) -> None:
-    refuse_overwriting(path, read)
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        _send(path, write)
-        return
-    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: Iterable[str] = ()) -> None:
+    """Write some files, all or none: each beside its place first, then all are moved there.
+
+    Raises:
+        CompileError: One is among the files that were read.
+        ToolchainError: One can't be written: a full disk, no permission.
+    """
+    for path in outputs:
+        refuse_overwriting(path, read)
+    sent = [path for path in outputs if path.exists() and not (path.is_file() or path.is_dir())]
+    besides = {path: path.with_name(f".{secrets.token_hex(8)}.tmp") for path in outputs if path not in sent}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("xb") as file:
-            write(file)
-        beside.replace(path)
+        for path, beside in besides.items():
+            with _told(path):
+                _write_beside(path, beside, outputs[path])
+        for path in sent:
+            _send(path, outputs[path])
+        for path, beside in besides.items():
+            with _told(path):
+                beside.replace(path)
+    finally:
+        for beside in besides.values():
+            with suppress(OSError):
+                beside.unlink()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         help_ = "make room or choose another place with -o; what was there is as it was"
         raise failed("SA405", f"can't write {path}: {error.strerror}", help=help_) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
+
+
+def _write_beside(path: Path, beside: Path, write: Callable[[IO[bytes]], object]) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with beside.open("xb") as file:
+        write(file)
 
 
 def _send(path: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -255,6 +255,45 @@ def test_run__other_widths__are_converted_with_a_note(project: Project) -> None:
     assert "note[SA418]: x, a: converted from float64 to float32" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("mode", "key", "value", "taking"),
+    [
+        ("forward", "grad.x", "1", "backward or jtjvp"),
+        ("backward", "tangent.x", "1", "jvp or jtjvp"),
+        ("jvp", "cotangent.result", "[1]", "backward"),
+        ("forward", "result", "1", ""),
+        ("jvp", "tangent.a", "1", ""),
+    ],
+)
+def test_run__value_that_the_mode_has_no_use_for__is_refused(
+    project: Project, mode: str, key: str, value: str, taking: str
+) -> None:
+    words = ("--set", "x=[1,2]", "--set", "a=2", *(("--set", "tangent.x=[1,1]") if mode == "jvp" else ()))
+    ended = run(project, "square", *words, "--mode", mode, "--set", f"{key}={value}", code=1)
+    assert f"error[SA411]: square takes no {key} in mode {mode}\n" in ended.stderr
+    assert (f"help: `slangad run` takes it with --mode {taking}\n" in ended.stderr) is bool(taking)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("x=[1,true]", "x holds bool among numbers, not float32"),
+        ("x=[[1,2],[3]]", "x is no array: rows have different shapes"),
+        ("x=[1,1e400]", "x has values too large for float32, such as 1e+400"),
+        ("a=-1e400", "a has values too large for float32, such as -1e+400"),
+        ("a=1e39", "a has values too large for float32, such as 1e+39"),
+    ],
+)
+def test_run__set_to_what_files_could_not_have__is_refused_alike(project: Project, value: str, why: str) -> None:
+    ended = run(project, "square", "--set", "x=[1,2]", "--set", "a=2", "--random", "0", "--set", value, code=1)
+    assert f"error[SA413]: {why}\n" in ended.stderr
+
+
+def test_run__set_to_an_integer_beyond_64_bits__is_a_float(project: Project) -> None:
+    run(project, "square", "--set", "x=[1,18446744073709551616]", "--set", "a=1", "-o", "out.npz")
+    np.testing.assert_array_equal(saved(project)["result"], np.float32([1, np.inf]))
+
+
 def test_run__doubles_scattered_on_a_gpu__are_told_to_be_floats(project: Project) -> None:
     device_of("vulkan")  # skips where it isn't there
     fit = project.folder / "fit.py"

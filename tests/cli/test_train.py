@@ -294,3 +294,59 @@ def test_train__resumed_without_a_checkpoint__says_that_it_begins_anew(project: 
     note = "note[SA422]: there is no new.npz to go on from: training begins anew"
     assert note in train(project, "fit", *resumed).stderr
     assert "anew" not in train(project, "fit", *resumed).stderr
+
+
+FIXED = """
+import slangad as sa
+
+@sa.struct
+class Line:
+    slope: float
+    gain: sa.NoDiff[float]
+    count: int
+
+@sa.kernel
+def error(x: sa.NoDiff[sa.Each[float]], line: sa.Param[Line]) -> sa.Mean[float]:
+    r = line.slope * x - line.gain * float(line.count)
+    return r * r
+"""
+
+
+def test_train__resumed_with_other_fixed_fields__is_refused(project: Project) -> None:
+    project.write("fixed.py", FIXED)
+    words = [
+        "train",
+        "fixed.py",
+        "--set",
+        "x=[0.5,1]",
+        "--device",
+        "cpu",
+        "--optimizer",
+        "sgd",
+        "--lr",
+        "0.1",
+        "--resume",
+    ]
+    words += ["--checkpoint", "c.npz", "--set", "line.slope=0", "--set", "line.gain=1", "--set", "line.count=2"]
+    project.run(*words, "--steps", "2")
+    for other in ("line.gain=1.5", "line.count=3"):
+        said = project.run(*words, "--steps", "4", "--set", other, code=1).stderr
+        assert "error[SA422]: c.npz is of a training with other data" in said
+    project.run(*words, "--steps", "4", "--set", "line.slope=0.5")
+    done = project.run(*words, "--steps", "3").stderr
+    assert "note[SA422]: c.npz has step 4, so that nothing is left to do of 3 steps" in done
+
+
+def test_train__one_of_several_outputs_that_fails__leaves_none(project: Project, data: Arrays) -> None:
+    (project.folder / "there").write_text("a file", encoding="utf-8")
+    outputs = ("-o", "out.npz", "--loss", "there/loss.json")
+    assert "error[SA405]" in train(project, "fit", "--steps", "2", *outputs, code=4).stderr
+    assert sorted(path.name for path in project.folder.iterdir() if path.suffix in (".npz", ".tmp", ".json")) == [
+        "begin.npz",
+        "in.npz",
+    ]
+
+
+def test_train__value_that_training_has_no_use_for__is_refused(project: Project, data: Arrays) -> None:
+    said = train(project, "fit", "--steps", "2", "--set", "grad.line.slope=1", code=1).stderr
+    assert "error[SA411]: fit takes no grad.line.slope for training" in said

@@ -59,6 +59,42 @@ def test_call__positions_and_names__give_the_result(kernels: LoadedFile) -> None
     assert (first.shape, second.shape) == ((3,), (3, 2))
 
 
+WRITING = """
+import slangad as sa
+
+@sa.kernel
+def one(x: sa.Each[float], out: sa.OutTensor[float, 1]) -> None:
+    out[sa.thread_id(0)] = x + 1.0
+
+@sa.kernel
+def several(x: sa.Each[float], a: sa.OutTensor[float, 1], b: sa.InOutTensor[float, 1]) -> None:
+    i = sa.thread_id(0)
+    a[i] = x
+    b[i] = b[i] * x
+
+@sa.kernel
+def both(x: sa.Each[float], out: sa.OutTensor[float, 1]) -> sa.Each[float]:
+    out[sa.thread_id(0)] = x
+    return x * 2.0
+
+@sa.pipeline
+def line(x: sa.Each[float], out: sa.OutTensor[float, 1]) -> None:
+    one(x, out)
+"""
+
+
+def test_call__kernel_that_only_writes__gives_what_it_wrote(tmp_path: Path, cxx: object) -> None:
+    (tmp_path / "writing.py").write_text(WRITING, encoding="utf-8")
+    writing, x = sa.load(tmp_path / "writing.py", device="cpu"), np.float32([1, 2])
+    np.testing.assert_array_equal(writing.one(x), [2, 3])
+    np.testing.assert_array_equal(writing.line(x), [2, 3])
+    found = writing.several(x, b=np.float32([3, 4]))
+    assert list(found) == ["a", "b"]
+    np.testing.assert_array_equal(found["b"], [3, 8])
+    np.testing.assert_array_equal(writing.both(x), [2, 4])
+    assert writing.one.forward(x).result is None
+
+
 def test_call__every_kind_of_value__is_as_in_python(kernels: LoadedFile, python: ModuleType) -> None:
     rng, n = np.random.default_rng(3), 9
     inner = {"uv": [0.5, 1.5], "in_": 2, "active": True}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import os
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime.files import save_arrays, save_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from slangad.compiler.runtime.files import save_arrays, save_bytes, save_together
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither such pipes nor such devices")
 
@@ -40,3 +37,20 @@ def test_save__to_a_device_that_is_full__is_refused_and_leaves_it(tmp_path: Path
         save_bytes(link, b"something")
     assert link.is_symlink()
     assert link.is_char_device()
+
+
+def test_save_together__one_that_fails__leaves_all_as_they_were(tmp_path: Path) -> None:
+    first, folder = tmp_path / "first", tmp_path / "folder"
+    first.write_bytes(b"before")
+    folder.mkdir()
+    failing: list[Path] = [folder]
+    if Path("/dev/full").is_char_device():
+        failing.append(tmp_path / "full")
+        failing[-1].symlink_to("/dev/full")
+    for second in failing:
+        with pytest.raises(ToolchainError, match="SA405"):
+            save_together(dict.fromkeys((first, second), lambda file: file.write(b"after")))
+        assert first.read_bytes() == b"before"
+    assert not [*tmp_path.glob(".*")]
+    save_together(dict.fromkeys((first, tmp_path / "new" / "second"), lambda file: file.write(b"after")))
+    assert first.read_bytes() == (tmp_path / "new" / "second").read_bytes() == b"after"
