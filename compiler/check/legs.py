@@ -114,14 +114,25 @@ def compare_linear(
             return np.asarray(own + (np.abs(weights[some])[:, :, None] * units).sum(axis=1))
 
         slack, found_wrong = _but_for_rounding((mine, wanted, slack), certain, left)
-    return compared(
-        Leg.TRANSPOSE,
-        (mine, wanted, slack),
-        certain,
-        found_wrong,
-        "forward and reverse mode disagree: w'Jv is not v'J'w for random w",
-        weights,
-    )
+    message = "forward and reverse mode disagree: w'Jv is not v'J'w for random w"
+    told = compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, weights)
+    return told if told.wrong is not None or Leg.FORWARD not in found else _with_accused(told, found, findings)
+
+
+def _with_accused(told: Compared, found: Mapping[Leg, Floats], findings: Findings) -> Compared:
+    """With the entries that some mode has wrong, which has been told: whether the other mode has the same there."""
+    accused = np.any([states == State.WRONG for states in findings.states.values()], axis=0)
+    reverse, forward = found[Leg.REVERSE], found[Leg.FORWARD]
+    with np.errstate(all="ignore"):
+        slack = 4 * CONSTANTS * np.fmax(np.abs(reverse), np.abs(forward)) + UNDERFLOW
+        apart = np.asarray(accused & ~(np.abs(reverse - forward) <= slack) & ~(np.isnan(reverse) & np.isnan(forward)))
+        far = np.where(apart, np.abs(reverse - forward) / slack, 0.0)
+    count = told.result.compared + int(accused.sum())
+    if not apart.any():
+        state = LegState.AGREES if count else told.result.state
+        return replace(told, result=replace(told.result, state=state, compared=count))
+    worst = float(np.nan_to_num(far, nan=np.inf, posinf=np.inf).max())
+    return replace(told, result=LegResult(Leg.TRANSPOSE, LegState.DISAGREES, count, worst))
 
 
 def compare_tangents(
@@ -180,9 +191,10 @@ def _combined(
 
 
 def both(one: Compared, other: Compared) -> Compared:
-    """Two comparisons of one leg as one: that which disagrees, else what they compared together."""
-    if LegState.DISAGREES in (one.result.state, other.result.state):
-        return one if one.result.state is LegState.DISAGREES else other
+    """Two comparisons of one leg as one: that which disagrees and tells where, else what they compared together."""
+    apart = [each for each in (one, other) if each.result.state is LegState.DISAGREES]
+    if apart:
+        return next((each for each in apart if each.wrong is not None), apart[0])
     kept = one if one.result.state is LegState.AGREES else other
     worst = max(one.result.worst, other.result.worst)
     return replace(kept, result=replace(kept.result, compared=one.result.compared + other.result.compared, worst=worst))

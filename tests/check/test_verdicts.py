@@ -257,3 +257,28 @@ def test_check__kernels__are_checked_as_functions_of_one_thread(checked: Checked
     assert sample.jacobian.columns == ("x", "k")
     assert results["fixed"].verdict is Verdict.SKIPPED
     assert "gradient" in results["fixed"].reason
+
+
+@pytest.mark.parametrize(
+    ("forward", "states"),
+    [
+        ("3.0", {Leg.REVERSE: "disagrees", Leg.FORWARD: "agrees", Leg.TRANSPOSE: "disagrees"}),
+        ("6.0", {Leg.REVERSE: "disagrees", Leg.FORWARD: "disagrees", Leg.TRANSPOSE: "agrees"}),
+    ],
+)
+def test_check__modes_that_differ_where_one_is_wrong__are_not_said_to_agree(
+    checked: Checked, forward: str, states: dict[Leg, str]
+) -> None:
+    result = checked(
+        f"""
+[BackwardDerivative(f_b)] [ForwardDerivative(f_f)] [Differentiable] float f(float x) {{ return x * x * x; }}
+void f_b(inout DifferentialPair<float> x, float d) {{ x = diffPair(x.p, 6.0 * x.p * x.p * d); }}
+DifferentialPair<float> f_f(DifferentialPair<float> x)
+{{
+    return diffPair(x.p * x.p * x.p, {forward} * x.p * x.p * x.d);
+}}
+""",
+        ".slang",
+    )["f"]
+    assert {leg.leg: leg.state.value for leg in result.legs if leg.leg in states} == states
+    assert [failure.leg for failure in result.failures] == [Leg.REVERSE]
