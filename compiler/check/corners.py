@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.examine import State
-from slangad.compiler.check.kinks import Corner, Pair, pairs_of, slopes_along
+from slangad.compiler.check.kinks import Corner, Together, pairs_of, slopes_along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +22,23 @@ if TYPE_CHECKING:
 
 _MOST: Final = 40
 _SLACK: Final = 1e-3
+_EQUAL: Final = 3
+"""Inputs that are equal, at least, for the sum of their entries to be looked at."""
 
 
 def look_at_corners(examiner: Examiner, samples: Samples, found: Mapping[Leg, Floats], findings: Findings) -> None:
-    """Hold the entries at kinks of two inputs against slopes along both at once."""
-    inputs = examiner.inputs
-    for pair in _pairs(findings)[: min(_MOST, examiner.most_deep // 2)]:
-        columns = Pair(pair.sample, int(inputs[pair.one]), int(inputs[pair.other]), pair.sign)
-        row, scales = samples.rows[pair.sample], samples.scales[pair.sample]
-        bounds = slopes_along(examiner.evaluate, inputs, columns, row, scales)
+    """Hold the entries at kinks of two inputs, and at ties of three, against slopes along all of them at once."""
+    most = min(_MOST, examiner.most_deep // 2)
+    ties = _ties(samples.rows[:, examiner.inputs], findings)[:most]
+    for several in (*_pairs(findings)[:most], *ties):
+        columns = Together(several.sample, tuple(examiner.inputs[list(several.columns)].tolist()), several.signs)
+        row, scales = samples.rows[several.sample], samples.scales[several.sample]
+        bounds = slopes_along(examiner.evaluate, examiner.inputs, columns, row, scales)
         for leg, jacobian in found.items():
-            _mark(findings, leg, jacobian[pair.sample], pair, bounds)
+            _mark(findings, leg, jacobian[several.sample], several, bounds)
 
 
-def _pairs(findings: Findings) -> list[Pair]:
+def _pairs(findings: Findings) -> list[Together]:
     """Pairs of entries, not of columns, at samples where one result has a kink in both."""
     kinks = np.any([states == State.KINK for states in findings.states.values()], axis=0)
     several = np.any(kinks.sum(axis=2) >= 2, axis=1)
@@ -46,19 +49,33 @@ def _pairs(findings: Findings) -> list[Pair]:
     ]
 
 
-def _mark(findings: Findings, leg: Leg, jacobian: Floats, pair: Pair, bounds: tuple[Floats, Floats]) -> None:
-    """Mark the results for which a pair of entries fits no subgradient."""
-    both = [pair.one, pair.other]
-    entries, states = jacobian[:, both], findings.states[leg][pair.sample][:, both]
-    together = entries[:, 0] + pair.sign * entries[:, 1]
+def _ties(rows: Floats, findings: Findings) -> list[Together]:
+    """Entries of inputs that are equal, of each sample the most."""
+    ties: list[Together] = []
+    for sample in np.flatnonzero(findings.finite):
+        values, counts = np.unique(rows[sample], return_counts=True)
+        if counts.max(initial=0) >= _EQUAL:
+            same = np.flatnonzero(rows[sample] == values[counts.argmax()])
+            ties.append(Together(int(sample), tuple(same.tolist()), (1,) * len(same)))
+    return ties
+
+
+def _mark(findings: Findings, leg: Leg, jacobian: Floats, several: Together, bounds: tuple[Floats, Floats]) -> None:
+    """Mark the results for which some entries fit no subgradient."""
+    columns = list(several.columns)
+    entries, states = jacobian[:, columns], findings.states[leg][several.sample][:, columns]
+    together = entries @ np.array(several.signs, np.float64)
     low, high = bounds
     with np.errstate(all="ignore"):
         slack = _SLACK * np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))
         outside = (together < low - slack) | (together > high + slack)
-    for number in np.flatnonzero(outside & (states == State.KINK).all(axis=1)):
+    fine = (states == State.KINK) | ((states == State.OK) & (len(columns) >= _EQUAL))
+    for number in np.flatnonzero(outside & fine.all(axis=1)):
         result = int(number)
         told = float(together[result]), float(low[result]), float(high[result])
-        turned = told if pair.sign > 0 else (-told[0], -told[2], -told[1])
-        findings.states[leg][pair.sample, result, both] = State.KINK_BAD
-        findings.corners[leg, pair.sample, result, pair.one] = Corner(pair.other, pair.sign, *told)
-        findings.corners[leg, pair.sample, result, pair.other] = Corner(pair.one, pair.sign, *turned)
+        turned = (-told[0], -told[2], -told[1])
+        findings.states[leg][several.sample, result, columns] = State.KINK_BAD
+        for own, sign in zip(columns, several.signs, strict=True):
+            others = tuple(k for k in columns if k != own)
+            numbers = told if sign > 0 else turned
+            findings.corners[leg, several.sample, result, own] = Corner(others, several.signs[-1], *numbers)

@@ -118,8 +118,9 @@ class Describer:
         return f"{what} is no subgradient at a kink" if kink else f"{what} is wrong"
 
     def _together(self, leg: Leg, row: int, column: int, corner: Corner) -> str:
-        one, other = (f"d {self.rows[row]} / d {self.columns[k].path}" for k in (column, corner.other))
-        return f"{one} {'+' if corner.sign > 0 else '-'} {other} in {_MODES[leg]} is no subgradient at a kink"
+        names = (f"d {self.rows[row]} / d {self.columns[k].path}" for k in (column, *corner.others))
+        told = (" + " if corner.sign > 0 else " - ").join(names)
+        return f"{told} in {_MODES[leg]} is no subgradient at a kink"
 
     def _cause(self, leg: Leg, row: int, column: int) -> str:
         sharp = np.isfinite(self.findings.error[:, row]) & np.isfinite(self.findings.expected[:, row])

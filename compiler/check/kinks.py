@@ -1,8 +1,9 @@
-"""Gradients at kinks along two inputs at once: a sample and two inputs go in, the slopes a gradient may have come out.
+"""Gradients at kinks along several inputs at once: a sample and inputs go in, slopes that a gradient may have come out.
 
 Each entry of a gradient may lie between the one-sided slopes along its input, and the gradient be none all the same:
 where ``max(x, y)`` has a tie, x and y may have a slope of one, but not both. So where two inputs have a kink at once,
-the sum and the difference of their entries are held against slopes along both, at the sample and close by.
+the sum and the difference of their entries are held against slopes along both, at the sample and close by. Where three
+are equal, the sum of their entries is.
 """
 
 from __future__ import annotations
@@ -33,57 +34,55 @@ _LEVELS: Final = (24, 26)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two inputs of a sample, as columns; ``sign`` says whether their sum or their difference is meant."""
+class Together:
+    """Several inputs of a sample, as columns, that move at once; ``signs`` are 1, or -1 of those that move back."""
 
     sample: int
-    one: int
-    other: int
-    sign: int
+    columns: tuple[int, ...]
+    signs: tuple[int, ...]
 
     def moved(self, rows: Floats) -> Floats:
         """Rows without their last number, which says how far to move them."""
         moved = rows[:, :-1].copy()
-        moved[:, self.one] += rows[:, -1]
-        moved[:, self.other] += self.sign * rows[:, -1]
+        moved[:, self.columns] += np.array(self.signs) * rows[:, -1:]
         return moved
 
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """Two entries that are none of a subgradient together: what their sum or difference is and may be.
+    """Entries that are none of a subgradient together: what their sum or difference is and may be.
 
     Attributes:
-        other: The other input.
+        others: The other inputs.
         sign: 1 for the sum, -1 for the difference.
     """
 
-    other: int
+    others: tuple[int, ...]
     sign: int
     found: float
     low: float
     high: float
 
 
-def pairs_of(sample: int, columns: Iterable[int]) -> Iterator[Pair]:
-    """All pairs of some columns."""
-    for one, other in combinations(columns, 2):
-        yield Pair(sample, int(one), int(other), 1)
-        yield Pair(sample, int(one), int(other), -1)
+def pairs_of(sample: int, columns: Iterable[int]) -> Iterator[Together]:
+    """All pairs of some columns, each once for the sum and once for the difference."""
+    for pair in combinations(columns, 2):
+        yield Together(sample, pair, (1, 1))
+        yield Together(sample, pair, (1, -1))
 
 
 def slopes_along(
-    evaluate: Evaluate, inputs: npt.NDArray[np.int64], pair: Pair, row: Floats, scales: Floats
+    evaluate: Evaluate, inputs: npt.NDArray[np.int64], several: Together, row: Floats, scales: Floats
 ) -> tuple[Floats, Floats]:
-    """The least and the largest slope of every result along a pair; infinite where that can't be said."""
-    size = np.array([min(scales[pair.one], scales[pair.other])])
+    """The least and the largest slope of every result along some inputs; infinite where that can't be said."""
+    size = np.array([scales[list(several.columns)].min()])
     here = Places(np.append(row, 0.0)[None], np.array([len(row)]), size)
 
     def along(rows: Floats, base: Floats) -> Floats:
-        return evaluate(pair.moved(rows), pair.moved(base))
+        return evaluate(several.moved(rows), several.moved(base))
 
     ends = [side(along, here, sign)[0] for sign in (-1, 1)]
-    around = climb(along, _close_by(here, pair, scales, inputs), _LEVELS, central())
+    around = climb(along, _close_by(here, several, scales, inputs), _LEVELS, central())
     slopes = np.concatenate([*(end.slope for end in ends), *around.slope.swapaxes(0, 1)])
     bars = np.concatenate([*(end.bar for end in ends), *around.bar.swapaxes(0, 1)])
     with np.errstate(all="ignore"):
@@ -91,16 +90,17 @@ def slopes_along(
         low = np.where(known, slopes - bars, np.inf).min(axis=0)
         high = np.where(known, slopes + bars, -np.inf).max(axis=0)
     enough = known.sum(axis=0) >= _FEWEST
+    if len(several.columns) > 2:  # nothing else says that there is a kink
+        enough &= known[: len(ends)].all(axis=0)
     return np.where(enough, low, -np.inf), np.where(enough, high, np.inf)
 
 
-def _close_by(here: Places, pair: Pair, scales: Floats, inputs: npt.NDArray[np.int64]) -> Places:
-    """Places near one: every other moved along the pair alone, the rest along all inputs."""
-    moves = np.random.default_rng(pair.sample).uniform(-_NEAR, _NEAR, (_NEIGHBOURS, here.rows.shape[1]))
+def _close_by(here: Places, several: Together, scales: Floats, inputs: npt.NDArray[np.int64]) -> Places:
+    """Places near one: every other moved along those inputs alone, the rest along all."""
+    moves = np.random.default_rng(several.sample).uniform(-_NEAR, _NEAR, (_NEIGHBOURS, here.rows.shape[1]))
     moves[:, :-1] *= np.maximum(np.abs(here.rows[0, :-1]), scales)
-    both = [pair.one, pair.other]
     fixed = np.ones(moves.shape, bool)
-    fixed[:, both] = False
+    fixed[:, several.columns] = False
     fixed[np.ix_(np.arange(1, _NEIGHBOURS, 2), inputs)] = False
     rows = here.rows + np.where(fixed, 0.0, moves)
     return Places(rows, np.repeat(here.columns, len(rows)), np.repeat(here.scales, len(rows)))

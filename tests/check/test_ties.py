@@ -194,6 +194,17 @@ def _floats(names: str) -> tuple[Column, ...]:
     return tuple(Column(name, "float", differentiable=True) for name in names)
 
 
+@pytest.mark.parametrize(("row", "total"), [("float3(0, 0, 0)", 0.0), ("float3(0.5, 0.5, 0.5)", 1.5)])
+def test_check__a_row_at_a_tie_of_three_that_is_right_entry_by_entry__is_held_together(
+    checked: Checked, row: str, total: float
+) -> None:
+    result = checked(_written({MIDDLE: (row,)}), ".slang")["f0"]
+    assert result.verdict is Verdict.KINK_BAD
+    assert result.failures[0].found == total
+    assert result.failures[0].bounds == pytest.approx((1.0, 1.0))
+    assert "d result / d v.x + d result / d v.y + d result / d v.z" in result.reason
+
+
 def test_draw__few_floats__has_all_threes_and_opposite_pairs_in_their_ranges() -> None:
     ranges = (Range("a", 0.25, 2.0), Range("b", -2.0, 0.75))
     samples = draw(_floats("abcd"), ranges, 8, 0, "f", ())
