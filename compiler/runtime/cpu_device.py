@@ -23,7 +23,7 @@ from slangad.compiler.runtime.cpu_worker import BufferUse, Dispatch, Load, Mappi
 from slangad.compiler.runtime.cxx import build_shared_library
 from slangad.compiler.runtime.devices import Sliced, require_memory, too_little_memory
 from slangad.compiler.runtime.segments import Segment, free_memory
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.failures import failed, no_temporary_files, temporary_files
 from slangad.compiler.toolchain.messages import to_diagnostics
 from slangad.compiler.toolchain.processes import Child, ProcessDiedError
 from slangad.compiler.toolchain.request import CompileJob
@@ -162,7 +162,8 @@ class CpuDevice:
         size = dtype.itemsize * count
         require_memory(self.name, size, free_memory())
         try:
-            return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
+            with temporary_files():
+                return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
         except MemoryError:
             raise too_little_memory(self.name, size) from None
 
@@ -244,6 +245,8 @@ class CpuDevice:
             self.close()  # interrupted: it would go on computing
             raise
         if isinstance(answer, Refused) and isinstance(answer.error, OSError):
+            if isinstance(request, Load):
+                raise no_temporary_files(answer.error)
             raise too_little_memory(self.name)  # to map what this process has mapped
         if isinstance(answer, Refused):
             raise answer.error

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.diagnostics import Diagnostic, ToolchainError
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.failures import failed, no_temporary_files, not_written, temporary_files
 
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
@@ -156,18 +156,31 @@ def _machine() -> str:
 
 
 def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True) as folder:
+    with temporary_files():
+        made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+    with made as folder:
         text, output = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
-        text.write_bytes(source)
+        with temporary_files():
+            text.write_bytes(source)
         command = compiler.arguments(text, output, optimization, native=native)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=TIME_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
+            done = subprocess.run(  # noqa: S603  (the user's own compiler)
+                command,
+                capture_output=True,
+                text=True,
+                cwd=folder,
+                env=os.environ | {"TMPDIR": folder},
+                timeout=TIME_LIMIT,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             raise failed("SA241", f"{command[0]} did not finish within {TIME_LIMIT:.0f} s") from None
         except OSError as error:
             raise failed("SA245", f"{command[0]} could not be started: {error.strerror}", help="correct CXX") from None
         if done.returncode != 0:
-            raise _rejected(command, done.returncode, done.stderr or done.stdout)
+            said = done.stderr or done.stdout
+            unwritten = not_written(said)
+            raise no_temporary_files(unwritten) if unwritten else _rejected(command, done.returncode, said)
         return output.read_bytes()
 
 

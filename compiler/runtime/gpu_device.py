@@ -25,11 +25,11 @@ from slangad.compiler.runtime.devices import DEVICES, leave_busy, require_memory
 from slangad.compiler.runtime.gpu_launches import KeptBindings, copies_of, spread
 from slangad.compiler.runtime.segments import free_addresses, free_memory
 from slangad.compiler.runtime.tensors import TensorBuffer
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -186,11 +186,7 @@ class GpuDevice:
         """Compile entry points of a module; the driver's part of it happens here too."""
         import slangpy
 
-        folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-        remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._folders.append(remove)  # Slang may read imports again
-        for name, text in emitted.libraries.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        folder = self._folder_of(emitted.libraries)
         macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
@@ -209,6 +205,15 @@ class GpuDevice:
             except (RuntimeError, slangpy.SlangCompileError) as error:
                 raise self._not_taken(emitted, (*_lines(error), *said())) from None
         return program
+
+    def _folder_of(self, libraries: Mapping[str, str]) -> Path:
+        """A folder with the modules that are imported; it stays, since Slang may read them again."""
+        with temporary_files():
+            folder = Path(tempfile.mkdtemp(prefix="slangad-"))
+            self._folders.append(weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True))
+            for name, text in libraries.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        return folder
 
     def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
         uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
@@ -357,7 +362,9 @@ def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
 @contextmanager
 def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
     """Keep what drivers print from the user's terminal and files; yields a function that gives the lines of it."""
-    with _CAPTURING, tempfile.TemporaryFile() as file:
+    with temporary_files():
+        prints = tempfile.TemporaryFile()  # noqa: SIM115  (closed below)
+    with _CAPTURING, prints as file:
         kept = {number: os.dup(number) for number in (1, 2)}
 
         def said() -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Goes in: a size. Comes out: a mapping, and the place by which another process of
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import sys
@@ -26,13 +27,17 @@ class Segment:
 
         Raises:
             MemoryError: There isn't that much.
+            OSError: A file of that size can't be made, for another reason.
         """
+        self._file = -1
         self._file, self.place, self._named = _nameless() or _named()
         try:
             _reserve(self._file, max(1, size))
             self.memory = mmap.mmap(self._file, max(1, size))
-        except (OSError, OverflowError, ValueError):
+        except (OSError, OverflowError, ValueError) as error:
             self.close()
+            if isinstance(error, OSError) and (self._named or error.errno == errno.EFBIG):
+                raise
             raise MemoryError from None
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from slangad.compiler.toolchain.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.failures import failed, temporary_files
 from slangad.compiler.toolchain.processes import Child, ProcessDiedError, cause, deadline, kill
 from slangad.compiler.toolchain.targets import TARGETS
 
@@ -90,7 +90,9 @@ class SlangcBackend:
         """Run slangc and report the files it wrote as events."""
         (unit,) = work.units
         target, entry = work.names(unit)
-        with tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True) as name:
+        with temporary_files():
+            made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+        with made as name:
             folder = Path(name)
             code, reflection, depfile = folder / f"code{TARGETS[target].extension}", folder / "r.json", folder / "d"
             files = ["-o", str(code), "-reflection-json", str(reflection), "-depfile", str(depfile)]

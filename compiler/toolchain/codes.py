@@ -173,4 +173,11 @@ further. Each field of a struct takes a buffer of its own.""",
 256 bytes and some more. A value that is the same for all threads may be a NoDiff[Param[...]] instead, in YAML
 `no_diff param`: it lies in a buffer of any size. Other devices have no such limit.""",
     ),
+    "SA255": Explanation(
+        "temporary files can't be written",
+        """Compilers and drivers read files, so slangad writes some, into the folder that TMPDIR names (/tmp where it
+names none, or a full one), and removes them when it ends; buffers of the CPU are files too, in memory. The message says
+what the operating system answered: the disk is full, or a limit is too low (ulimit -f, ulimit -n). Nothing was written
+elsewhere.""",
+    ),
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 import slangad
+from slangad.compiler.toolchain.failures import temporary_files
 from slangad.compiler.toolchain.frames import receive, send
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Child:
         """
         places = os.pathsep.join((*paths, os.fspath(Path(slangad.__file__).parent.parent)))
         command = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, places, module, *arguments]
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close)
+        with temporary_files():
+            self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close)
         self._process = subprocess.Popen(  # noqa: S603  (our own module)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._printed, start_new_session=True
         )

@@ -153,9 +153,8 @@ def compile_here(jobs: Sequence[CompileJob]) -> list[CompileResult]:
 
 def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
     """A module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
-    folder = staging.folder()
-    source, binary = folder / name, folder / f"{Path(name).stem}{BINARY}"
-    source.write_text(text, encoding="utf-8")
+    source = staging.write_text(name, text)
+    binary = source.with_name(f"{Path(name).stem}{BINARY}")
     done = pool.call(Work(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
     return binary.read_bytes() if done and binary.is_file() else None
 

@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slangad.compiler.toolchain.failures import temporary_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -30,7 +32,8 @@ class Staging:
     """One temporary folder for the jobs of one call; each job gets a folder of its own in it."""
 
     def __init__(self) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="slangad-"))
+        with temporary_files():
+            self._root = Path(tempfile.mkdtemp(prefix="slangad-"))
         self._count = 0
         self._shared: dict[bytes, Path] = {}
 
@@ -41,20 +44,36 @@ class Staging:
         shutil.rmtree(self._root, ignore_errors=True)
 
     def write(self, job: CompileJob, binaries: Mapping[tuple[str, str], bytes] | None = None) -> Path:
-        """Write a job's text and modules, in binary form where there is one; return where the text lies."""
-        folder = self.folder()
-        for module in job.modules:
-            name, text = module
-            binary = (binaries or {}).get(module)
-            if binary is None:
-                (folder / name).write_text(text, encoding="utf-8")
-            else:
-                self._share(folder / f"{Path(name).stem}{BINARY}", binary)
-        source = folder / Path(job.name).name
-        source.write_text(job.source, encoding="utf-8")
+        """Write a job's text and modules, in binary form where there is one; return where the text lies.
+
+        Raises:
+            ToolchainError: They can't be written.
+        """
+        with temporary_files():
+            folder = self._folder()
+            for module in job.modules:
+                name, text = module
+                binary = (binaries or {}).get(module)
+                if binary is None:
+                    (folder / name).write_text(text, encoding="utf-8")
+                else:
+                    self._share(folder / f"{Path(name).stem}{BINARY}", binary)
+            source = folder / Path(job.name).name
+            source.write_text(job.source, encoding="utf-8")
         return source
 
-    def folder(self) -> Path:
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a text into one more folder; return where it lies.
+
+        Raises:
+            ToolchainError: It can't be written.
+        """
+        with temporary_files():
+            path = self._folder() / name
+            path.write_text(text, encoding="utf-8")
+        return path
+
+    def _folder(self) -> Path:
         """One more folder, empty."""
         self._count += 1
         folder = self._root / str(self._count) / _STAGED

@@ -6,11 +6,13 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.limits import small_files
 
 import slangad as sa
 from slangad.compiler.diagnostics import ToolchainError
@@ -154,6 +156,13 @@ def test_load__text_the_device_does_not_take__says_why(gpu: Device) -> None:
     with pytest.raises(ToolchainError, match=f"SA249.*{gpu.name} does not take test.slang") as caught:
         gpu.load(module(TEXT.replace("gain *", "nonsense *")), Source(), ("scale",))
     assert any("nonsense" in note for note in caught.value.diagnostics[0].notes)
+
+
+def test_load__modules_that_can_not_be_written__are_told_with_the_place(gpu: Device) -> None:
+    if gpu.name == "webgpu":
+        pytest.skip("it takes what the toolchain compiled")
+    with small_files(100), pytest.raises(ToolchainError, match=r"SA255.*can't write temporary files in "):
+        gpu.load(replace(module(TEXT), libraries={"lib.slang": 500 * "/"}), Source(), ("scale",))
 
 
 def test_call__parameters_named_like_slangpys_arguments__arrive(gpu: Device, tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.limits import small_files
 
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.runtime import checkpoints
@@ -28,19 +28,11 @@ def first(path: Path) -> float:
     return float(load_checkpoint(path).parameters["a"][0])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits are of POSIX")
 def test_save__disk_that_is_full__leaves_the_one_before_and_nothing_else(tmp_path: Path) -> None:
-    import resource
-
     path = tmp_path / "c.ckpt"
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     for known in ([], ["c.ckpt"]):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
-        try:
-            with pytest.raises(ToolchainError, match=r"SA405.*can't write .*c.ckpt: File too large"):
-                save_checkpoint(path, trainer(2.0, 1000), {})
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        with small_files(2000), pytest.raises(ToolchainError, match=r"SA405.*can't write .*c.ckpt: File too large"):
+            save_checkpoint(path, trainer(2.0, 1000), {})
         assert [one.name for one in tmp_path.iterdir()] == known
         save_checkpoint(path, trainer(1.0), {})
     assert first(path) == 1.0
