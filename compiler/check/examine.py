@@ -20,12 +20,13 @@ from slangad.compiler.check.oracle import (
     climb,
     look_again,
     look_deep,
+    neighbourhood,
     pick,
     plausible,
     quantised,
     side,
 )
-from slangad.compiler.check.rounding import ULP64, rounded
+from slangad.compiler.check.rounding import ULP64, nearby, rounded, scatter
 from slangad.compiler.check.stencil import central
 from slangad.compiler.report.model import Leg
 
@@ -49,8 +50,6 @@ NOTHING: Final = 1e-7
 """A bar this small beside what the other inputs do shows that an input does nothing."""
 CONSTANTS: Final = 5e-7
 """Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
-_BESIDE: Final = 8
-"""Samples on either side of one that are near it."""
 _FADED: Final = 100.0
 """An entry is at most so many times its size nearby for its size elsewhere to tell what rounding leaves of it."""
 _GRAIN: Final = 1e-13
@@ -68,6 +67,8 @@ _STEPS: Final = 1e-3
 """A bar of one side this small beside the slope across steps shows that they are steps."""
 _CALM: Final = 100.0
 """How much further off a derivative is at a sample than at those places, at least, to be wrong at just the sample."""
+_NOISY: Final = 4e-9
+"""Values with more noise than this, by float32, come from terms that cancel out; derivatives may then, too."""
 _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
 _MOST_DEEP: Final = 500
@@ -230,7 +231,7 @@ class Examiner:
             states[unseen & (states == State.UNSEEN)] = State.UNDECIDED
         pairs = self._spread(pairs)
         places = _places(samples, pairs[:, 0], self.inputs[pairs[:, 1]])
-        slopes, estimate = look_deep(self.evaluate, places)
+        slopes, estimate = look_deep(self.evaluate, places, self.noise[pairs[:, 0]])
         Deep(self, samples, values, found, findings, pairs, places, slopes, estimate).settle()
 
     def _spread(self, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -250,19 +251,8 @@ def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
         sizes = np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan)
         usual = np.broadcast_to(np.nan_to_num(np.nanmedian(sizes, axis=0)), sizes.shape)
         if inputs is not None:
-            usual = np.minimum(usual, _FADED * _nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
+            usual = np.minimum(usual, _FADED * nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
     return np.asarray(CONSTANTS * np.abs(jacobian) + 0.2 * CONSTANTS * usual + UNDERFLOW)
-
-
-def _nearby(sizes: Floats, inputs: Floats) -> Floats:
-    """The median size at the samples whose value of the input is close by."""
-    found = np.empty_like(sizes)
-    for column in range(sizes.shape[2]):
-        order = np.argsort(inputs[:, column], kind="stable")
-        padded = np.pad(sizes[order, :, column], ((_BESIDE, _BESIDE), (0, 0)), mode="edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _BESIDE + 1, axis=0)
-        found[order, :, column] = np.median(windows, axis=2)
-    return found
 
 
 def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:
@@ -304,10 +294,12 @@ class Deep:
         rows = np.flatnonzero(open_.any(axis=1))
         if len(rows):
             self._from_both_sides(rows[: self.examiner.most_deep], sharp)
+            self._forget(rows)
 
     def _from_both_sides(self, rows: npt.NDArray[np.int64], sharp: Bools) -> None:
         places = self.places.pick(rows)
-        (left, below, doubt), (right, above, more) = (side(self.examiner.evaluate, places, sign) for sign in (-1, 1))
+        noise, evaluate = self._noise(rows), self.examiner.evaluate
+        (left, below, doubt), (right, above, more) = (side(evaluate, places, sign, noise) for sign in (-1, 1))
         known_left, known_right = self._sharp(left, rows), self._sharp(right, rows)
         with np.errstate(all="ignore"):
             low = np.fmin(left.slope, right.slope)
@@ -359,21 +351,24 @@ class Deep:
         which = rows[accused]
         places = self.places.pick(which)
         own, slack = (a[which] for a in self._own(leg))
-        again = look_again(self.examiner.evaluate, places)
-        low, high = self._neighbourhood(places)
+        noise, evaluate = self._noise(which), self.examiner.evaluate
+        again = look_again(evaluate, places, noise)
+        usual = np.median(self.samples.scales, axis=0)
+        low, high = neighbourhood(evaluate, places, self.examiner.inputs, usual, self.examiner.seed)
         wobble = (
             np.fmax(self._wobble(leg, which, slack), _LEFT * self._rounded(leg, which))
             + 0.1 * self._at_pairs(self.findings.grain)[which]
         )
+        first = self.estimate.pick(which)
         with np.errstate(all="ignore"):
-            near_again = np.abs(own - again.slope) <= 3 * again.bar + slack + 10 * wobble
-            near_first = np.abs(own - self.estimate.slope[which]) <= 3 * self.estimate.bar[which] + slack + 10 * wobble
+            off = np.abs(own - again.slope) - 3 * again.bar, np.abs(own - first.slope) - 3 * first.bar
+            far = np.fmin(*off) - slack - 10 * wobble
             around = (own >= low - slack) & (own <= high + slack)
             outside = ~((own >= hull[0][accused] - slack) & (own <= hull[1][accused] + slack))
-        first = self.estimate.pick(which)
-        twice = self._sharp(again, which) & ~near_again & ~near_first
-        twice &= ~plausible(pick(self.slopes, which), first, own, slack, self.examiner.noise[self.pairs[which, 0]])
+        twice = self._sharp(again, which) & ~(far <= 0.0)
+        twice &= ~plausible(pick(self.slopes, which), first, own, slack, noise)
         wrong = plain[accused] & twice & ~around
+        wrong &= ~(far <= self._scattered(leg, which, wrong))
         bad = suspect[accused] & outside & ~around
         self._set(leg, around & (suspect | plain)[accused], State.KINK, which)
         self._set(leg, wrong, State.WRONG, which)
@@ -383,29 +378,24 @@ class Deep:
             key = (int(self.pairs[place, 0]), int(result), int(self.pairs[place, 1]))
             self.findings.curves[key] = (self.slopes.widths[place], self.slopes.slope[place, :, result])
 
-    def _neighbourhood(self, places: Places) -> tuple[Floats, Floats]:
-        """The least and largest slope close by, where that is not the same everywhere; else an empty interval."""
-        rng = np.random.default_rng(self.examiner.seed)
-        lows, highs = [], []
-        for _ in range(12):
-            moves = rng.uniform(-1.0, 1.0, places.rows.shape)
-            rows = places.rows.copy()
-            for column in self.examiner.inputs:
-                rows[:, column] += moves[:, column] * self._scale(places, int(column)) * 2.0**-20
-            found = climb(self.examiner.evaluate, Places(rows, places.columns, places.scales), (24, 26), central())
-            with np.errstate(all="ignore"):
-                good = found.bar <= 1e-3 * np.abs(found.slope) + 1e-9 * np.abs(found.slope).max()
-            lows.append(np.where(good, found.slope - found.bar, np.inf).min(axis=1))
-            highs.append(np.where(good, found.slope + found.bar, -np.inf).max(axis=1))
-        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
-        with np.errstate(all="ignore"):
-            flat = high - low <= 1e-2 * np.maximum(np.abs(low), np.abs(high))
-        return np.where(flat, np.inf, low), np.where(flat, -np.inf, high)
+    def _scattered(self, leg: Leg, which: npt.NDArray[np.int64], wrong: Bools) -> Floats:
+        """How far rounding may bring what seems wrong off, where values are noisy, too."""
+        far = np.zeros(wrong.shape)
+        noisy = wrong & (self._noise(which) > _NOISY)
+        some = which[noisy.any(axis=1)]
+        if not len(some):
+            return far
 
-    def _scale(self, places: Places, column: int) -> Floats:
-        size = np.abs(places.rows[:, column])
-        usual = float(np.median(self.samples.scales[:, column]))
-        return np.maximum(size, usual)
+        def entries(rows: Floats) -> Floats:
+            columns = np.repeat(self.pairs[some, 1], len(rows) // len(some))
+            return self.examiner.again[leg](rows)[np.arange(len(rows)), :, columns]
+
+        widths = self.slopes.widths[some, self.estimate.level[some].max(axis=1)]
+        far[noisy.any(axis=1)] = scatter(entries, self.places.rows[some], self.places.columns[some], widths)
+        return np.where(noisy, far, 0.0)
+
+    def _noise(self, which: npt.NDArray[np.int64]) -> Floats:
+        return np.asarray(self.examiner.noise[self.pairs[which, 0]])
 
     def _wobble(self, leg: Leg, which: npt.NDArray[np.int64], slack: Floats) -> Floats:
         """How far the derivative moves when the inputs move by rounding: what its own rounding may make of it.
@@ -448,11 +438,9 @@ class Deep:
         samples = self.pairs[which, 0]
         scales = self.places.scales[which][:, None]
         with np.errstate(all="ignore"):
-            others = np.nanmax(
-                np.abs(self.findings.expected[samples]) * self.samples.scales[samples][:, None, self.examiner.inputs],
-                axis=2,
-            )
-            reach = np.fmax(np.nan_to_num(others), 1e-3 * np.abs(self.values[samples]))
+            scales_ = self.samples.scales[samples][:, None, self.examiner.inputs]
+            others = np.nan_to_num(np.abs(self.findings.expected[samples]) * scales_).max(axis=2)
+            reach = np.fmax(others, 1e-3 * np.abs(self.values[samples]))
             nothing = estimate.bar * scales <= 10 * NOTHING * reach
             nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= _STILL * self._moves(which))
             return np.asarray((estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing)
@@ -490,6 +478,12 @@ class Deep:
             better = sharp[pair] & ~(self.findings.error[sample, :, column] < estimate.bar[pair])
             self.findings.expected[sample, better, column] = estimate.slope[pair, better]
             self.findings.error[sample, better, column] = estimate.bar[pair, better]
+
+    def _forget(self, rows: npt.NDArray[np.int64]) -> None:
+        """Tell nothing of what to expect where no leg confirms it and none is wrong."""
+        place, result = np.nonzero(np.all([self._is(leg, State.UNDECIDED)[rows] for leg in self.found], axis=0))
+        entries = self.pairs[rows[place], 0], result, self.pairs[rows[place], 1]
+        self.findings.expected[entries], self.findings.error[entries] = np.nan, np.inf
 
     def _note_kinks(self, rows: npt.NDArray[np.int64], where: Bools, low: Floats, high: Floats) -> None:
         place, result = np.nonzero(where)

@@ -31,6 +31,7 @@ from slangad.compiler.check.legs import (
     compare_tangents,
 )
 from slangad.compiler.check.races import with_races
+from slangad.compiler.check.rounding import apart_nearby
 from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.sizes import compare_sizes
@@ -262,11 +263,16 @@ class _Judge:
 
         Rounding is 2^29 times coarser there. Where float32 has lost everything, float64 may have lost almost as much.
         """
-        if self.narrow is None or Mode.FORWARD not in self.narrow.entries:
+        narrow = self.narrow
+        if narrow is None or Mode.FORWARD not in narrow.entries:
             return np.full(values.shape, _UNKNOWN_NOISE)
+        columns = self.wide.results.differentiable
         with np.errstate(all="ignore"):
-            off = np.abs(self.narrow.values(rows)[:, self.wide.results.differentiable] - values) / np.abs(values)
+            off = np.abs(narrow.values(rows)[:, columns] - values) / np.abs(values)
         off = np.where(np.isfinite(off), off, 1.0)
+        inputs, evaluate = self.wide.inputs.differentiable, self._evaluate
+        nearby = (lambda r: narrow.values(r)[:, columns]), (lambda r: evaluate(r, r))
+        off = np.fmax(off, apart_nearby(*nearby, rows, values, inputs, self.plan.seed))
         return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))
 
     def _jacobian(self, leg: Leg, rows: Floats) -> Floats:

@@ -8,7 +8,7 @@ then the wide one has overlooked structure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +32,12 @@ LADDER: Final = tuple(range(0, 38, 2))
 _MOST_POINTS: Final = 400_000
 _ROUNDING: Final = 4096.0 * EPSILON
 """Steps of a staircase up to this high, beside the values, may come from rounding."""
+_FLAT: Final = 8.0
+"""Noise is as large in windows of all sizes, but for this; what a kink leaves in them falls faster."""
+_RUN: Final = 3
+"""Windows in a row in which noise must be seen."""
+_DROP: Final = 64.0
+"""How many times less noise a window has that is narrower than what rounding makes of the function."""
 _GRAIN: Final = 2.0**-39
 """Half widths below this times the input would round the nodes."""
 
@@ -135,17 +141,20 @@ def _climb(evaluate: Evaluate, places: Places, widths: Floats, stencil: Stencil)
         return slope / widths[:, :, None], bar, found @ stencil.value, moves, sizes, steps
 
 
-def best(slopes: Slopes) -> Estimate:
+def best(slopes: Slopes, noise: Floats | None = None) -> Estimate:
     """The most certain window that no narrower one contradicts.
 
     Rounding makes a staircase of every function. Windows as narrow as a step see none of its slope, and don't count
-    where wider ones are certain and the steps small enough for rounding.
+    where wider ones are certain and the steps small enough for rounding. ``noise`` is how much noise beside the values
+    rounding may bring, shape (K, results), if that is known: then, steps need not be level.
     """
-    rounding = _rounded(slopes)
+    between = slopes.steps & _rounded(slopes)[:, None]
+    if noise is not None:
+        between |= _plateaus(slopes, noise) > 0.0
     everything = _best(slopes, np.isfinite(slopes.bar))
-    if not (slopes.steps & rounding[:, None]).any():
+    if not between.any():
         return everything
-    above = _best(slopes, np.isfinite(slopes.bar) & ~(slopes.steps & rounding[:, None]))
+    above = _best(slopes, np.isfinite(slopes.bar) & ~between)
     with np.errstate(all="ignore"):
         certain = above.bar <= 1e-3 * np.abs(above.slope)
     return Estimate(*(np.where(certain, a, b) for a, b in zip(_parts(above), _parts(everything), strict=True)))
@@ -156,6 +165,22 @@ def quantised(slopes: Slopes, estimate: Estimate) -> npt.NDArray[np.bool_]:
     narrower = np.arange(slopes.slope.shape[1])[None, :, None] > estimate.level[:, None]
     stairs = slopes.steps & (slopes.moves > 0.0) & narrower
     return np.asarray(stairs.any(axis=1) & ~_rounded(slopes))
+
+
+def _plateaus(slopes: Slopes, noise_: Floats) -> Floats:
+    """For windows between steps of rounding, where noise is gone all of a sudden, that of wider ones; else 0."""
+    found = np.zeros(slopes.slope.shape)
+    with np.errstate(all="ignore"):
+        noise = slopes.bar * slopes.widths[:, :, None]
+        least = np.zeros(noise_.shape)
+        for level in range(_RUN, noise.shape[1]):
+            wider = noise[:, level - _RUN : level]
+            low, high = wider.min(axis=1), wider.max(axis=1)
+            seen = (high <= _FLAT * low) & (high <= noise_ * slopes.sizes[:, level - 1])
+            least = np.where(seen & (noise[:, level] * _DROP <= low), low, least)
+            least = np.where(noise[:, level] * _DROP <= least, least, 0.0)
+            found[:, level] = least
+    return found
 
 
 def _rounded(slopes: Slopes) -> npt.NDArray[np.bool_]:
@@ -191,15 +216,27 @@ def _best(slopes: Slopes, usable: npt.NDArray[np.bool_]) -> Estimate:
     return Estimate(np.where(np.isfinite(least), slope, np.nan), least, chosen)
 
 
-def side(evaluate: Evaluate, places: Places, sign: int) -> tuple[Estimate, Floats, Floats]:
-    """The slope on one side, the value the function tends to from there, and how sure that is."""
+def side(evaluate: Evaluate, places: Places, sign: int, noise: Floats | None = None) -> tuple[Estimate, Floats, Floats]:
+    """The slope on one side, the value the function tends to from there, and how sure that is.
+
+    Where ``noise`` is known, as ``best`` takes it, a slope between two steps of rounding is not sure at all.
+    """
     slopes = climb(evaluate, places, LADDER, one_sided(sign))
-    found = best(slopes)
+    found = best(slopes, noise)
+    if noise is not None:
+        found = replace(found, bar=np.fmax(found.bar, _unsure(slopes, found, noise)))
     values = np.take_along_axis(slopes.values, found.level[:, None, :], axis=1)[:, 0]
     widths = np.take_along_axis(slopes.widths[:, :, None], found.level[:, None, :], axis=1)[:, 0]
     with np.errstate(all="ignore"):
         slack = found.bar * widths + 1e-7 * np.fmax(np.abs(values), np.abs(found.slope) * widths)
     return found, np.where(np.isfinite(found.bar), values, np.nan), slack
+
+
+def _unsure(slopes: Slopes, estimate: Estimate, noise: Floats) -> Floats:
+    """What steps of rounding make of slopes in windows as wide as those of an estimate that lies between them."""
+    level = estimate.level[:, None, :]
+    steps, widths = _plateaus(slopes, noise), slopes.widths[:, :, None]
+    return np.asarray((np.take_along_axis(steps, level, axis=1) / np.take_along_axis(widths, level, axis=1))[:, 0])
 
 
 def plausible(slopes: Slopes, estimate: Estimate, own: Floats, slack: Floats, noise_: Floats) -> npt.NDArray[np.bool_]:
@@ -216,16 +253,46 @@ def plausible(slopes: Slopes, estimate: Estimate, own: Floats, slack: Floats, no
     return np.asarray((quiet & contradicts & agrees & ~slopes.steps).any(axis=1))
 
 
-def look_deep(evaluate: Evaluate, places: Places) -> tuple[Slopes, Estimate]:
+def neighbourhood(
+    evaluate: Evaluate, places: Places, inputs: Integers, usual: Floats, seed: int
+) -> tuple[Floats, Floats]:
+    """The least and largest slope close by, where that is not the same everywhere; else an empty interval.
+
+    Args:
+        evaluate: The function.
+        places: Where.
+        inputs: The columns to move.
+        usual: What is far in each of them, usually.
+        seed: Of where they move.
+    """
+    rng = np.random.default_rng(seed)
+    far = np.maximum(np.abs(places.rows), usual) * 2.0**-20
+    lows, highs = [], []
+    for _ in range(12):
+        moves = rng.uniform(-1.0, 1.0, places.rows.shape)
+        rows = places.rows.copy()
+        rows[:, inputs] += (moves * far)[:, inputs]
+        found = climb(evaluate, Places(rows, places.columns, places.scales), (24, 26), central())
+        with np.errstate(all="ignore"):
+            good = found.bar <= 1e-3 * np.abs(found.slope) + 1e-9 * np.abs(found.slope).max()
+        lows.append(np.where(good, found.slope - found.bar, np.inf).min(axis=1))
+        highs.append(np.where(good, found.slope + found.bar, -np.inf).max(axis=1))
+    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+    with np.errstate(all="ignore"):
+        flat = high - low <= 1e-2 * np.maximum(np.abs(low), np.abs(high))
+    return np.where(flat, np.inf, low), np.where(flat, -np.inf, high)
+
+
+def look_deep(evaluate: Evaluate, places: Places, noise: Floats) -> tuple[Slopes, Estimate]:
     """All windows, both sides."""
     slopes = climb(evaluate, places, LADDER, central())
-    return slopes, best(slopes)
+    return slopes, best(slopes, noise)
 
 
-def look_again(evaluate: Evaluate, places: Places) -> Estimate:
+def look_again(evaluate: Evaluate, places: Places, noise: Floats) -> Estimate:
     """All windows with other nodes, to confirm what ``look_deep`` found."""
     levels = tuple(level + 1 for level in LADDER)
-    return best(climb(evaluate, places, levels, second()))
+    return best(climb(evaluate, places, levels, second()), noise)
 
 
 def power_of_two(sizes: Floats) -> Floats:

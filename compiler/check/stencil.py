@@ -98,3 +98,9 @@ def second() -> Stencil:
 def one_sided(sign: int) -> Stencil:
     """One side, without the point itself, where a jump may be; exact for polynomials up to degree 7."""
     return _stencil(tuple(sign * n for n in _ONE_SIDED), 7)
+
+
+@cache
+def scattered(sign: int) -> Stencil:
+    """One side, likewise; a low degree that leaves the noise of the values nearly as it is."""
+    return _stencil(tuple(sign * n for n in _ONE_SIDED), 3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.rounding import ULP64, rounded, terms
+from slangad.compiler.check.rounding import ULP64, rounded, scatter, terms
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
@@ -97,6 +97,44 @@ void faint_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y,
 { x = diffPair(x.p, 1e-6 * d); y = diffPair(y.p, d); }
 """
 
+VERSINE = "(1.0 - cos(x)) / (x * x)"
+VERSINE_SLOPE = "(sin(x) * x - 2.0 * (1.0 - cos(x))) / (x * x * x)"
+LOST = f"""
+[Differentiable] float versine(float x) {{ return abs(x) < 1e-3 ? 0.5 - x * x / 24.0 : {VERSINE}; }}
+[Differentiable] float unguarded(float x) {{ return {VERSINE}; }}
+[Differentiable] float halved(float x) {{ return (1.0 - cos(x)) / x; }}
+[Differentiable] float growth(float x) {{ return abs(x) < 1e-5 ? 1.0 + 0.5 * x : (exp(x) - 1.0) / x; }}
+// range: x 1e-3 1
+[Differentiable] float tangent(float x) {{ return (tan(x) - x) / (x * x * x); }}
+"""
+OWN = """
+{before}[BackwardDerivative({name}_bwd)] [Differentiable] float {name}(float x) {{ return {value}; }}
+void {name}_bwd(inout DifferentialPair<float> p, float d) {{ float x = p.p; p = diffPair(p.p, d * ({slope})); }}
+"""
+LOST_OWN = {
+    "versine": ("", VERSINE, VERSINE_SLOPE),
+    "growth": ("", "(exp(x) - 1.0) / x", "(exp(x) * x - (exp(x) - 1.0)) / (x * x)"),
+    "tangent": (
+        "// range: x 1e-3 1\n",
+        "(tan(x) - x) / (x * x * x)",
+        "((1.0 / (cos(x) * cos(x)) - 1.0) * x - 3.0 * (tan(x) - x)) / (x * x * x * x)",
+    ),
+}
+MISTAKES = {"factor": "1.001 * ({})", "faint": "1.00002 * ({})", "sign": "-({})", "term": "({}) + 1e-4"}
+WRONG = "".join(
+    OWN.format(name=f"{name}_{kind}", before=before, value=value, slope=mistake.format(slope))
+    for name, (before, value, slope) in LOST_OWN.items()
+    for kind, mistake in MISTAKES.items()
+)
+WRONG += OWN.format(name="dropped", before="", value=VERSINE, slope="sin(x) / (x * x)")
+WRONG += OWN.format(
+    name="hashed",
+    before="",
+    value=VERSINE,
+    slope=f"({VERSINE_SLOPE}) * (frac(sin(x * 127.1) * 43758.5453) > 0.5 ? 1.01 : 1.0)",
+)
+PLATEAUS = "// range: x 1e-4 1e-3\n[Differentiable] float f(float x) { return (1.0 - cos(x)) / (x * x); }\n"
+
 NARROW = """
 import slangad as sa
 from slangad import Each, Mean, NoDiff, Tensor
@@ -148,6 +186,41 @@ def test_check__what_underflows_in_float32__is_imprecise(checked: Checked) -> No
 @pytest.mark.parametrize("seed", range(2))
 def test_check__a_narrow_mistake__is_never_called_imprecise(checked: Checked, seed: int) -> None:
     assert checked(NARROW, seed=seed, samples=16, only=("summed",))["summed"].verdict in (Verdict.FAIL, Verdict.PASS)
+
+
+def test_check__derivatives_whose_own_terms_cancel__are_imprecise_in_float32_at_most(checked: Checked) -> None:
+    results = checked(LOST, ".slang")
+    accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
+    accused = {name: reason for name, reason in accused.items() if results[name].verdict is not Verdict.PRECISION}
+    assert len(results) == 5
+    assert not accused
+
+
+def test_check__mistakes_larger_than_the_scatter__fail(checked: Checked) -> None:
+    results = checked(WRONG, ".slang")
+    missed = {name: result.verdict for name, result in results.items() if result.verdict is not Verdict.FAIL}
+    assert len(results) == 14
+    assert not missed
+
+
+def test_check__a_slope_between_two_steps_of_rounding__is_expected_nowhere(checked: Checked) -> None:
+    result = checked(PLATEAUS, ".slang", seed=20)["f"]
+    assert result.verdict is Verdict.INCONCLUSIVE, result.reason
+    told = [sample.jacobian.expected[0][0] for sample in result.samples if sample.jacobian is not None]
+    assert all(not abs(entry) > 1.0 for entry in told)
+
+
+def test_scatter__of_noise__is_a_few_times_as_large() -> None:
+    rows, columns, widths = np.full((20, 1), 0.3), np.zeros(20, np.int64), np.ones(20)
+    found = scatter(lambda r: np.sin(r) + 1e-6 * np.sin(1e9 * r), rows, columns, widths)
+    assert 2e-6 < np.median(found) < 2e-5
+
+
+@pytest.mark.parametrize("reach", [(0.3, 1.0), (0.3, 0.301), (0.2999, 0.3001), (0.29, 0.3), (0.3, 0.3)])
+def test_scatter__of_a_mistake_in_one_stretch__is_smaller_than_the_mistake(reach: tuple[float, float]) -> None:
+    rows, columns, widths = np.full((1, 1), 0.3), np.zeros(1, np.int64), np.ones(1)
+    found = scatter(lambda r: np.where((r >= reach[0]) & (r <= reach[1]), 1.0, 0.0), rows, columns, widths)
+    assert found.max() < 0.1
 
 
 @pytest.mark.parametrize("size", [1.0, 1e6])
