@@ -15,6 +15,7 @@ from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, Externa
 from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
+from slangad.compiler.runtime.narrowing import told_narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,7 +56,11 @@ def make_plan(
         ranges,
         tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
         tuple(missing),
-        (*_notes(function, subject, intents), *_untried(function, subject, path, ranges)),
+        (
+            *_notes(function, subject, intents),
+            *_untried(function, subject, path, ranges),
+            *_narrowed(subject, emitted, options.device),
+        ),
         command=_command(subject, path, options, (samples, seed)),
         linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
@@ -103,6 +108,14 @@ def _untried(function: Function | None, subject: Subject, path: Path, ranges: tu
         if last >= UNDECLARED[1] and not any(covers(declared.path, name) for declared in ranges):
             text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
             yield Note(NoteKind.SAMPLES, text)
+
+
+def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator[Note]:
+    """Which gradients of doubles have only the digits of float on the device that is asked for."""
+    kernels = (subject.kernel, subject.launch, *(subject.course.kernels if subject.course else ()))
+    told = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
+    if told and device != "cpu":
+        yield Note(NoteKind.MISSING, f"digits of double; {told}")
 
 
 def _whole_in(function: Function) -> tuple[str, ...]:

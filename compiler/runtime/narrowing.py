@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) -> list[Diagnostic]:
     """A note where gradients of doubles are added up in float: scattered ones on GPUs, with exact sums everywhere."""
     entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
+    told = told_narrowed(entries, device)
+    help_ = "what any thread may add to has the digits and range of float there; cpu has those of double"
+    return [Diagnostic("SA418", told, severity=Severity.NOTE, help=help_)] if told else []
+
+
+def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
+    """The same in a line; empty where nothing is narrowed."""
     found = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
-    if not found:
-        return []
-    return [
-        Diagnostic(
-            "SA418",
-            f"{', '.join(found)}: scattered on {device} in float, though of double",
-            severity=Severity.NOTE,
-            help="what any thread may add to has the digits and range of float there; cpu has those of double",
-        )
-    ]
+    return f"{', '.join(found)}: scattered on {device} in float, though of double" if found else ""
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:

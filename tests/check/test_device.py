@@ -48,6 +48,16 @@ def test_check__what_compiles_of_a_slang_file__runs_on_a_device_from_its_own_fol
     assert "does not compile" in bad.reason
 
 
+def test_check__doubles_scattered_on_a_device__says_that_they_are_floats(tmp_path: Path) -> None:
+    device_of("vulkan")
+    text = "import slangad as sa\n@sa.kernel\ndef wide(i: sa.Each[int], w: sa.Tensor[sa.double, 1]) -> "
+    (tmp_path / "wide.py").write_text(f"{text}sa.Sum[sa.double]:\n    return w[i] * w[i]\n", encoding="utf-8")
+    told = "digits of double; grad.w: scattered on vulkan in float, though of double"
+    for name in ("vulkan", "cpu"):
+        (result,) = check(parse_inputs([str(tmp_path / "wide.py")]), CheckOptions(device=name, samples=8)).results
+        assert (told in [note.message for note in result.notes]) is (name == "vulkan")
+
+
 KERNELS = """
 import slangad as sa
 from slangad import Each, InOutTensor, Mean, OutTensor, Param, Tensor, Texture2D, float2, float3
