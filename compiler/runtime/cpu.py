@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,11 +97,13 @@ class CpuModule:
 def load_module(library: bytes, reflection: str) -> CpuModule:
     """Load a shared library that ``build_shared_library`` made."""
     handle, name = tempfile.mkstemp(prefix="slangad-", suffix=".dll" if os.name == "nt" else ".so")
-    with os.fdopen(handle, "wb") as file:
-        file.write(library)
-    loaded = ctypes.CDLL(name)
-    if os.name != "nt":
-        Path(name).unlink()
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(library)
+        loaded = ctypes.CDLL(name)
+    finally:
+        with suppress(OSError):  # Windows keeps what is loaded
+            Path(name).unlink()
     parsed = json.loads(reflection)
     entries = {entry["name"]: entry for entry in parsed["entryPoints"]}
     return CpuModule(loaded, entries, tuple(p for p in parsed["parameters"] if "binding" in p))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import tempfile
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.limits import small_files
 
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.runtime import cxx as cxx_module
+from slangad.compiler.runtime.cpu import load_module
 from slangad.compiler.runtime.cxx import CxxCompiler, build_shared_library, find_cxx
 from slangad.compiler.runtime.layout import dtype_of
 from slangad.compiler.toolchain.cache import Cache
@@ -149,6 +152,17 @@ def test_launch__wrong_arguments__are_refused(build: Callable[..., CpuModule]) -
         module.launch("forward", (4, 1, 1), {"x": x.astype(np.float64), "y": x}, right)
     with pytest.raises(TypeError, match="writable and C-contiguous"):
         module.launch("forward", (4, 1, 1), {"x": x, "y": np.zeros(8, np.float32)[::2]}, right)
+
+
+def test_load__library_that_can_not_be_written_or_loaded__leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with small_files(1000), pytest.raises(OSError, match="File too large"):
+        load_module(5000 * b"x", "{}")
+    with pytest.raises(OSError, match="slangad-"):
+        load_module(b"x", "{}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_build__rejected_text__shows_the_compilers_errors(cxx: CxxCompiler) -> None:
