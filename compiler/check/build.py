@@ -134,8 +134,12 @@ class _Builder:
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels: those that don't have to be apart together."""
+        if not self.wide:
+            kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         near = [kernel for kernel in kernels if kernel.name not in self.apart]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
+        if not self.module.source.endswith(".slang"):  # launches need all entry points in one library
+            return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
         return _joined([self._together(near), self._entry_by_entry(alone)])
 
     def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
@@ -157,8 +161,6 @@ class _Builder:
         """Build kernels together; where that fails, without those that are to blame."""
         if not kernels:
             return Built((), ())
-        if not self.wide:
-            kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         emitted = self._emit(kernels)
         (result,) = self.compilers.compile([self._job(emitted)])
         if not result.ok or not result.artefacts:

@@ -81,8 +81,11 @@ class DevicePrograms:
     def module(self, entries: Collection[str]) -> DeviceModule | str:
         """What launches these entry points, or why the device doesn't take them."""
         points = self._job.emitted.entry_points
-        for kernel in {e.kernel for e in points if e.name in entries}.intersection(self._job.refused):
+        kernels = {e.kernel for e in points if e.name in entries}
+        for kernel in kernels.intersection(self._job.refused):
             return self._job.refused[kernel]
+        if kernels & self._job.apart:
+            return self._load(entries)
         if not self._tried:
             self._tried = True
             out = {*self._job.refused, *self._job.apart}

@@ -29,16 +29,14 @@ _UNNAMED: Final = ("operator", "__")
 
 
 def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
-    """The kernels of a Slang file that have to be built by themselves, each of their modes too.
+    """The kernels that have to be built by themselves, those of Slang files each of their modes too.
 
-    Those of descriptions that call into Slang files are launched with all their entry points together.
+    Of descriptions that call into such Slang files, those are all.
 
     Args:
         module: A program.
         texts: What stands for Slang files, by name.
     """
-    if not module.source.endswith(".slang"):
-        return frozenset()
     read = {file: texts.get(Path(file).name) or _text(file) for file in module.sources if file.endswith(".slang")}
     if not any("interface" in text for text in read.values()) or not any(
         word in text for word in _OWN for text in read.values()

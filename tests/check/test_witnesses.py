@@ -66,3 +66,29 @@ def test_kernels_apart__only_what_reaches_a_method_of_an_interface_with_an_own_d
     with Compilers(Options(targets=("cpp",))) as compilers:
         module = load(path, SlangSetting(compilers.reflect))
     assert kernels_apart(module, {}) == apart
+
+
+CALLS = """
+import slangad as sa
+
+direct = sa.extern("direct", "methods.slang", "(x: float) -> float", differentiable=True)
+gen = sa.extern("mixed", "methods.slang", "(x: float) -> float", differentiable=True)
+
+
+@sa.kernel
+def calls(x: sa.Each[float]) -> sa.Each[float]:
+    return direct(x)
+
+
+@sa.kernel
+def company(x: sa.Each[float]) -> sa.Each[float]:
+    return gen(x)
+"""
+
+
+@pytest.mark.toolchain
+def test_check__a_description_that_calls_such_a_method__is_checked_kernel_by_kernel(
+    checked: Checked, tmp_path: Path
+) -> None:
+    (tmp_path / "methods.slang").write_text(WRONG, encoding="utf-8")
+    assert checked(CALLS)["calls"].verdict is Verdict.FAIL
