@@ -364,12 +364,14 @@ class Deep:
             off = np.abs(own - again.slope) - 3 * again.bar, np.abs(own - first.slope) - 3 * first.bar
             far = np.fmin(*off) - slack - 10 * wobble
             around = (own >= low - slack) & (own <= high + slack)
-            outside = ~((own >= hull[0][accused] - slack) & (own <= hull[1][accused] + slack))
+            beyond = np.maximum(hull[0][accused] - own, own - hull[1][accused]) - slack
         twice = self._sharp(again, which) & ~(far <= 0.0)
         twice &= ~plausible(pick(self.slopes, which), first, own, slack, noise)
         wrong = plain[accused] & twice & ~around
-        wrong &= ~(far <= self._scattered(leg, which, wrong))
-        bad = suspect[accused] & outside & ~around
+        bad = suspect[accused] & ~(beyond <= 0.0) & ~around
+        spare = self._scattered(leg, which, wrong | bad)
+        wrong &= ~(far <= spare)
+        bad &= ~(beyond <= spare)
         self._set(leg, around & (suspect | plain)[accused], State.KINK, which)
         self._set(leg, wrong, State.WRONG, which)
         self._set(leg, bad, State.KINK_BAD, which)

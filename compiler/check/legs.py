@@ -11,7 +11,8 @@ import numpy as np
 from slangad.compiler.check.bounds import BEYOND, EXCEEDED
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
-from slangad.compiler.check.rounding import ULP16, ULP32, ULP64, moved, rounded, terms
+from slangad.compiler.check.oracle import power_of_two
+from slangad.compiler.check.rounding import ULP16, ULP32, ULP64, moved, rounded, scatter, terms
 from slangad.compiler.check.single import LARGEST, tally
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
     Places = npt.NDArray[np.int64]
+    Jacobian = Callable[[RowFunction, Floats], Floats]
 
 _IMPRECISE: Final = 0.01
 """Error in float32 over the usual size of the derivative, from which on it is called imprecise."""
@@ -41,6 +43,8 @@ _CUT_SHORT: Final = "a loop{} runs longer than its bound, so it is cut short"
 _TURNS_ON: Final = "a loop turns more often than its [MaxIters] says: reverse mode has no memory for further turns"
 _ROUNDED: Final = 20.0
 """How much more than what was seen of it rounding may make of terms that cancel out."""
+_MOST_PAIRS: Final = 256
+"""Pairs of a row and an input at which modes disagree, whose scatter is looked at."""
 _TERMS: Final = 32.0
 """Units in the last place of terms that cancel out, which float32 may leave of a derivative that is nothing else."""
 _STEP: Final = 2.0**-6
@@ -113,7 +117,10 @@ def compare_linear(
             units = rounded(lambda c: jacobian_by_rows(runner, rows[some], c), np.ones(weights[some].shape), ULP64, rng)
             return np.asarray(own + (np.abs(weights[some])[:, :, None] * units).sum(axis=1))
 
-        slack, found_wrong = _but_for_rounding((mine, wanted, slack), certain, left)
+        def scattered(some: Places) -> Floats:
+            return np.asarray((np.abs(weights[some])[:, :, None] * _scattered(runner, rows[some], found)).sum(axis=1))
+
+        slack, found_wrong = _but_for_rounding((mine, wanted, slack), certain, left, scattered)
     message = "forward and reverse mode disagree: w'Jv is not v'J'w for random w"
     told = compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, weights)
     return told if told.wrong is not None or Leg.FORWARD not in found else _with_accused(told, found, findings)
@@ -159,23 +166,47 @@ def compare_tangents(
             units = rounded(lambda d: jacobian_by_columns(runner, rows[some], d), ones, ULP64, rng)
             return np.asarray(own + (np.abs(weights[some])[:, None, :] * units).sum(axis=2))
 
-        slack, found_wrong = _but_for_rounding((mine, wanted, slack), certain, left)
+        def scattered(some: Places) -> Floats:
+            return np.asarray((np.abs(weights[some])[:, None, :] * _scattered(runner, rows[some], found)).sum(axis=2))
+
+        slack, found_wrong = _but_for_rounding((mine, wanted, slack), certain, left, scattered)
     message = "forward mode is not linear: Jv is not the Jacobian times v for random v"
     return compared(Leg.TRANSPOSE, (mine, wanted, slack), certain, found_wrong, message, by_result=True)
 
 
 def _but_for_rounding(
-    numbers: tuple[Floats, Floats, Floats], certain: Bools, left: Callable[[Places], Floats]
+    numbers: tuple[Floats, Floats, Floats], certain: Bools, *left: Callable[[Places], Floats]
 ) -> tuple[Floats, Bools]:
-    """How far off numbers may be with what rounding leaves of terms that cancel out, and which are further off."""
+    """How far off numbers may be with what rounding leaves of terms that cancel out, and which are further off.
+
+    Of what ``left`` tells of the rows that are too far off, only as much is asked for as is needed.
+    """
     mine, wanted, slack = numbers
-    wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
-    some = np.flatnonzero(wrong.any(axis=1))
-    if not len(some):
-        return slack, wrong
     slack = slack.copy()
-    slack[some] += _ROUNDED * left(some)
-    return slack, certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
+    wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
+    for more in left:
+        some = np.flatnonzero(wrong.any(axis=1))
+        if len(some):
+            slack[some] += _ROUNDED * more(some)
+            wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
+    return slack, wrong
+
+
+def _scattered(runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats]) -> Floats:
+    """How far rounding may bring entries of both modes apart, over what ``left`` is multiplied by."""
+    inputs = runner.inputs.differentiable
+    far = np.zeros((len(rows), len(runner.results.differentiable), len(inputs)))
+    rows = rows[: max(1, _MOST_PAIRS // len(inputs))]
+    for leg in found:
+        jacobian = jacobian_by_rows if leg is Leg.REVERSE else jacobian_by_columns
+        for place, column in enumerate(inputs):
+            widths = power_of_two(np.fmax(np.abs(rows[:, column]), ULP32)) / 8.0
+
+            def entries(near: Floats, place: int = place, jacobian: Jacobian = jacobian) -> Floats:
+                return jacobian(runner, near)[:, :, place]
+
+            far[: len(rows), :, place] += scatter(entries, rows, np.full(len(rows), column), widths)
+    return far / _ROUNDED
 
 
 def _combined(

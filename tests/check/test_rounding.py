@@ -134,6 +134,11 @@ WRONG += OWN.format(
     slope=f"({VERSINE_SLOPE}) * (frac(sin(x * 127.1) * 43758.5453) > 0.5 ? 1.01 : 1.0)",
 )
 PLATEAUS = "// range: x 1e-4 1e-3\n[Differentiable] float f(float x) { return (1.0 - cos(x)) / (x * x); }\n"
+QUOTIENT = """
+// range: x 1 1.001
+// range: y 1 1.001
+[Differentiable] float g(float x, float y) { return (sqrt(1.0 + x) - sqrt(1.0 + y)) / (x - y); }
+"""
 
 NARROW = """
 import slangad as sa
@@ -189,7 +194,7 @@ def test_check__a_narrow_mistake__is_never_called_imprecise(checked: Checked, se
 
 
 def test_check__derivatives_whose_own_terms_cancel__are_imprecise_in_float32_at_most(checked: Checked) -> None:
-    results = checked(LOST, ".slang")
+    results = checked(LOST, ".slang", seed=2)
     accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
     accused = {name: reason for name, reason in accused.items() if results[name].verdict is not Verdict.PRECISION}
     assert len(results) == 5
@@ -208,6 +213,10 @@ def test_check__a_slope_between_two_steps_of_rounding__is_expected_nowhere(check
     assert result.verdict is Verdict.INCONCLUSIVE, result.reason
     told = [sample.jacobian.expected[0][0] for sample in result.samples if sample.jacobian is not None]
     assert all(not abs(entry) > 1.0 for entry in told)
+
+
+def test_check__quotients_near_their_singularity__have_no_kink_there(checked: Checked) -> None:
+    assert checked(QUOTIENT, ".slang", seed=2)["g"].verdict in (Verdict.PASS, Verdict.KINK_OK)
 
 
 def test_scatter__of_noise__is_a_few_times_as_large() -> None:
