@@ -229,7 +229,7 @@ def test_check__declared_shapes__win_over_found_ones(checked: Checked) -> None:
 
 
 def test_check__indices__are_drawn_within_declared_shapes(checked: Checked) -> None:
-    text = WRONG["one index only"][0].replace("i == 2", "i * 2 == 22")
+    text = WRONG["one index only"][0].replace("i == 2", "i * i == 121")
     assert checked(HEAD + text)["f"].verdict is Verdict.PASS
     result = checked(HEAD + text, shapes=(("f.w", (12,)),))["f"]
     assert result.verdict is Verdict.FAIL
