@@ -24,7 +24,7 @@ from slangad.compiler.report.text import render
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLES = int(os.environ.get("SLANGAD_FUZZ", "2000"))
+EXAMPLES = int(os.environ.get("SLANGAD_FUZZ", "1000"))
 SECONDS = 5.0
 
 
