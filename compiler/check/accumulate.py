@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.extents import Extents
-    from slangad.compiler.check.launch import RowFunction
+    from slangad.compiler.check.launch import Inside, RowFunction, Runner
     from slangad.compiler.ir.nodes import Range
 
     Floats = npt.NDArray[np.float64]
@@ -80,15 +80,17 @@ class Launches:
         single: The same in float32, where ``narrow`` runs.
         means: The results that are averaged.
         integers: Among them those that must differ from thread to thread.
+        reach: For a size, what tells whether launches stay inside their tensors and arrays, where threads share some.
     """
 
     extents: Callable[[Shape], Extents | str]
     wide: Callable[[Extents], WholeRunner]
     narrow: Callable[[Extents], RowFunction | None]
-    thread: RowFunction | None
-    single: RowFunction | None
+    thread: Runner | None
+    single: Runner | None
     dims: int
     integers: Integers = NO_INTEGERS
+    reach: Callable[[Extents], Inside] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +260,13 @@ class _Size:
             return rows[:0]
         with np.errstate(all="ignore"):
             if self.launches.thread is None:
+                if self.launches.reach is not None:
+                    rows = rows[self.launches.reach(self.extents).inside(rows)]
                 values = wide.values(rows)
             else:
                 threads = Threads(self.launches.thread, wide)
                 rows = threads.finite(rows)
+                rows = rows[threads.inside(rows)]
                 values, _ = threads.values(rows)
             finite = np.isfinite(values).all(axis=1)
         good = np.flatnonzero(finite)

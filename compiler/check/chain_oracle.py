@@ -16,7 +16,6 @@ from slangad.compiler.check.chain import roots_of
 from slangad.compiler.check.columns import Column, Table
 from slangad.compiler.check.effort import work_of
 from slangad.compiler.check.reach import axes_of
-from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import FLOATING
 from slangad.compiler.runtime.execute_chain import outputs_of
@@ -104,11 +103,11 @@ class ChainOracle:
             self._keep(stage, runner.plain, runner.plain.values(taken), values)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """Rows at which no index leads outside a tensor."""
+        """Rows at which no index leads outside a tensor or an array."""
         good = np.ones(len(rows), bool)
         for _, runner, taken in self.taken(rows):
             if runner.reach is not None:
-                good &= within(runner.reach.reach(taken), runner.reach.kernel, runner.reach.extents)
+                good &= runner.reach.inside(taken)
         return good
 
     @property

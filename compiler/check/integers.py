@@ -180,8 +180,9 @@ def _in_expressions(
                     yield from ((_NUMBER, _way(left, known), one) for one in around(op, number))
             case Index(value=value, index=index):
                 size = value.type.rows if isinstance(value.type, Matrix) else getattr(value.type, "size", 0)
-                if size and is_integral(index.type):
-                    yield _INDEX, _way(index, known), size
+                index, by = _moved(index)
+                if size > by and is_integral(index.type):
+                    yield _INDEX, _way(index, known), size - by
             case Call(function=key, args=args) if key in functions:
                 yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
             case _:
@@ -210,16 +211,18 @@ def _through(
 
 def _stored(target: Read, known: Mapping[str, str]) -> Iterator[_Fact]:
     """The parameter that tells threads' places apart in a store, unless a thread's number does."""
-    ways = [_way(_unmoved(index), known) for index in target.indices]
+    ways = [_way(_moved(index)[0], known) for index in target.indices]
     if not any(way.startswith(_THREAD) for way in ways):
         yield from ((_STORE, way, 0) for way in ways[:1] if way)
 
 
-def _unmoved(index: Expr) -> Expr:
-    """An index without a number that is added to it."""
+def _moved(index: Expr) -> tuple[Expr, int]:
+    """An index without the numbers that are added to it, and their sum."""
+    by = 0
     while isinstance(index, Binary) and index.op in ("+", "-") and isinstance(index.right, Const):
+        by += int(index.right.value) if index.op == "+" else -int(index.right.value)
         index = index.left
-    return index
+    return index, by
 
 
 def _known(function: Function) -> dict[str, str]:

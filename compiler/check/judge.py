@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.accumulate import Launches
     from slangad.compiler.check.integers import Integers
-    from slangad.compiler.check.launch import Bounded, Oracle, RowFunction
+    from slangad.compiler.check.launch import Bounded, Inside, Oracle, RowFunction
     from slangad.compiler.check.legs import Watch
     from slangad.compiler.check.samples import Samples
     from slangad.compiler.check.subjects import Subject
@@ -81,6 +81,8 @@ _TESTED: Final = 0.1, 8
 """Share and number of all samples that must have been compared."""
 _ON_DEVICE: Final = 6
 _ENOUGH_BLOCKS: Final = 0.5
+_MOST_OUTSIDE: Final = 0.9
+"""Share of the samples at which an index may lead outside what it indexes."""
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 
 
@@ -129,6 +131,7 @@ class Twins:
         reach: Tells whether a launch stays inside its tensors (see ``reach``).
         launches: Of the kernel itself, where it adds something up.
         apart: A pipeline with every stage by itself, where it is run with some of them joined.
+        arrays: Of what is no launch: tells whether indices stay inside arrays.
     """
 
     oracle: Oracle | None = None
@@ -137,6 +140,7 @@ class Twins:
     reach: Bounded | None = None
     launches: Launches | None = None
     apart: RowFunction | None = None
+    arrays: Inside | None = None
 
 
 def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
@@ -156,7 +160,10 @@ def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
 
 @dataclass(slots=True)
 class _Judge:
-    """The check of one subject; of one with many inputs, ``found`` is what came of looking at them in blocks."""
+    """The check of one subject; of one with many inputs, ``found`` is what came of looking at them in blocks.
+
+    Of the samples that were ``drawn``, those at which an index leads ``outside`` are left out.
+    """
 
     plan: Plan
     wide: RowFunction
@@ -164,6 +171,8 @@ class _Judge:
     twins: Twins
     found: Found | None = None
     effort: Effort = field(default_factory=Effort)
+    outside: int = 0
+    drawn: int = 0
 
     def run(self) -> Result:
         legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
@@ -176,6 +185,8 @@ class _Judge:
         if self.twins.reach is not None:
             self._prepare(self.twins.reach, modes)
         samples = self._draw(modes)
+        if not len(samples.rows):
+            return blank(self.plan, Verdict.INCONCLUSIVE, self._outside())
         values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
@@ -215,7 +226,11 @@ class _Judge:
         name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
         integers = self.plan.integers
         samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants, integers)
-        samples = chosen(samples, self._inside(samples.rows))
+        inside = self._inside(samples.rows)
+        self.outside, self.drawn = len(inside) - int(inside.sum()), len(inside)
+        samples = chosen(samples, inside)
+        if not inside.any():
+            return samples
         if self.twins.reach is not None:
             samples = replace(samples, rows=self._finite(samples.rows))
         sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
@@ -247,11 +262,9 @@ class _Judge:
         return np.where((bad & good)[:, None], sizes, rows)
 
     def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index leads outside a tensor."""
-        reach = self.twins.reach
-        if reach is None:
-            return np.ones(len(rows), bool)
-        return reach.inside(rows)
+        """The rows at which no index leads outside a tensor or an array."""
+        within = self.twins.reach or self.twins.arrays
+        return np.ones(len(rows), bool) if within is None else within.inside(rows)
 
     def _evaluate(self, rows: Floats, base: Floats) -> Floats:
         if self.twins.oracle is not None:
@@ -304,6 +317,7 @@ class _Judge:
             tuple(failures),
             (
                 *self.plan.notes,
+                *self._outside_note(),
                 *self._blocks_note(),
                 *self._ignored(samples, findings),
                 *self._missing_notes(),
@@ -356,6 +370,16 @@ class _Judge:
         elif narrow is not None:
             yield compare_float32((self.wide, narrow), samples.rows, found, findings, self.plan.seed)
 
+    def _outside(self) -> str:
+        """At how many samples an index leads outside, in words."""
+        where = f"at {self.outside} of {self.drawn} samples"
+        return f"an index leads outside what it indexes {where}: declare ranges of the integers it is made from"
+
+    def _outside_note(self) -> Iterator[Note]:
+        if self.outside:
+            where = f"at {self.outside} of {self.drawn} samples, which are left out"
+            yield Note(NoteKind.SAMPLES, f"an index leads outside what it indexes {where}")
+
     def _blocks_note(self) -> Iterator[Note]:
         if self.found is not None:
             shown = f"{len(self.found.inputs)} inputs and {len(self.found.results)} results one by one"
@@ -403,6 +427,8 @@ class _Judge:
         if self.found is not None and self.found.compared < _ENOUGH_BLOCKS * self.found.blocks:
             told = f"{self.found.compared} of {self.found.blocks} blocks of inputs"
             return Verdict.INCONCLUSIVE, f"only {told} could be compared: too noisy or too steep"
+        if self.outside > _MOST_OUTSIDE * self.drawn:
+            return Verdict.INCONCLUSIVE, self._outside()
         weak = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
         if weak:
             return Verdict.INCONCLUSIVE, weak

@@ -6,12 +6,13 @@ One row is one sample (and one direction or cotangent); a launch computes all ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import numpy as np
 
 from slangad.compiler.check.intent import STATE, TAPE, TAPE_SIZE
 from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.runtime.cpu_rows import launch_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,8 +84,15 @@ class Oracle(Protocol):
         """The results at rows, with what is frozen as it is at others."""
 
 
-class Bounded(Protocol):
-    """What tells whether launches stay inside their tensors, and how much they do."""
+class Inside(Protocol):
+    """What tells whether indices stay inside what they index."""
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside."""
+
+
+class Bounded(Inside, Protocol):
+    """What tells that of launches, and how much they do."""
 
     @property
     def filtered(self) -> bool:
@@ -92,9 +100,6 @@ class Bounded(Protocol):
 
     def work(self, rows: Floats) -> float:
         """What one launch costs, in units of ``effort``."""
-
-    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index leads outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,27 @@ class Runner:
         both = self._written(Mode.JVP, given)
         return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
 
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index of the function alone leads outside an array, vector or matrix; on the CPU."""
+        entry = self.entries[Mode.FORWARD]
+        module = self.module.modules[entry.name] if isinstance(self.module, Several) else self.module
+        found = [
+            self._left(module, entry, rows[start : start + _MOST_ROWS]) for start in range(0, len(rows), _MOST_ROWS)
+        ]
+        return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
+
+    def _left(self, module: CpuModule | DeviceModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which one does: each is a launch of one thread."""
+        count, left = len(rows), np.zeros(len(rows), np.bool_)
+        buffers = {
+            name: array.reshape(count, -1) for name, array in self._bound(entry, {ParameterRole.INPUT: rows}).items()
+        }
+        books = {name: np.broadcast_to(book, (count, len(book))) for name, book in self._books().items()}
+        uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), 1)
+        first = np.zeros((1, 6), np.uint32)
+        launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
+        return left
+
     def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
         rows = given[ParameterRole.INPUT]
         parts = [
@@ -162,15 +188,8 @@ class Runner:
     def _written(self, mode: Mode, given: dict[ParameterRole, Floats]) -> dict[ParameterRole, Floats]:
         entry = self.entries[mode]
         count = len(given[ParameterRole.INPUT])
-        buffers: dict[str, npt.NDArray[np.generic]] = {}
-        uniforms: dict[str, object] = {}
-        for parameter in entry.parameters:
-            if parameter.role is ParameterRole.DOMAIN:
-                uniforms[parameter.name] = count
-            elif parameter.access == "read":
-                buffers[parameter.name] = self._pack(parameter, given[parameter.role])
-            else:
-                buffers[parameter.name] = self._empty(parameter, count)
+        buffers = self._bound(entry, given)
+        uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), count)
         books = self._books() if mode is Mode.FORWARD else {}
         self.module.launch(entry.name, (count, 1, 1), {**buffers, **books}, uniforms, workers=1)
         written = [p for p in entry.parameters if p.access == "write"]
@@ -184,6 +203,15 @@ class Runner:
                     array[:, start:end] = buffers[parameter.name].reshape(count, -1)
             found[role] = array
         return found
+
+    def _bound(self, entry: EntryPoint, given: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
+        """The buffers of an entry point, with what is given in those that it reads."""
+        count = len(given[ParameterRole.INPUT])
+        return {
+            p.name: self._pack(p, given[p.role]) if p.access == "read" else self._empty(p, count)
+            for p in entry.parameters
+            if p.role is not ParameterRole.DOMAIN
+        }
 
     def _books(self) -> dict[str, npt.NDArray[np.generic]]:
         """What twins freeze into (see ``intent``)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.oracle import Places, climb
-from slangad.compiler.check.samples import draw
+from slangad.compiler.check.samples import chosen, draw
 from slangad.compiler.check.stencil import central
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import Array, Struct
@@ -60,7 +60,8 @@ def _loss(plan: Plan, runner: Runner, name: str, struct: str) -> Failure | None:
     own = [k for k, c in enumerate(inputs) if c.floating and c.path.startswith((f"{name}.", f"{name}["))]
     outputs = [k for k, c in enumerate(results) if c.floating]
     samples = draw(inputs, plan.ranges, _LOOKED, plan.seed, f"silent {plan.subject.name}", plan.constants)
-    if not own or not outputs:
+    samples = chosen(samples, runner.inside(samples.rows))
+    if not own or not outputs or not len(samples.rows):
         return None
     row, column = np.repeat(np.arange(len(samples.rows)), len(own)), np.tile(np.array(own), len(samples.rows))
     places = Places(samples.rows[row], column, samples.scales[row, column])

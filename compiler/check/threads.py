@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.columns import Table
-    from slangad.compiler.check.launch import RowFunction
+    from slangad.compiler.check.launch import Runner
     from slangad.compiler.check.whole import WholeRunner
 
     Floats = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"thread_(id|count)_(\d)")
 class Threads:
     """The threads of launches of one kernel; ``thread`` is what one of them does."""
 
-    thread: RowFunction
+    thread: Runner
     launch: WholeRunner
 
     @property
@@ -65,11 +65,18 @@ class Threads:
                 found[:, start:end], size[:, start:end] = part.sum(axis=1), np.abs(part).sum(axis=1)
         return found, size
 
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The launches in which no thread's index leads outside an array."""
+        inside = self.thread.inside(self._apart(rows)).reshape(len(rows), self.count)
+        return np.asarray(inside.all(axis=1))
+
     def finite(self, rows: Floats) -> Floats:
-        """The rows with threads that give something finite in the place of those that don't."""
-        fixed = rows.copy()
+        """The rows with threads that stay inside arrays and give something finite in the place of those that don't."""
+        fixed, apart = rows.copy(), self._apart(rows)
+        good = self.thread.inside(apart)
         with np.errstate(all="ignore"):
-            good = np.isfinite(self.thread.values(self._apart(rows))).all(axis=1).reshape(len(rows), self.count)
+            good[good] = np.isfinite(self.thread.values(apart[good])).all(axis=1)
+        good = good.reshape(len(rows), self.count)
         for row in np.flatnonzero(good.any(axis=1) & ~good.all(axis=1)):
             known = np.flatnonzero(good[row])
             chosen = np.where(good[row], np.arange(self.count), known[np.arange(self.count) % len(known)])

@@ -120,8 +120,9 @@ class WholeRunner:
         return work_of(self.accesses(rows), self.kernel, self.extents)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index leads outside a tensor; of a twin that writes them down."""
-        return within(self.reach(rows), self.kernel, self.extents)
+        """The rows at which no index leads outside a tensor or an array; of a twin that writes the former down."""
+        parts = self._parts(Mode.FORWARD, {Role.INPUT: rows})
+        return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
 
     def _run(self, mode: Mode, given: Given, wanted: ParameterRole) -> Floats:
         found = [part.read(wanted) for part in self._parts(mode, given)]
@@ -149,6 +150,7 @@ class _Batch:
     given: Given
     arrays: dict[Slot, Array] = field(default_factory=dict)
     books: dict[str, Array] = field(default_factory=dict)
+    left: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     @property
     def count(self) -> int:
@@ -157,6 +159,8 @@ class _Batch:
     def launch(self) -> None:
         """Run every entry point of the mode for all rows."""
         self.books = self._books()
+        self.left = np.zeros(self.count, np.bool_)
+        watched = REACH in self.books
         with np.errstate(all="ignore"):
             for entry in self.runner.entries[self.mode]:
                 buffers: dict[str, Array] = dict(self.books)
@@ -166,7 +170,10 @@ class _Batch:
                         uniforms[parameter.name] = self._value(parameter, entry)
                     else:
                         buffers[parameter.name] = self._array(parameter)
-                launch_rows(self.runner.module, entry.name, self._threads(entry), buffers, uniforms)
+                left = np.zeros(self.count, np.bool_) if watched else None
+                launch_rows(self.runner.module, entry.name, self._threads(entry), buffers, uniforms, left)
+                if left is not None:
+                    self.left |= left
 
     def _books(self) -> dict[str, Array]:
         """What twins write into besides (see ``reach`` and ``intent``)."""
@@ -185,6 +192,10 @@ class _Batch:
     def reach(self) -> npt.NDArray[np.int64]:
         """What twins wrote down of their indices."""
         return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
+
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which launches keep their indices inside tensors, arrays and vectors; of twins that write them down."""
+        return within(self.reach(), self.runner.kernel, self.runner.extents) & ~self.left
 
     def accesses(self) -> int:
         """How many indices twins wrote down, in the launch with the most."""

@@ -154,8 +154,8 @@ class _Libraries:
             return self._judge_whole(task, task.reach)
         narrow = None if task.narrow is None else self.runner(task, wide=False)
         oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
-        twins = Twins(oracle, watch, device, launches=self._launches(task))
         wide = self.runner(task, wide=True)
+        twins = Twins(oracle, watch, device, launches=self._launches(task), arrays=wide)
         return with_silent(judge(task.plan, wide, narrow, twins), task.plan, task.kernel, wide)
 
     def _judge_chain(self, task: ChainTask) -> Result:
@@ -217,7 +217,7 @@ class _Libraries:
 
         if task.launch is None or not self._entries(replace(task, kernel=task.launch), wide=True)[1]:
             return None
-        own = replace(task, kernel=task.launch)
+        own, reach = replace(task, kernel=task.launch), task.reach if small is not None else None
 
         def extents(domain: tuple[int, ...]) -> Extents | str:
             if small is None or task.reach is None:
@@ -238,6 +238,7 @@ class _Libraries:
             self._single(task) if small is None else None,
             task.launch.dims,
             task.plan.integers,
+            None if reach is None else lambda size: self.whole(replace(task, kernel=reach), size),
         )
 
     def _single(self, task: Task) -> Runner | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.runtime.cpu_bounds import with_watched_bounds
 from slangad.compiler.runtime.layout import BUFFERS, element_dtype, struct_dtype
 
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.cpu import CpuModule
     from slangad.compiler.runtime.layout import Json
 
-_SAFE: Final = b"#define SLANG_BOUND_CHECK(index, count) index = (index < count) ? index : 0;\n"
-"""An index outside a buffer is taken for the first one, so that no launch can crash over it."""
 _LOOP: Final = b"""
 SLANG_PRELUDE_EXPORT
 void slangad_rows(
     void (*entry)(ComputeThreadVaryingInput*, void*, void*), const uint32_t* threads, size_t count,
-    char* own, size_t own_step, char* shared, size_t shared_step, size_t rows)
+    char* own, size_t own_step, char* shared, size_t shared_step, size_t rows, bool* left)
 {
+    slangad_watches = left != nullptr;
     for (size_t row = 0; row < rows; ++row)
+    {
+        slangad_left = false;
         for (size_t k = 0; k < count; ++k)
         {
             const uint32_t* place = threads + 6 * k;
@@ -37,13 +39,16 @@ void slangad_rows(
             input.groupThreadID = Vector<uint32_t, 3>(place[3], place[4], place[5]);
             entry(&input, own + row * own_step, shared + row * shared_step);
         }
+        if (left) left[row] = slangad_left;
+    }
+    slangad_watches = false;
 }
 """
 
 
 def with_rows(source: bytes) -> bytes:
-    """The ``cpp`` target's output with the loop, and with buffers that mind their bounds."""
-    return _SAFE + source + _LOOP
+    """The ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
+    return with_watched_bounds(source) + _LOOP
 
 
 def launch_rows(
@@ -52,6 +57,7 @@ def launch_rows(
     threads: npt.NDArray[np.uint32],
     buffers: Mapping[str, npt.NDArray[Any]],
     uniforms: Mapping[str, object],
+    left: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """Launch an entry point once for each row of its buffers.
 
@@ -61,6 +67,7 @@ def launch_rows(
         threads: Its threads, shape (count, 6): the group's place and the thread's in it, along x, y and z.
         buffers: C-contiguous arrays with the launches along the first axis; each launch sees its row.
         uniforms: Values that all launches share.
+        left: Where to note the rows at which an index leads outside an array; it is taken for the first one there.
     """
     rows = len(next(iter(buffers.values())))
     own = _blocks(module.entries[entry]["parameters"], buffers, uniforms, rows)
@@ -76,6 +83,7 @@ def launch_rows(
         ctypes.c_void_p(shared.ctypes.data),
         ctypes.c_size_t(shared.itemsize),
         ctypes.c_size_t(rows),
+        None if left is None else ctypes.c_void_p(left.ctypes.data),
     )
 
 

@@ -1,0 +1,40 @@
+"""Indices that lead outside arrays, vectors and matrices: C++ text goes in, the same comes out noticing them.
+
+Slang's C++ takes whatever lies beside an array for an element of it. Where ``slangad_watches`` is set, such an index is
+taken for the first one instead, and noted in ``slangad_left``; else nothing changes. An index outside a buffer is
+always taken for the first one, so that no launch can crash over it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_HEAD: Final = b"""#include <stddef.h>
+static bool slangad_watches = false, slangad_left = false;
+static inline size_t slangad_index(size_t index, size_t count)
+{
+    if (index < count || !slangad_watches) return index;
+    slangad_left = true;
+    return 0;
+}
+#define SLANG_BOUND_CHECK(index, count) index = (index < count) ? index : 0;
+#define SLANG_BOUND_CHECK_FIXED_ARRAY(index, count) index = slangad_index(index, count);
+"""
+_STRUCT: Final = re.compile(rb"(?=^struct (?:Vector<T, [234]>|Matrix)$)", re.MULTILINE)
+_ROWS: Final = b"Vector<T, COLS> rows[ROWS];", b"FixedArray<Vector<T, COLS>, ROWS> rows;"
+_OPERATOR: Final = re.compile(rb"(operator\[\]\(size_t index\)(?: const)? \{ )return ")
+
+
+def with_watched_bounds(source: bytes) -> bytes:
+    """The ``cpp`` target's output, prelude and all, with indices that can be noticed."""
+    first, *structs = _STRUCT.split(source)
+    return _HEAD + first + b"".join(map(_watched, structs))
+
+
+def _watched(struct: bytes) -> bytes:
+    """The text from the head of a vector's or matrix's struct on, with a look at each index."""
+    number = re.match(rb"struct Vector<T, (\d)>", struct)
+    if number is None:
+        return struct.replace(*_ROWS, 1)
+    return _OPERATOR.sub(rb"\1index = slangad_index(index, " + number[1] + rb"); return ", struct, count=2)
