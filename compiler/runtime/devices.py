@@ -97,9 +97,9 @@ class Sliced:
     slices: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Launch:
-    """One dispatch.
+    """One dispatch; itself only, whatever others are like, and what devices keep for it goes with it.
 
     Attributes:
         program: What ``Device.load`` gave.

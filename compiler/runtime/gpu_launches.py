@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +19,6 @@ _COPIES: Final = 64
 """Copies that it has where they are no more than the elements of the domain."""
 _ADDITIONS: Final = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
-_KEPT: Final = 64
-"""Launches whose bindings are kept, for those that submit them again and again."""
 
 Bound = TypeVar("Bound")
 
@@ -40,19 +39,17 @@ def copies_of(elements: int, scalars: int) -> int:
 class KeptBindings(Generic[Bound]):
     """What launches are bound to, kept from one submission to the next: binding takes longer than all else.
 
-    Launches are told apart by identity, and those that are kept can't give theirs to another.
+    It keeps buffers alive, so it is forgotten together with the launch.
     """
 
     def __init__(self) -> None:
-        self._bound: dict[int, tuple[Launch, Bound]] = {}
+        self._bound: WeakKeyDictionary[Launch, Bound] = WeakKeyDictionary()
 
     def of(self, launch: Launch, bind: Callable[[], Bound]) -> Bound:
-        """What the launch is bound to; ``bind`` binds it if it is new, or was not among the last."""
-        kept = self._bound.pop(id(launch), None)
-        bound = kept[1] if kept else bind()
-        self._bound[id(launch)] = launch, bound
-        if len(self._bound) > _KEPT:
-            del self._bound[next(iter(self._bound))]
+        """What the launch is bound to; ``bind`` binds it if it is new."""
+        bound = self._bound.get(launch)
+        if bound is None:
+            bound = self._bound[launch] = bind()
         return bound
 
     def clear(self) -> None:

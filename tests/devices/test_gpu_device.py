@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -51,6 +52,14 @@ void scale(uint3 t : SV_DispatchThreadID, uniform uint n, uniform uint turns, un
 
 [shader("compute")] [numthreads(64, 1, 1)]
 void shift(uint3 t : SV_DispatchThreadID) {}
+"""
+DOUBLE = """
+import slangad as sa
+from slangad import Each, Param, Sum
+
+@sa.kernel
+def double(x: Each[float], by: Param[float]) -> Sum[float]:
+    return x * by
 """
 NAMES = """
 import slangad as sa
@@ -163,6 +172,17 @@ def test_load__modules_that_can_not_be_written__are_told_with_the_place(gpu: Dev
         pytest.skip("it takes what the toolchain compiled")
     with small_files(100), pytest.raises(ToolchainError, match=r"SA255.*can't write temporary files in "):
         gpu.load(replace(module(TEXT), libraries={"lib.slang": 500 * "/"}), Source(), ("scale",))
+
+
+def test_call__many_times__leaves_no_buffers_of_earlier_ones(gpu: Device, tmp_path: Path) -> None:
+    (tmp_path / "double.py").write_text(DOUBLE, encoding="utf-8")
+    double = sa.load(tmp_path / "double.py", gpu.name).double
+    kind, alive = type(gpu.buffer(F4, 1)), []
+    for _ in range(4):
+        double.backward(np.ones(100, np.float32), 2.0)
+        gc.collect()
+        alive.append(sum(type(one) is kind for one in gc.get_objects()))
+    assert alive == alive[:1] * 4
 
 
 def test_call__parameters_named_like_slangpys_arguments__arrive(gpu: Device, tmp_path: Path) -> None:
