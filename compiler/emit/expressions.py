@@ -75,7 +75,7 @@ def _precedence(expr: Expr) -> int:
             return UNARY
         case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
             return UNARY
-        case NoDiff(value=Call() | BackwardCall()):
+        case NoDiff(value=Call() | BackwardCall() | Intrinsic(name="element")):
             return UNARY
         case Construct() if _is_opaque_zero(expr):
             return UNARY
@@ -303,9 +303,7 @@ def _member_name(ctx: Context, value: Expr, name: str) -> str:
 
 def _no_diff(ctx: Context, expr: NoDiff) -> None:
     value = expr.value
-    if isinstance(value, BackwardCall) or (
-        isinstance(value, Call) and not ctx.names.functions[value.function].differentiable
-    ):
+    if _is_cut(ctx, value):
         ctx.writer.write("no_diff ")
         print_expr(ctx, value, UNARY)
     elif carries_gradient(expr.type) and not (isinstance(value, Read) and memory_names(ctx, value.source).passive):
@@ -313,6 +311,17 @@ def _no_diff(ctx: Context, expr: NoDiff) -> None:
         print_args(ctx, (value,))
     else:
         print_expr(ctx, value, POSTFIX)
+
+
+def _is_cut(ctx: Context, value: Expr) -> bool:
+    """Whether it is a call of what is not differentiable, at which ``no_diff`` cuts."""
+    match value:
+        case Call(function=key):
+            return not ctx.names.functions[key].differentiable
+        case Intrinsic(name="element", type=type_):
+            return carries_gradient(type_)
+        case _:
+            return isinstance(value, BackwardCall)
 
 
 def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> None:

@@ -9,7 +9,7 @@ from slangad.compiler.lang.intrinsics import INTRINSICS
 OWN_PREFIX: Final = "sa::"
 """The namespace of slangad's own Slang library."""
 
-_INTERNAL: Final = {"at": "sa::at", "with": "sa::with", "divide": "sa::div"}
+_INTERNAL: Final = {"at": "sa::at", "element": "sa::element", "with": "sa::with", "divide": "sa::div"}
 """Operations that passes and printer bring in and users cannot write."""
 
 

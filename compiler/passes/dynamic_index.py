@@ -1,4 +1,4 @@
-"""Reads entries at run-time indices so that their gradients add up.
+"""Reads entries at run-time indices so that gradients are those of the entries that were read, and add up.
 
 Where one value is read through two index expressions that may meet, Slang's reverse mode loses one of the gradients.
 Reads through the library's ``at`` are right everywhere, plain ones where an array is read through one expression only:
@@ -7,6 +7,12 @@ Reads through the library's ``at`` are right everywhere, plain ones where an arr
     x[i] * x[2]          ->  at(x, i) * x[2]
     s += x[i] * w[i]         stays
     a[i] = a[i] + e          stays, unless e reads a
+
+Where branches give an index, Slang's C++, CUDA and Metal may take another number for it when reverse mode computes the
+values again. A function that is called has it already, also for what carries no gradient:
+
+    j = i if c else 0        ->  j = i if c else 0
+    x[j] * w[j]                  at(x, j) * no_diff(element(w, j))
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from slangad.compiler.ir.defaults import COMPARISONS
 from slangad.compiler.ir.nodes import (
     Assign,
     Binary,
+    Call,
     Cast,
     Const,
     For,
@@ -27,6 +34,7 @@ from slangad.compiler.ir.nodes import (
     Member,
     NoDiff,
     Swizzle,
+    Ternary,
     Unary,
     Var,
 )
@@ -47,6 +55,8 @@ from slangad.compiler.ir.walk import (
 from slangad.compiler.passes.carrying import Carrying, is_differentiated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
     from slangad.compiler.ir.walk import ExprMap
     from slangad.compiler.passes.build import Block
@@ -62,24 +72,52 @@ def separate_reads(module: Module) -> Module:
 
 
 def _function(function: Function, carrying: Carrying) -> Function:
-    if not is_differentiated(function):
+    if not is_differentiated(function) or not isinstance(function.body, tuple):
         return function
-    reads = _Reads(carrying, _assigned_often(function))
+    changing = _assigned_often(function)
+    reads = _Reads(carrying, changing)
     reads.block(statements(function), frozenset())
-    meeting = reads.meeting()
-    if not meeting:
-        return function
-    return replace(function, body=_rewrite_block(statements(function), meeting, frozenset()))
+    separate = _Separate(reads.meeting(), _branched(function, changing), carrying)
+    return replace(function, body=separate.block(statements(function), frozenset()))
 
 
 def _assigned_often(function: Function) -> frozenset[str]:
     """Locals that have different values at different places."""
     seen = [p.name for p in function.params]
+    seen += [name for name, _ in _stored(function)]
+    return frozenset(name for name in seen if seen.count(name) > 1)
+
+
+def _branched(function: Function, changing: frozenset[str]) -> frozenset[str]:
+    """Locals whose value a branch may have given, themselves or by way of others."""
+    found = changing
+    while True:
+        more = {name for name, value in _stored(function) if value is not None and _is_branched(value, found)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _is_branched(expr: Expr, names: frozenset[str]) -> bool:
+    """Whether a branch may have given the value of an expression; calls give theirs themselves."""
+    match expr:
+        case Ternary():
+            return True
+        case Var(name):
+            return name in names
+        case Call():
+            return False
+        case _:
+            return any(_is_branched(child, names) for child in children(expr))
+
+
+def _stored(function: Function) -> Iterator[tuple[str, Expr | None]]:
+    """The locals that statements store into, and what."""
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, (Assign, Let)):
             target = root(stmt.target) if isinstance(stmt, Assign) else stmt
-            seen += [target.name] if target is not None else []
-    return frozenset(name for name in seen if seen.count(name) > 1)
+            if target is not None:
+                yield target.name, stmt.value
 
 
 @dataclass(slots=True)
@@ -199,30 +237,49 @@ def _ends_gradient(expr: Expr) -> bool:
             return False
 
 
-def _rewrite_block(body: Block, meeting: frozenset[Place], unrolled: frozenset[str]) -> Block:
-    return tuple(_rewrite_stmt(stmt, meeting, unrolled) for stmt in body)
+@dataclass(frozen=True, slots=True)
+class _Separate:
+    """Rewrites reads at run-time indices.
 
+    Attributes:
+        meeting: The values whose reads all have to be ``at``.
+        branched: Locals that are no safe index in a plain read.
+        carrying: What of the function carries gradient.
+    """
 
-def _rewrite_stmt(stmt: Stmt, meeting: frozenset[Place], unrolled: frozenset[str]) -> Stmt:
-    def rewrite(expr: Expr) -> Expr:
-        return _rewrite(expr, meeting, unrolled)
+    meeting: frozenset[Place]
+    branched: frozenset[str]
+    carrying: Carrying
 
-    if isinstance(stmt, Assign):
-        return replace(stmt, target=_rewrite_target(stmt.target, rewrite), value=rewrite(stmt.value))
-    inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
-    return map_blocks(map_stmt_exprs(stmt, rewrite), lambda nested: _rewrite_block(nested, meeting, inner))
+    def block(self, body: Block, unrolled: frozenset[str]) -> Block:
+        """The statements with their reads rewritten; ``unrolled`` are loop variables that are constants to Slang."""
+        return tuple(self._stmt(stmt, unrolled) for stmt in body)
 
+    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Stmt:
+        def rewrite(expr: Expr) -> Expr:
+            return self._expr(expr, unrolled, flows=True)
 
-def _rewrite(expr: Expr, meeting: frozenset[Place], unrolled: frozenset[str]) -> Expr:
-    if _ends_gradient(expr):
-        return expr
-    made = map_children(expr, lambda e: _rewrite(e, meeting, unrolled))
-    if isinstance(expr, Index) and isinstance(made, Index) and not is_static(expr.index, unrolled):
+        if isinstance(stmt, Assign):
+            return replace(stmt, target=_rewrite_target(stmt.target, rewrite), value=rewrite(stmt.value))
+        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        return map_blocks(map_stmt_exprs(stmt, rewrite), lambda nested: self.block(nested, inner))
+
+    def _expr(self, expr: Expr, unrolled: frozenset[str], *, flows: bool) -> Expr:
+        """An expression with its reads rewritten; where no gradient ``flows`` through it, those that have to be."""
+        flows = flows and not _ends_gradient(expr)
+        made = map_children(expr, lambda e: self._expr(e, unrolled, flows=flows))
+        if not isinstance(expr, Index) or not isinstance(made, Index) or is_static(expr.index, unrolled):
+            return made
         path = access(expr)
-        if path is not None and path.place in meeting:
-            index = Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
+        if path is None:
+            return made
+        branched = _is_branched(expr.index, self.branched)
+        if not branched and not (flows and path.place in self.meeting):
+            return made
+        index = Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
+        if self.carrying.carries(path.aggregate):
             return Intrinsic("at", (made.value, index), made.type, made.span)
-    return made
+        return NoDiff(Intrinsic("element", (made.value, index), made.type, made.span), made.type, made.span)
 
 
 def _rewrite_target(target: Expr, rewrite: ExprMap) -> Expr:

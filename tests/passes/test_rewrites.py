@@ -213,6 +213,17 @@ def test_matrices__arithmetic__is_what_targets_compile(before: str, after: str) 
             "for k = 0 to 4 step 1 limit 4 unroll { set x = a[(i + k)] } return x",
             "for k = 0 to 4 step 1 limit 4 unroll { set x = at(a, (i + k))::float } return x",
         ),
+        ("return a[(b ? i : j)]", "return at(a, (b ? i : j))::float"),
+        ("return a[(n + (b ? i : j))]", "return at(a, (n + (b ? i : j)))::float"),
+        ("set k = (b ? i : j) return a[k]", "set k = (b ? i : j) return at(a, k)::float"),
+        ("set k = (b ? i : j) set turn = (k + 1) return a[turn]",
+         "set k = (b ? i : j) set turn = (k + 1) return at(a, turn)::float"),
+        ("if b { set k = i } else { set k = j } return a[k]",
+         "if b { set k = i } else { set k = j } return at(a, k)::float"),
+        ("set k = (b ? i : j) if (a[k] > x) { return x } return y",
+         "set k = (b ? i : j) if (at(a, k)::float > x) { return x } return y"),
+        ("set w = new float3(q, q, q) return (x * w[(b ? i : j)])",
+         "set w = new float3(q, q, q) return (x * no_diff(element(w, (b ? i : j))::float))"),
     ],
 )  # fmt: skip
 def test_dynamic_index__reads_that_may_meet__go_through_the_library(before: str, after: str) -> None:
