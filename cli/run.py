@@ -46,7 +46,12 @@ class RunArguments(LaunchArguments):
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
 @click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="What to compute.")
 @click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
-@click.option("-o", "--output", type=click.Path(), help="Write what comes out to this .npz file; - is stdout.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write what comes out to this .npz file; - is stdout.",
+)
 @click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
 @click.option(
     "--shape", "shapes", multiple=True, type=TensorShape(), help="How large --random draws a tensor: --shape w=16x4"

@@ -239,6 +239,11 @@ class LoadedKernel:
     def _by_result(self, cotangent: object) -> object:
         """A mapping by result, from what may be the one result's own or a tuple of all."""
         names = [value.name for value in self.signature.results]
+        if isinstance(cotangent, Mapping) and len(names) > 1 and isinstance(cotangent.get("result"), (tuple, list)):
+            named = dict(cotangent)
+            whole = self._by_result(named.pop("result"))
+            assert isinstance(whole, dict)  # noqa: S101  (of a tuple)
+            return named | whole
         if isinstance(cotangent, (tuple, list)) and len(names) > 1:
             if len(cotangent) != len(names):
                 message = f"{self.signature.name} has {len(names)} results, and these are {len(cotangent)} cotangents"

@@ -7,8 +7,9 @@ tensors, and for each slot of an entry point an array of the right dtype and sha
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 from slangad.compiler.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.emit.model import ParameterRole
@@ -76,7 +77,7 @@ class _Preparation:
     signature: Signature
     mode: RunMode
     given: Mapping[str, object]
-    named: Shape | None
+    named: tuple[object, ...] | None
     problems: list[Diagnostic] = field(default_factory=list)
     converted: dict[str, list[str]] = field(default_factory=dict)
 
@@ -123,7 +124,11 @@ class _Preparation:
 
     def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Shape | None:
         dims = self.signature.dims
-        named = self.named
+        named = None if self.named is None else _whole(self.named)
+        if self.named is not None and named is None:
+            help_ = "it is one whole number for each axis, from 0 on"
+            self._problem("SA414", f"{_tuple(self.named)} is no domain of {self.signature.name}", help_)
+            return None
         if named is not None and len(named) != dims:
             self._problem("SA414", f"{self.signature.name} has {_axes(dims)}; the domain {named} has {len(named)}")
             return None
@@ -216,7 +221,13 @@ def _described(place: Wanted, domain: Shape | None) -> str:
     return f"{NAMES[place.part.dtype]}, shape {_tuple((*front, *place.part.shape))}"
 
 
-def _tuple(extents: tuple[int | str, ...]) -> str:
+def _whole(extents: tuple[object, ...]) -> Shape | None:
+    """Extents as integers; none if one is negative or no whole number."""
+    found = tuple(operator.index(n) for n in extents if isinstance(n, SupportsIndex) and not isinstance(n, bool))
+    return found if len(found) == len(extents) and all(n >= 0 for n in found) else None
+
+
+def _tuple(extents: tuple[object, ...]) -> str:
     """As Python writes one, with letters for what isn't known."""
     return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 

@@ -148,6 +148,12 @@ def test_run__json__is_one_document(project: Project) -> None:
     assert ended.stderr == "result  float32[2]  3 12\n"
 
 
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_run__a_folder_as_output__is_a_mistake_of_the_command_line(project: Project, folder: str) -> None:
+    ended = run(project, "square", "--set", "x=[1,2]", "--set", "a=3", "-o", folder, code=2)
+    assert f"File '{folder}' is a directory" in ended.stderr
+
+
 def test_run__random__needs_a_domain_and_nothing_else(project: Project) -> None:
     run(project, "plane", "--random", "7", "--domain", "3x4", "--mode", "jvp", "-o", "out.npz")
     assert saved(project)["jvp.result"].shape == (3, 4)

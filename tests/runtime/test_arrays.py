@@ -65,6 +65,12 @@ def test_prepare__domain__is_that_of_each_and_of_whoever_says() -> None:
     assert prepared("square", x=np.ones(0), a=1).domain == (0,)
 
 
+@pytest.mark.parametrize("domain", [(-1,), (1.5,), ("3",), (True,), (None,)])
+def test_prepare__domain_that_is_no_count__is_refused(domain: tuple[object, ...]) -> None:
+    assert "is no domain of indices [SA414]; it is one whole number for each axis" in refused("indices", domain=domain)
+    assert prepared("indices", domain=(np.int64(3),)).domain == (3,)
+
+
 def test_prepare__derivatives__have_the_shapes_of_what_they_are_of() -> None:
     two = {"x": np.ones(3), "y": np.ones(3)}
     assert "cotangent.result.1 has shape (3,), not (3, 2)" in refused(

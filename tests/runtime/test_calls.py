@@ -143,7 +143,7 @@ def test_backward__cotangents__come_as_array_tuple_or_by_name(kernels: LoadedFil
     x, y, c, e = np.random.default_rng(1).normal(size=(4, 5)).astype(np.float32)
     pair = np.stack([c, e], 1)
     wanted = c * y + 2 * x * c
-    for cotangent in ((c, pair), {"result.0": c, "result.1": pair}):
+    for cotangent in ((c, pair), {"result.0": c, "result.1": pair}, {"result": (c, pair)}):
         np.testing.assert_allclose(kernels.two.backward(x, y, cotangent=cotangent).grad["x"], wanted, rtol=1e-5)
     single = kernels.square.backward(x, 3.0, cotangent=c)
     np.testing.assert_allclose(single.grad["x"], 6 * x * c, rtol=1e-5)
