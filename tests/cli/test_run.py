@@ -223,8 +223,8 @@ def test_run__output_over_an_input__is_refused(project: Project) -> None:
 
 
 def test_run__output_that_cannot_be_written__is_an_error_of_the_machine(project: Project) -> None:
-    project.write("taken/file.txt", "")
-    ended = run(project, "indices", "--domain", "2", "-o", "taken", code=4)
+    project.write("file.txt", "")
+    ended = run(project, "indices", "--domain", "2", "-o", "file.txt/out.npz", code=4)
     assert "SA405" in ended.stderr
     assert sorted(p.name for p in project.folder.rglob("*") if p.is_file()) == ["file.txt"]
 
