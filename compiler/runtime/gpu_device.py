@@ -64,6 +64,21 @@ class GpuProgram:
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
 
+class _Turn:
+    """Held by the thread whose turn it is to use a device; CUDA has to be told in each thread which one it is."""
+
+    def __init__(self, device: slangpy.Device) -> None:
+        self._device = device
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._device.set_cuda_context_current()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 @dataclass(slots=True)
 class _Queue:
     """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf.
@@ -154,7 +169,7 @@ class GpuDevice:
     """A device of slangpy's."""
 
     def __init__(self, name: str, device: slangpy.Device) -> None:
-        self.lock = RLock()
+        self.lock = _Turn(device)
         self.name = name
         self.handle = device
         self._queue = _Queue(device, is_software(self.adapter))
