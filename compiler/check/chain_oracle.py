@@ -15,6 +15,7 @@ from slangad.compiler.check.bounds import EXCEEDED
 from slangad.compiler.check.chain import roots_of
 from slangad.compiler.check.columns import Column, Table
 from slangad.compiler.check.effort import work_of
+from slangad.compiler.check.launch import NARROW
 from slangad.compiler.check.reach import axes_of
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import FLOATING
@@ -151,7 +152,8 @@ class ChainOracle:
             at = 0
             for (owner, _), (start, end) in runner.inputs.stretches.items():
                 if owner == name:
-                    taken[:, start:end] = np.array(fixed.scalars[at : at + end - start], np.float64)
+                    width = NARROW.dtype(runner.inputs.columns[start].scalar)  # as it is launched
+                    taken[:, start:end] = np.array(fixed.scalars[at : at + end - start], width)
                     at += end - start
         return taken
 

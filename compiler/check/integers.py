@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 MASK_BITS: Final = 20
-LARGEST: Final = 1 << MASK_BITS
+LARGEST: Final = (1 << 32) - 1
 """Larger numbers are not tried."""
 _MASKS: Final = frozenset({"&", "|", "^", ">>"})
 _CLIPS: Final = frozenset({"min", "max", "clamp"})
@@ -99,8 +99,9 @@ def integers_of(function: Function, functions: Mapping[str, Function]) -> Intege
 
 
 def beside(number: int) -> tuple[int, ...]:
-    """A number and its neighbours; none below zero but such as are meant."""
-    return tuple(near for near in (number, number - 1, number + 1) if near >= min(0, number))
+    """A number and its neighbours; none below zero but such as are meant, as -1 beside 0."""
+    least = -1 if number == 0 else min(0, number)
+    return tuple(near for near in (number, number - 1, number + 1) if near >= least)
 
 
 def around(operator: str, number: int) -> tuple[int, ...]:
@@ -264,6 +265,8 @@ def _reached(
         case Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
             found = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
             yield from _reached(left, found, known, values)
+        case Intrinsic(name="min" | "max", args=(left, right)) if _number(right) is not None:
+            yield from _reached(left, wanted, known, values)
         case Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:
             yield from _reached(right, [by - value for value in wanted], known, values)
         case Binary(op="+" | "*" as op, left=left, right=right) if (by := _number(left)) is not None:

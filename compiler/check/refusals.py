@@ -22,6 +22,8 @@ _NAMES: Final = {
     Mode.BACKWARD.value: "reverse mode of it",
     Mode.JVP.value: "forward mode of it",
 }
+_UNPAIRED: Final = re.compile(r"expected an expression of type 'DifferentialPair<(\w+)>', got '\1'")
+"""What Slang says of our call with a struct that is ``IDifferentiable`` and has nothing to differentiate."""
 _UNDECLARED: Final = re.compile(r"\b_S\d+\b.*\b(?:not declared|undeclared)")
 _COUNT_UP: Final = (
     "a loop that counts down from a number known at run time is such a case: write "
@@ -76,6 +78,11 @@ def _uncompiled(refusals: Sequence[Refusal], plan: Plan, narrow: Built) -> Resul
         reason = f"{_named(refusals[0], plan)} can't be run: Slang's C++ of it does not compile: {alike[0].reason}"
         note = Note(NoteKind.MISSING, f"a defect of Slang, and of its C++ only: {_remedy(alike[0])}")
         return replace(blank(plan, Verdict.INCONCLUSIVE, reason), notes=(*plan.notes, note))
+    unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
+    if unpaired is not None:
+        struct = unpaired[1]
+        reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
+        return blank(plan, Verdict.INCONCLUSIVE, reason)
     failures = tuple(_failure(one, plan) for one in alike)
     return replace(blank(plan, Verdict.FAIL, failures[0].message), failures=failures)
 

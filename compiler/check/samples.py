@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,6 +42,13 @@ _ALL_EQUAL: Final = 4
 _OFTEN: Final = 0.25
 """Share of the random samples in which an integer is a number of the text."""
 _BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
+"""How far beside a number of the text: of it, or of 1 if it is larger."""
+_SMALL: Final = 0.02
+"""A number of the text below it may tell when others are too near zero, or too near each other."""
+_MOST_SMALL: Final = 3
+_MOST_AT_ENDS: Final = 4
+"""Floats whose ends of ranges are tried in all combinations."""
+_INTEGERS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,8 @@ def draw(
     origins = ["random"] * count
     trouble = _Trouble(columns, intervals, rng, constants)
     apart = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
-    for origin, row in (*trouble.rows(), *apart.many_ties()):
+    third = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
+    for origin, row in (*trouble.rows(), *apart.many_ties(), *third.near_zero(), *third.corners()):
         rows.append(row[None])
         origins.append(origin)
     together = np.concatenate(rows) if columns else np.zeros((count, 0))
@@ -180,10 +188,11 @@ def _tried(
     fresh = rows.copy()
     more: list[Floats] = []
     for k, (column, interval) in enumerate(zip(columns, intervals, strict=True)):
-        if column.scalar not in ("int", "uint") or interval.declared or not len(rows):
+        if column.scalar not in _INTEGERS or interval.declared or not len(rows):
             continue
-        least = 0.0 if column.scalar == "uint" else -np.inf
-        own = [v for path, v in integers.tried if v >= least and (covers(path, column.path) or path == column.anywhere)]
+        least, most = _INTEGERS[column.scalar]
+        named = (v for path, v in integers.tried if covers(path, column.path) or path == column.anywhere)
+        own = [value for value in named if least <= value <= most]
         own = list(dict.fromkeys(own))
         if own:
             some = rng.random(len(rows)) < _OFTEN
@@ -263,8 +272,7 @@ class _Trouble:
         yield from self._possible(wanted)
 
     def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
-        groups = dict.fromkeys(self.columns[k].group for k in floating)
-        together = [[k for k in floating if self.columns[k].group == group] for group in groups]
+        together = [[k for k in floating if self.columns[k].group == group] for group in self._groups(floating)]
         together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
         wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
         yield from self._possible(wanted)
@@ -292,12 +300,48 @@ class _Trouble:
     def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
         numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
         wanted = [
-            ("number of the text", {k: number + beside})
+            ("number of the text", {k: number + beside * min(1.0, abs(number))})
             for k in floating[:_MOST_COLUMNS]
             for number in numbers
             for beside in _BESIDE
         ]
         yield from self._possible(wanted)
+
+    def near_zero(self) -> Iterator[tuple[str, Floats]]:
+        """Vectors, and all floats, nearer to zero than small numbers of the text and their roots; others so near."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        small = [abs(number) for number in self.constants if 0.0 < abs(number) < _SMALL][:_MOST_SMALL]
+        groups = [[k for k in floating if self.columns[k].group == g] for g in self._groups(floating)]
+        together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-_MOST_COLUMNS:]
+        for number in small if floating else ():
+            sizes = [dict.fromkeys(own, size) for own in together for size in (number, float(np.sqrt(number)))]
+            wanted = [
+                ("near zero", {k: size * float(self.rng.uniform(-0.5, 0.5)) for k, size in own.items()})
+                for own in sizes
+            ]
+            for a, b in list(pairwise(floating))[:_MOST_COLUMNS]:
+                value = float(np.float32(self._fresh()[a]))
+                wanted.append(("near tie", {a: value, b: value + number / 2}))
+            yield from self._possible(wanted)
+
+    def corners(self) -> Iterator[tuple[str, Floats]]:
+        """All floats at ends of their ranges; of few, and of short vectors, in all combinations."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        groups = [[k for k in floating if self.columns[k].group == g] for g in self._groups(floating)]
+        together = [own for own in (floating, *groups) if 1 < len(own) <= _MOST_AT_ENDS][:_MOST_AT_ENDS]
+        ends = [dict.fromkeys(floating, end) for end in ("low", "high")] if len(floating) > 1 else []
+        ends += [
+            dict(zip(own, chosen, strict=True))
+            for own in together
+            for chosen in product(("low", "high"), repeat=len(own))
+        ]
+        yield from self._possible(
+            [("corner", {k: getattr(self.intervals[k], end) for k, end in named.items()}) for named in ends]
+        )
+
+    def _groups(self, floating: list[int]) -> list[str]:
+        """The vectors, matrices and arrays that floats are of, each once."""
+        return list(dict.fromkeys(self.columns[k].group for k in floating))
 
     def _whole(self, whole: list[int]) -> Iterator[tuple[str, Floats]]:
         sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.integers import LARGEST, Integers, around, beside, solved
+from slangad.compiler.check.integers import LARGEST, MASK_BITS, Integers, around, beside, solved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.check.trap_code import Code
 
@@ -26,18 +26,26 @@ _TURNING: Final = re.compile(
 _CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 _NUMBER: Final = r"(0[xX][0-9a-fA-F]+|\d+)[uU]?(?![\w.])"
 _STEP: Final = rf"(?:([%&*+/-]|<<|>>){_NUMBER})?"
+_CONSTANT: Final = re.compile(r"\bconst\s+(?:static\s+)?u?int\s+(\w+)\s*=\s*([^;]+);")
+_MACRO: Final = re.compile(r"^\s*#\s*define\s+(\w+)\s+([^\n/]+)", re.MULTILINE)
+_ENUM: Final = re.compile(r"\benum\s+(?:class\s+)?(\w+)\s*(?::\s*\w+\s*)?\{([^}]*)\}")
+_SHIFTED: Final = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)[uU]?\s*(?:<<\s*(\d+)[uU]?)?\s*")
 _ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
 
 
-def integers_in(text: str, names: tuple[str, ...], codes: Sequence[Code] = ()) -> Integers:
+def integers_in(
+    text: str, names: tuple[str, ...], codes: Sequence[Code] = (), constants: Mapping[str, int] | None = None
+) -> Integers:
     """Where the integers of a function are worth a try.
 
     Args:
         text: Begins with the function.
         names: Its integers, such as ``n`` and ``p.n``.
         codes: The function and all that its gradient is made from, as far as they are found.
+        constants: What names of numbers in any of that stand for (see ``numbers_named``).
     """
-    own = _first_body(text)
+    constants = constants or {}
+    own = _spelled_out(_first_body(text), constants)
     bounds = [int(bound) for bound in _BOUND.findall(own)]
     tried: list[tuple[str, int]] = []
     for name in names:
@@ -46,7 +54,7 @@ def integers_in(text: str, names: tuple[str, ...], codes: Sequence[Code] = ()) -
         if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
             found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
         tried += ((name, near) for number in found for near in beside(int(number)))
-    further = list(_further(codes, names))
+    further = list(_further(codes, names, constants))
     bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
     kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([LARGEST, *bounds])]
     return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
@@ -80,13 +88,15 @@ def _first_body(text: str) -> str:
     return text
 
 
-def _further(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+def _further(codes: Sequence[Code], names: tuple[str, ...], constants: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """The numbers that all of a function's code tries its integers with; of indices, only those they may be."""
     found: list[tuple[str, int, bool]] = []
     indices: set[str] = set()
     for code, ways in _ways(codes, names):
-        text = _compact(code)
-        for path, way in ways.items():
+        text = _spelled_out(_compact(code), constants)
+        named = [(path, way) for path, way in ways.items()]
+        named += [(local, way) for path, way in ways.items() for local in _copies(text, path)]
+        for path, way in named:
             if _is_index(text, path):
                 indices.add(way)
             found += ((way, number, exact) for number, exact in _numbers(text, path))
@@ -95,6 +105,40 @@ def _further(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[st
             yield from ((way, near) for near in beside(number))
         elif exact:
             yield way, number
+
+
+def _copies(text: str, path: str) -> list[str]:
+    """Locals that are an integer as it was, or no less or more than a number."""
+    word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
+    value = rf"(?:u?int\()?(?:(?:max|min)\()?{word}(?:,{_NUMBER}\))?\)?"
+    return [found[0] for found in re.findall(rf"\b(?:u?int|let|var) (\w+)={value};", text)]
+
+
+def numbers_named(texts: Iterable[str]) -> dict[str, int]:
+    """Constants, macros and enumerators of Slang texts that are whole numbers."""
+    found: dict[str, int] = {}
+    for text in texts:
+        for name, value in (*_CONSTANT.findall(text), *_MACRO.findall(text)):
+            number = _SHIFTED.fullmatch(value.strip().strip("()"))
+            if number is not None:
+                found[name] = int(number[1], 0) << min(int(number[2] or 0), MASK_BITS)
+        for enum, body in _ENUM.findall(text):
+            next_one = 0
+            for name, value in re.findall(rf"(\w+)\s*(?:=\s*{_NUMBER})?\s*(?:,|$)", body):
+                next_one = int(value, 0) if value else next_one
+                found |= {f"{enum}.{name}": next_one, f"{enum}::{name}": next_one, name: next_one}
+                next_one += 1
+            found[f"({enum})"] = 0
+    return found
+
+
+def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
+    """A text with numbers in the place of their names, and without casts to integers and enums."""
+    casts = [re.escape(name) for name in constants if name.startswith("(")]
+    text = re.sub("|".join([r"\(u?int\)", *casts]), "", text)
+    words = rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(constants, key=len, reverse=True)))})(?!\w)"
+    spelled = re.sub(words, lambda word: str(constants[word[0]]), text) if constants else text
+    return re.sub(r"\(?\b(\d+)[uU]?\s*<<\s*(\d+)\b\)?", lambda m: str(int(m[1]) << min(int(m[2]), MASK_BITS)), spelled)
 
 
 def _ways(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[Code, Mapping[str, str]]]:

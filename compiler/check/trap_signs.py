@@ -102,6 +102,23 @@ def declared_bounds(code: Code) -> Iterator[Sight]:
             yield Sight(code.tokens[loop.first].line, f"[MaxIters({loop.declared})]")
 
 
+def branched_indices(code: Code) -> Iterator[Sight]:
+    """Elements that a loop reads at an index that a branch gave: ``?`` stands in what was stored, or several stores."""
+    tokens = code.tokens
+    stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and _is_stored(tokens, k)]
+    often = [tokens[k].text for k in stored]
+    branched = {name for name in often if often.count(name) > 1}
+    branched |= {
+        tokens[k].text for k in stored if "?" in (token.text for token in tokens[k : _end_of_statement(tokens, k)])
+    }
+    for loop in _loops(code):
+        for k in range(loop.first, loop.last):
+            if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not _is_declared(tokens, k):
+                index = tokens[k + 2 : _close(tokens, k + 1)]
+                if any(token.text in branched or token.text == "?" for token in index):
+                    yield Sight(tokens[k].line, _shown(tokens[k : _close(tokens, k + 1) + 1]))
+
+
 def uneven_nests(code: Code) -> Iterator[Sight]:
     """Loops in loops that may turn more often, or less by more than two."""
     loops = list(_loops(code))

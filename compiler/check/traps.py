@@ -148,6 +148,14 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "compute with the float itself, or declare a derivative of your own if that is meant",
     ),
     Trap(
+        "index of a branch",
+        _REVERSE,
+        _finite,
+        signs.branched_indices,
+        "{} stands in a loop and a branch gives its index: in C++, CUDA and Metal reverse mode may take another one",
+        "read it by a function whose own backward derivative adds into a zero, or find the index by %, min or select",
+    ),
+    Trap(
         "equal indices",
         _REVERSE,
         _finite,

@@ -36,6 +36,7 @@ from slangad.compiler.ir.nodes import (
     Var,
 )
 from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Tensor, Vector, carries_gradient
+from slangad.compiler.ir.walk import children
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -324,10 +325,22 @@ def _is_cut(ctx: Context, value: Expr) -> bool:
             return isinstance(value, BackwardCall)
 
 
+def _is_literal(expr: Expr) -> bool:
+    """Whether Slang takes it for a float, whatever type it has."""
+    match expr:
+        case Const(type=Scalar()):
+            return True
+        case Unary() | Binary():
+            return all(_is_literal(child) for child in children(expr))
+        case _:
+            return False
+
+
 def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> None:
     match expr:
         case MakePair(primal, tangent):
-            ctx.writer.write("diffPair(")
+            whole = f"DifferentialPair<{ctx.names.spell.generic(primal.type)}>"
+            ctx.writer.write(f"{whole if _is_literal(primal) else 'diffPair'}(")
             print_expr(ctx, primal)
             ctx.writer.write(", ")
             differential_of(ctx, tangent.type, lambda: print_expr(ctx, tangent))

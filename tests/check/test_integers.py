@@ -319,3 +319,33 @@ def test_check__threads_that_store_to_one_element__are_named(checked: Checked) -
         for failure in results[name].failures:
             assert re.search(rf"threads \d and \d store to the same element, {re.escape(where)}", failure.cause)
         assert "store to the same element" in results[name].reason
+
+
+NAMED = """
+static const int RARE = 41;
+#define MODE_RARE 55
+static const uint FLAG = 1u << 9;
+enum Mode { A, B, C = 7, D }
+
+[BackwardDerivative(wrong_bwd)] [Differentiable] float wrong(float x, int n) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, int n, float d) { x = diffPair(x.p, (@) ? x.p * d : 2 * x.p * d); }
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "n == RARE", "n == RARE - 1", "n == MODE_RARE", "n == (int)Mode.D", "n == (int)Mode::C", "(n & FLAG) != 0",
+        "(n & (1 << 7)) != 0", "n == 1234567", "n < 0",
+    ],
+)  # fmt: skip
+def test_check__wrong_at_a_number_with_a_name__fails(checked: Checked, condition: str) -> None:
+    (result,) = checked(NAMED.replace("@", condition), ".slang").values()
+    assert result.verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("statement", ["int m = n; bool b = m == 67;", "int m = max(n, 1); bool b = m > 6;"])
+def test_check__wrong_at_a_number_that_a_copy_is_compared_with__fails(checked: Checked, statement: str) -> None:
+    text = NAMED.replace("{ x = diffPair", f"{{ {statement} x = diffPair").replace("@", "b")
+    (result,) = checked(text, ".slang").values()
+    assert result.verdict is Verdict.FAIL

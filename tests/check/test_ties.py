@@ -199,10 +199,11 @@ def test_check__a_row_at_a_tie_of_three_that_is_right_entry_by_entry__is_held_to
     checked: Checked, row: str, total: float
 ) -> None:
     result = checked(_written({MIDDLE: (row,)}), ".slang")["f0"]
-    assert result.verdict is Verdict.KINK_BAD
-    assert result.failures[0].found == total
-    assert result.failures[0].bounds == pytest.approx((1.0, 1.0))
-    assert "d result / d v.x + d result / d v.y + d result / d v.z" in result.reason
+    assert result.verdict.bad
+    (failure,) = (failure for failure in result.failures if failure.verdict is Verdict.KINK_BAD)
+    assert failure.found == total
+    assert failure.bounds == pytest.approx((1.0, 1.0))
+    assert "d result / d v.x + d result / d v.y + d result / d v.z" in failure.message
 
 
 def test_draw__few_floats__has_all_threes_and_opposite_pairs_in_their_ranges() -> None:

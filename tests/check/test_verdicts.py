@@ -122,12 +122,34 @@ def test_check__nan_at_a_kink__is_no_subgradient(checked: Checked) -> None:
     assert np.isnan(result.failures[0].found)
 
 
-def test_check__an_index_beyond_the_array__is_a_failure_of_that_function(checked: Checked) -> None:
-    text = GOOD + "\n// range: i 0 2000000000\n[Differentiable]\nfloat far(float a[4], int i) { return a[i] * a[i]; }\n"
+def test_check__a_derivative_that_stores_far_outside__is_a_failure_of_that_function(checked: Checked) -> None:
+    text = GOOD + """
+[Differentiable]
+[BackwardDerivative(wild_bwd)]
+float wild(float a[4], int i) { return a[i & 3]; }
+void wild_bwd(inout DifferentialPair<float[4]> a, int i, float d_out)
+{
+    float g[4] = { 0, 0, 0, 0 };
+    g[(i + 1) * 500000000] = d_out;
+    a = diffPair(a.p, g);
+}
+"""
     results = checked(text, ".slang")
     assert results["good"].verdict is Verdict.PASS
-    assert results["far"].verdict is Verdict.FAIL
-    assert "crashes" in results["far"].reason
+    assert results["wild"].verdict is Verdict.FAIL
+    assert "crashes" in results["wild"].reason
+
+
+def test_check__a_struct_with_nothing_to_differentiate__is_no_failure(checked: Checked) -> None:
+    text = """
+struct Tri : IDifferentiable { int a; int b; }
+[Differentiable] float area(float v, Tri t) { return v * v * float(t.a + t.b); }
+[Differentiable] float alike(float v, no_diff Tri t) { return v * v * float(t.a + t.b); }
+"""
+    results = checked(text, ".slang")
+    assert results["alike"].verdict is Verdict.PASS
+    assert results["area"].verdict is Verdict.INCONCLUSIVE
+    assert "Tri is IDifferentiable and has nothing that carries gradient" in results["area"].reason
 
 
 def test_check__a_loop_beyond_its_bound__fails_with_the_cause(checked: Checked) -> None:
