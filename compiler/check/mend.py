@@ -1,8 +1,8 @@
 """Slang files that don't compile: a file and Slang's errors go in, what of it can be checked comes out.
 
 An error costs the function or declaration it lies in, and what uses that: they are taken out of the text, which is read
-again, until Slang takes it. Where Slang dies instead of saying where, functions are taken out by halves. Only what lies
-in neither, such as a bracket that never closes, costs the whole file.
+again, until Slang takes it. Where Slang dies instead of saying where, functions are taken out by halves, or else
+declarations. Only what lies in neither, such as a bracket that never closes, costs the whole file.
 """
 
 from __future__ import annotations
@@ -264,26 +264,30 @@ class _Mender:
                         self.gone.add(user)
 
     def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:
-        """The functions that Slang dies of, each by itself; none if it dies without them too."""
+        """The functions that Slang dies of, each by itself, or else the declarations; none if it dies without them."""
         known = {*self.told, *self.users}
-        functions = [part for part in self.parts.every if isinstance(part, Function)]
-        suspects = [function for function in functions if function not in known]
-        declarations = known - {*functions}
+        functions = {part: None for part in self.parts.every if isinstance(part, Function)}
+        declarations = {part: None for part in self.parts.every if isinstance(part, Declaration)}
+        found = self._killers([part for part in functions if part not in known], {*functions, *known})
+        if found is None:
+            suspects = [part for part in declarations if part not in known]
+            found = self._killers(suspects, {*functions, *declarations})
+        what = replace(death, message=DEATHS[death.code], notes=())
+        return {part: [replace(what, span=part.span)] for part in found or ()}
 
-        def dies(group: Sequence[Function]) -> bool:
-            return isinstance(self._read({*functions, *declarations} - {*group}), ToolchainError)
+    def _killers(self, suspects: Sequence[Part], emptied: Collection[Part]) -> list[Part] | None:
+        """Those of some parts that Slang dies of when all others are out; None if it dies without any of them."""
 
-        if dies(()):
-            return {}
+        def dies(group: Sequence[Part]) -> bool:
+            return isinstance(self._read({*emptied} - {*group}), ToolchainError)
 
-        def among(group: Sequence[Function]) -> list[Function]:
+        def among(group: Sequence[Part]) -> list[Part]:
             if not group or not dies(group):
                 return []
             middle = len(group) // 2
             return [*group] if len(group) == 1 else [*among(group[:middle]), *among(group[middle:])]
 
-        what = replace(death, message=DEATHS[death.code], notes=())
-        return {function: [replace(what, span=function.span)] for function in among(suspects)}
+        return None if dies(()) else among(suspects)
 
     def _mended(self, module: Module) -> Mended:
         out = {*self.told, *self.users}

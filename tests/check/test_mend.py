@@ -441,3 +441,24 @@ static const uint packed = packHalf2x16(float2(1.0, 0.0));
         "good": Verdict.PASS,
     }
     assert results["uses"].reason.startswith("it uses 'packed', which has no float64 twin: ambiguous call")
+
+
+DEADLY = """
+struct Pair : IDifferentiable { float a; float b; }
+struct Twice : IDifferentiable { float a; property float twice { [Differentiable] get { return a * 2.0; } } }
+[Differentiable] float right(Pair p, float x) { return p.a * p.b * x; }
+[Differentiable] float uses(Twice t, float x) { return t.a * x; }
+[BackwardDerivative(wrong_bwd)] [Differentiable] float wrong(float x) { return x * x; }
+void wrong_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 3.0 * x.p * d); }
+"""
+
+
+def test_mend__a_declaration_that_slang_dies_of__costs_itself_and_what_uses_it(checked: Checked) -> None:
+    results = checked(DEADLY, ".slang")
+    verdicts = {name: result.verdict for name, result in results.items()}
+    assert verdicts == {
+        "right": Verdict.PASS, "Twice": Verdict.FAIL, "uses": Verdict.FAIL, "wrong": Verdict.FAIL
+    }  # fmt: skip
+    assert results["Twice"].reason == "struct Twice does not compile: the Slang compiler crashes on it [SA240]"
+    assert "it uses 'Twice', which does not compile" in results["uses"].reason
+    assert "a factor of 1.5" in results["wrong"].reason
