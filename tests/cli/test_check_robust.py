@@ -41,7 +41,17 @@ float bad(float x)
 }
 """
 RECURS = "\n[Differentiable]\nfloat bad(float x) { if (x > 1.0) return bad(x * 0.5); return x; }\n"
-CRASHES = "\n// range: i 0 2000000000\n[Differentiable]\nfloat bad(float a[4], int i) { return a[i] * a[i]; }\n"
+CRASHES = """
+[Differentiable]
+[BackwardDerivative(bad_bwd)]
+float bad(float a[4], int i) { return a[i & 3]; }
+void bad_bwd(inout DifferentialPair<float[4]> a, int i, float d_out)
+{
+    float g[4] = { 0, 0, 0, 0 };
+    g[(i + 1) * 500000000] = d_out;
+    a = diffPair(a.p, g);
+}
+"""
 HANGS = """
 // range: n 1 1
 [Differentiable]
