@@ -81,7 +81,7 @@ _TESTED: Final = 0.1, 8
 """Share and number of all samples that must have been compared."""
 _ON_DEVICE: Final = 6
 _ENOUGH_BLOCKS: Final = 0.5
-_MOST_OUTSIDE: Final = 0.75
+_MOST_OUTSIDE: Final = 0.85
 """Share of the samples at which an index may lead outside what it indexes."""
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 
