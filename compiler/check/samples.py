@@ -272,7 +272,7 @@ class _Trouble:
         yield from self._possible(wanted)
 
     def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
-        together = [[k for k in floating if self.columns[k].group == group] for group in self._groups(floating)]
+        together = self._groups(floating)
         together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
         wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
         yield from self._possible(wanted)
@@ -311,7 +311,7 @@ class _Trouble:
         """Vectors, and all floats, nearer to zero than small numbers of the text and their roots; others so near."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         small = [abs(number) for number in self.constants if 0.0 < abs(number) < _SMALL][:_MOST_SMALL]
-        groups = [[k for k in floating if self.columns[k].group == g] for g in self._groups(floating)]
+        groups = self._groups(floating)
         together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-_MOST_COLUMNS:]
         for number in small if floating else ():
             sizes = [dict.fromkeys(own, size) for own in together for size in (number, float(np.sqrt(number)))]
@@ -327,7 +327,7 @@ class _Trouble:
     def corners(self) -> Iterator[tuple[str, Floats]]:
         """All floats at ends of their ranges; of few, and of short vectors, in all combinations."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
-        groups = [[k for k in floating if self.columns[k].group == g] for g in self._groups(floating)]
+        groups = self._groups(floating)
         together = [own for own in (floating, *groups) if 1 < len(own) <= _MOST_AT_ENDS][:_MOST_AT_ENDS]
         ends = [dict.fromkeys(floating, end) for end in ("low", "high")] if len(floating) > 1 else []
         ends += [
@@ -339,9 +339,10 @@ class _Trouble:
             [("corner", {k: getattr(self.intervals[k], end) for k, end in named.items()}) for named in ends]
         )
 
-    def _groups(self, floating: list[int]) -> list[str]:
-        """The vectors, matrices and arrays that floats are of, each once."""
-        return list(dict.fromkeys(self.columns[k].group for k in floating))
+    def _groups(self, floating: list[int]) -> list[list[int]]:
+        """The floats of each vector, matrix and array."""
+        groups = dict.fromkeys(self.columns[k].group for k in floating)
+        return [[k for k in floating if self.columns[k].group == group] for group in groups]
 
     def _whole(self, whole: list[int]) -> Iterator[tuple[str, Floats]]:
         sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]

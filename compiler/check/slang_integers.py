@@ -94,9 +94,8 @@ def _further(codes: Sequence[Code], names: tuple[str, ...], constants: Mapping[s
     indices: set[str] = set()
     for code, ways in _ways(codes, names):
         text = _spelled_out(_compact(code), constants)
-        named = [(path, way) for path, way in ways.items()]
-        named += [(local, way) for path, way in ways.items() for local in _copies(text, path)]
-        for path, way in named:
+        copies = ((local, way) for path, way in ways.items() for local in _copies(text, path))
+        for path, way in (*ways.items(), *copies):
             if _is_index(text, path):
                 indices.add(way)
             found += ((way, number, exact) for number, exact in _numbers(text, path))
