@@ -89,7 +89,7 @@ class RowDevice:
     host: bool = True
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
-    def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (few are enough)
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (few are enough)
         """Two: sums are put together from parts."""
         return _PARTS
 

@@ -149,7 +149,7 @@ class CpuDevice:
         )
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
-    def parts(self, elements: int, group: int, totals: int) -> int:  # noqa: ARG002  (they matter to GPUs)
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
         """A stretch of elements for each of some groups, which keep all cores busy."""
         return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
 

@@ -143,8 +143,11 @@ class Device(Protocol):
     def host(self) -> bool:
         """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
 
-    def parts(self, elements: int, group: int, totals: int) -> int:
-        """Into how many partial sums, by groups of this size, work on elements is split."""
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
+        """Into how many partial sums, by groups of this size, work on elements is split.
+
+        ``scatters`` says that groups keep sums of tensors while they work.
+        """
 
     def copies(self, elements: int, scalars: int) -> int:
         """How many copies of a tensor's totals threads are spread over, so that sums stay exact."""

@@ -174,7 +174,8 @@ class Run:
     def _parts(self, entry: EntryPoint) -> int:
         """Those of the entry point that adds up, for those that make the totals too."""
         main = next(e for e in self.plan.entries[entry.mode] if e.work is Work.STRIDED)
-        return self.device.parts(self.elements, math.prod(main.group_size), main.totals)
+        scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
+        return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
 
     def _copies(self, tensor: str) -> int:
         scalars = self._scalars(tensor)

@@ -189,9 +189,9 @@ class GpuDevice:
 
     host = False
 
-    def parts(self, elements: int, group: int, totals: int) -> int:
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
         """A group for every so many elements, as many as keep a large GPU busy."""
-        return spread(elements, group, totals)
+        return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
         """More for small tensors, whose elements take many additions each."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
+_SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
+"""Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer. Memory of Vulkan lies
+in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
 _FEW_TOTALS: Final = 32
 _COPIED_SCALARS: Final = 1 << 20
 """Scalars of scratch memory that the copies of one tensor may take in any case."""
@@ -23,9 +26,12 @@ _ADDITIONS: Final = 512
 Bound = TypeVar("Bound")
 
 
-def spread(elements: int, group: int, totals: int) -> int:
-    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much."""
-    most = _GROUPS if totals <= _FEW_TOTALS else _GROUPS // 4
+def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:
+    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
+
+    ``scatters_on`` names the device where groups keep sums of tensors.
+    """
+    most = _GROUPS // 4 if totals > _FEW_TOTALS else _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
     return max(1, min(most, -(-elements // group)))
 
 
