@@ -460,6 +460,8 @@ def _file_result(path: Path, error: CompileError | ToolchainError) -> Result:
     verdict = Verdict.SKIPPED if first.code in _NOTHING_THERE else Verdict.FAIL
     span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
     reason = f"{first.message} [{first.code}]"
-    told = tuple(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics)
-    failures = () if verdict is Verdict.SKIPPED else (Failure(Leg.COMPILE, verdict, reason, notes=told),)
+    told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics]
+    told += [f"help: {d.help}" for d in error.diagnostics if d.help]
+    notes = tuple(dict.fromkeys(told))
+    failures = () if verdict is Verdict.SKIPPED else (Failure(Leg.COMPILE, verdict, reason, notes=notes),)
     return Result(str(path), "", "function", verdict, span, reason=re.sub(r"\s+", " ", reason), failures=failures)

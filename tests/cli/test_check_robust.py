@@ -193,3 +193,15 @@ def test_check__a_description_that_can_not_be_loaded__leaves_the_others_their_ve
     assert code == 3
     assert results["bad.py"]["verdict"] == "FAIL"
     assert results["good"]["verdict"] == "PASS"
+
+
+def test_check__a_description_that_ends_the_program__is_told_with_place_and_remedy(folder: Path) -> None:
+    (folder / "bad.py").write_text("import sys\n\nimport slangad as sa\n\nsys.exit(7)\n", encoding="utf-8")
+    (folder / "good.slang").write_text(GOOD, encoding="utf-8")
+    code, results = checked("bad.py", "good.slang")
+    assert code == 3
+    assert results["good"]["verdict"] == "PASS"
+    (failure,) = results["bad.py"]["failures"]
+    place, remedy = failure["notes"]
+    assert place == "bad.py:5:1: error[SA003]: the file raised SystemExit: 7"
+    assert "if __name__ == '__main__'" in remedy

@@ -268,6 +268,8 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
     span = raised_at(error.__traceback__, path, text)
     what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     help_ = "run it with python to see the whole traceback"
+    if isinstance(error, SystemExit):
+        help_ = "a description is only loaded: what ends the program goes under if __name__ == '__main__'"
     return Diagnostic("SA003", f"the file raised {what}", span, "raised here", help_)
 
 
