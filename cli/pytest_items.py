@@ -72,24 +72,20 @@ def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions
 class GradientFile(pytest.File):
     """A description or Slang file; its tests are its functions and kernels."""
 
-    _results: dict[str, list[Result]] | None = None
+    _results: dict[str, Result] | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each function that a check would list."""
-        counts: dict[str, int] = {}
         for name, line in self._names():
-            number = counts[name] = counts.get(name, 0) + 1
-            yield GradientItem.from_parent(
-                self, name=name if number == 1 else f"{name}#{number}", subject=name, number=number - 1, line=line
-            )
+            yield GradientItem.from_parent(self, name=name, line=line)
 
     def result_of(self, item: GradientItem) -> Result:
         """What the check says about a function; checks those of the file that are to run when it is asked first."""
         if self._results is None:
             self._results = self._checked()
-        found = self._results.get(item.subject) or self._results.get("")
-        assert found, f"the check left out {item.subject}"  # noqa: S101  (it lists what was collected)
-        return found[min(item.number, len(found) - 1)]
+        found = self._results.get(item.name) or self._results.get("")
+        assert found, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
+        return found
 
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check.mend import load_what_compiles
@@ -108,21 +104,19 @@ class GradientFile(pytest.File):
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]
         subjects = loaded.with_broken(find_subjects(loaded.module)[1])
-        return [(subject.name, subject.span.line) for subject in subjects]
+        return [(subject.label, subject.span.line) for subject in subjects]
 
-    def _checked(self) -> dict[str, list[Result]]:
+    def _checked(self) -> dict[str, Result]:
         from dataclasses import replace
 
         from slangad.compiler.check.session import check
         from slangad.compiler.inputs import Input
 
-        chosen = {item.subject for item in self.session.items if isinstance(item, GradientItem) and item.parent is self}
+        chosen = {item.name for item in self.session.items if isinstance(item, GradientItem) and item.parent is self}
         options = options_for(self.config, self._shown)
         only = () if WHOLE_FILE in chosen else tuple(sorted(chosen))
-        results: dict[str, list[Result]] = {}
-        for result in check([Input(self._shown)], replace(options, only=only)).results:
-            results.setdefault(result.function, []).append(result)
-        return results
+        report = check([Input(self._shown)], replace(options, only=only))
+        return {result.function: result for result in report.results}
 
     @property
     def _shown(self) -> Path:
@@ -138,9 +132,9 @@ class GradientItem(pytest.Item):
 
     parent: GradientFile
 
-    def __init__(self, name: str, parent: GradientFile, *, subject: str, number: int, line: int) -> None:
+    def __init__(self, name: str, parent: GradientFile, *, line: int) -> None:
         super().__init__(name, parent)
-        self.subject, self.number, self.line = subject, number, line
+        self.line = line
 
     def runtest(self) -> None:
         """Check, or take what the check of the file has found."""

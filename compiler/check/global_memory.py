@@ -47,27 +47,30 @@ class Told:
         bits: Why nobody knows what its gradient should be; empty if that is known.
         plain: Its parameters without ``no_diff``; none if it has derivatives of its own, whose heads say it.
         calls: All names of functions that its derivative is made from; none if it has derivatives of its own.
+        signature: The types of its parameters, in parentheses.
     """
 
     unset: str = ""
     bits: str = ""
     plain: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
     """What a function or macro uses: ``why`` it can't be checked by itself, ``bits`` it looks at, what it calls.
 
-    ``own`` says that it has derivatives of its own.
+    ``place`` is the line and column of a function; ``own`` says that it has derivatives of its own.
     """
 
     name: str
-    line: int
+    place: tuple[int, int] | None
     why: str
     calls: frozenset[str]
     plain: frozenset[str] = frozenset()
     own: bool = False
+    signature: str = ""
 
     @property
     def bits(self) -> str:
@@ -75,8 +78,8 @@ class _Body:
         return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
 
 
-def told_by(files: Iterable[str]) -> Mapping[tuple[str, int], Told]:
-    """What the text tells of the functions of Slang files, by their names and lines."""
+def told_by(files: Iterable[str]) -> Mapping[tuple[str, int, int], Told]:
+    """What the text tells of the functions of Slang files, by their names, lines and columns."""
     written = [_source(file) for file in files]
     texts = [read_text(source) for source in written]
     found = _Globals(texts)
@@ -85,9 +88,11 @@ def told_by(files: Iterable[str]) -> Mapping[tuple[str, int], Told]:
     bits = _spread({body.name: body.bits for body in bodies if body.bits}, bodies)
     sources = _sources(bodies)
     return {
-        (b.name, b.line): Told(b.why or _called(b, unset), b.bits or _called(b, bits), b.plain, _from(b, sources))
+        (b.name, *b.place): Told(
+            b.why or _called(b, unset), b.bits or _called(b, bits), b.plain, _from(b, sources), b.signature
+        )
         for b in bodies
-        if b.line
+        if b.place
     }
 
 
@@ -150,22 +155,23 @@ class _Globals:
     def bodies(self, text: Text, source: str) -> Iterator[_Body]:
         """The functions and macros of a text."""
         for name, words in _macros(text):
-            yield _Body(name, 0, self._why(words), words)
+            yield _Body(name, None, self._why(words), words)
         tokens = text.tokens
         at = {(token.line, token.column): k for k, token in enumerate(tokens)}
         for header in scan_text(source, "").headers:
-            first = at[header.span.line, header.span.column]
+            place = (header.span.line, header.span.column)
+            first = at[place]
             body = tokens[_body(tokens, first)]
             words = frozenset(self._reads(body, set(header.params)))
             calls = header.calls | (words & self._macros) | set(header.attributes)
             if _DERIVATIVES_OF & set(header.attributes):
                 for name in header.attributes:
-                    yield _Body(name, 0, "", frozenset({header.name}), own=True)
+                    yield _Body(name, None, "", frozenset({header.name}), own=True)
             why = self._why(words) or next(_unset(body), "")
             end = _close(tokens, first + 1)
             own = bool(_OWN_DERIVATIVES & set(header.attributes))
             plain = frozenset(() if own else _plain(tokens[first + 2 : end]))
-            yield _Body(header.name, header.span.line, why, calls - {header.name}, plain, own)
+            yield _Body(header.name, place, why, calls - {header.name}, plain, own, header.signature)
 
     def _why(self, words: Iterable[str]) -> str:
         found = sorted(set(words) & self._variables.keys())

@@ -154,7 +154,7 @@ def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
     """A result without numbers."""
     subject = plan.subject
     return Result(
-        plan.file, subject.name, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
+        plan.file, subject.label, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
     )
 
 
@@ -307,7 +307,7 @@ class _Judge:
         subject = self.plan.subject
         return Result(
             self.plan.file,
-            subject.name,
+            subject.label,
             subject.kind,
             verdict,
             subject.span,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.overloads import told_apart
 from slangad.compiler.check.subjects import Subject
 from slangad.compiler.frontends.slang.bodies import Function
 from slangad.compiler.frontends.slang.declarations import Declaration
@@ -36,11 +37,12 @@ class Broken:
     span: Span
     failure: Failure
     head: Span
+    signature: str = ""
 
     @property
     def subject(self) -> Subject:
         """It as something to check, which fails."""
-        return Subject(self.name, self.kind, self.span, failure=self.failure)
+        return Subject(self.name, self.kind, self.span, failure=self.failure, signature=self.signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,9 @@ class Mended:
     def with_broken(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
         """These subjects and the parts that can't be checked, in the order of their places if there are any."""
         if not self.broken:
-            return tuple(subjects)
+            return told_apart(subjects)
         every = (*subjects, *(one.subject for one in self.broken))
-        return tuple(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
+        return told_apart(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Telling:
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
                 failure = self._failure(self._why(part, other), ())
-                yield Broken(part.name, "function", part.span, failure, part.span)
+                yield Broken(part.name, "function", part.span, failure, part.span, _signature(part))
 
     def _told(self, part: Part, diagnostics: Sequence[Diagnostic]) -> Broken:
         first = diagnostics[0]
@@ -101,7 +103,8 @@ class Telling:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
         failure = self._failure(reason, tuple(dict.fromkeys(told)))
-        return Broken(part.name, "declaration" if declared else "function", span, failure, part.span)
+        kind: Kind = "declaration" if declared else "function"
+        return Broken(part.name, kind, span, failure, part.span, _signature(part))
 
     def _perhaps(self) -> str:
         """Where something that is not defined may have been meant to come from."""
@@ -121,6 +124,10 @@ class Telling:
 
     def _failure(self, message: str, notes: tuple[str, ...]) -> Failure:
         return Failure(Leg.COMPILE, self.lack.verdict, re.sub(r"\s+", " ", message), notes=notes)
+
+
+def _signature(part: Part) -> str:
+    return part.header.signature if isinstance(part, Function) else ""
 
 
 def _called(part: Part) -> str:

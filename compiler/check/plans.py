@@ -91,7 +91,7 @@ def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[i
     words = re.sub(r"(?<= --seed )\d+", str(seed), options.words)
     if samples != options.samples:
         words = re.sub(r" --samples \d+", "", words) + f" --samples {samples}"
-    return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.name)}"
+    return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
 
 
 def _integers(function: Function | None, subject: Subject, path: Path, module: Module) -> Integers:
@@ -186,10 +186,11 @@ def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterat
 
 
 def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
-    owner = f"{broken_of(subject.name)}."
+    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
     for path, low, high in options.ranges:
-        if path.startswith(owner):
-            yield Range(path[len(owner) :], low, high)
+        for owner in owners:
+            if path.startswith(owner):
+                yield Range(path[len(owner) :], low, high)
 
 
 def _constants(function: Function | None) -> list[float]:

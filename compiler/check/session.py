@@ -50,7 +50,7 @@ from slangad.compiler.runtime.devices import Source
 from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from slangad.compiler.check.columns import Column
@@ -177,7 +177,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         return
     found = [(item, one.intents, one.subjects) for item, one in described if not isinstance(one, Result)]
     names = {name for _, _, subjects in found for name in _names(subjects)} | options.known
-    uncompiled = {subject.name for _, _, subjects in found for subject in subjects if subject.failure is not None}
+    uncompiled = _names(s for _, _, subjects in found for s in subjects if s.failure is not None)
     for name in options.only:
         if name not in names:
             raise UnknownNameError(name, names)
@@ -186,9 +186,10 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
             if name not in _names(subjects):
                 raise UnknownNameError(name, _names(subjects))
     columns = {
-        f"{broken_of(subject.name)}.{column.path}"
+        f"{name}.{column.path}"
         for _, intents, subjects in found
         for subject in subjects
+        for name in (broken_of(subject.name), subject.label)
         for column in _columns(subject, intents)
     }
     for path in options.said_ranges:
@@ -196,9 +197,9 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
             raise UnknownNameError(path, columns)
 
 
-def _names(subjects: Sequence[Subject]) -> set[str]:
-    """What subjects can be called: a mutant also by the name of what is broken."""
-    return {name for subject in subjects for name in (subject.name, broken_of(subject.name))}
+def _names(subjects: Iterable[Subject]) -> set[str]:
+    """What subjects can be called: by their labels, overloads by their common name, a mutant by what is broken too."""
+    return {name for one in subjects for name in (one.label, one.name, broken_of(one.name))}
 
 
 def _columns(subject: Subject, intents: Intents) -> Iterator[Column]:
@@ -321,7 +322,7 @@ class _Session:
 
     def _wants(self, item: Input, subject: Subject) -> bool:
         words = (*item.kernels, *self._options.only)
-        return not words or subject.name in words or broken_of(subject.name) in words
+        return not words or not _names([subject]).isdisjoint(words)
 
     def _start_workers(self, count: int) -> None:
         while len(self._workers) < min(self._options.workers, count):

@@ -8,7 +8,7 @@ sums become one result per element, thread numbers become parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.check.chained import add_courses, as_launch
 from slangad.compiler.check.clips import STANDING
@@ -43,11 +43,12 @@ from slangad.compiler.ir.types import (
     Tuple,
     Void,
     carries_gradient,
+    show,
 )
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.check.chained import Course
     from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
@@ -62,7 +63,7 @@ class Subject:
     """One function or kernel to check.
 
     Attributes:
-        name: As the user knows it.
+        name: As the user knows it; overloads share theirs.
         kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
         function: The key of what a thread does.
         missing: Modes it can't have, each with the reason.
@@ -74,6 +75,8 @@ class Subject:
         integers: Where integers are worth a try, as far as it is described.
         unclipped: Whether the clips of what it calls are left out.
         failure: Why it fails without being run.
+        signature: The types of its parameters in parentheses, as far as that may tell it from others of its name.
+        apart: What does tell it from those; see ``told_apart``.
     """
 
     name: str
@@ -92,6 +95,13 @@ class Subject:
     integers: Integers = NO_INTEGERS
     unclipped: bool = False
     failure: Failure | None = None
+    signature: str = ""
+    apart: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name in reports, which nothing else in its file has."""
+        return f"{self.name}{self.apart}"
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -100,7 +110,9 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
     if not described and (module.kernels or module.left_out):
         whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
-        return whole, (*_external(module, functions), *map(_left_out, _whole(module.left_out)))
+        texts = told_by(module.sources)
+        left_out = (_left_out(left, texts) for left in _whole(module.left_out))
+        return whole, (*_external(module, functions, texts), *left_out)
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
     launched = tuple(_whole_launches(module, [subject for subject, _, _ in found], functions))
@@ -147,15 +159,15 @@ def _without_probes(function: Function) -> Function:
 
 
 _Found = tuple[Subject, Kernel | None, "Function | None"]
+_Texts: TypeAlias = "Mapping[tuple[str, int, int], Told]"
 
 
-def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subject]:
-    texts = told_by(module.sources)
+def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> Iterator[Subject]:
     for kernel in module.kernels:
         function = functions[kernel.function]
         symbol = function.body.symbol if isinstance(function.body, External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
-        told = texts.get((function.name, function.span.line))
+        told = _told(function.name, function.span, texts)
         yield Subject(
             symbol,
             "function",
@@ -167,7 +179,12 @@ def _external(module: Module, functions: dict[str, Function]) -> Iterator[Subjec
             missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
             doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
             told=told,
+            signature=told.signature if told else f"({', '.join(show(param.type) for param in function.params)})",
         )
+
+
+def _told(name: str, span: Span, texts: _Texts) -> Told | None:
+    return texts.get((name, span.line, span.column))
 
 
 def _is_doubtful(left: LeftOut) -> bool:
@@ -185,8 +202,10 @@ def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
     return (left for left in left_out if not left.modes and not left.targets)
 
 
-def _left_out(left: LeftOut) -> Subject:
-    return Subject(left.function, "function", left.span, skipped=left.reason)
+def _left_out(left: LeftOut, texts: _Texts) -> Subject:
+    told = _told(left.function.rpartition(".")[2], left.span, texts)
+    signature = told.signature if told else ""
+    return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
 
 
 def _plain(module: Module) -> Iterator[_Found]:

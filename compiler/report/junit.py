@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -37,10 +36,8 @@ def junit_xml(report: Report) -> str:
         suite.set("skipped", str(sum(_skipped(result, report) for result in results)))
         suite.set("time", _seconds(sum(result.seconds for result in results)))
         _properties(suite, report)
-        seen: Counter[str] = Counter()
         for result in results:
-            seen[name_of(result)] += 1
-            _case(suite, result, report, seen[name_of(result)])
+            _case(suite, result, report)
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
@@ -69,10 +66,8 @@ def _properties(suite: Element, report: Report) -> None:
         SubElement(properties, "property", name=xml_text(name), value=xml_text(value))
 
 
-def _case(suite: Element, result: Result, report: Report, number: int) -> None:
-    """One result; ``number`` tells overloads apart, which readers of these files would take for one."""
-    name = name_of(result) if number == 1 else f"{name_of(result)}#{number}"
-    case = SubElement(suite, "testcase", classname=_class_name(result.file), name=xml_text(name))
+def _case(suite: Element, result: Result, report: Report) -> None:
+    case = SubElement(suite, "testcase", classname=_class_name(result.file), name=xml_text(name_of(result)))
     case.set("time", _seconds(result.seconds))
     verdict, message = result.verdict.value, xml_text(result.reason)
     if result.fails(strict=report.strict):

@@ -295,7 +295,8 @@ class Result:
 
     Attributes:
         file: The user's file as it was named.
-        function: Its name there.
+        function: Its name there; of overloads with the types of their parameters, so that no other result of the file
+            has it.
         span: Where it stands there.
         reason: One line: why it is not PASS; empty for PASS.
         samples: All of them, with all their numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,7 +69,7 @@ float unbounded(float x, int n)
 
 UNCOMPILED = {
     "Flat.at": "undefined identifier 'nothing' [SA200]",
-    "scaled": "undefined identifier 'y' [SA200]",
+    "scaled(float2)": "undefined identifier 'y' [SA200]",
     "head": "undefined identifier 'Missing' [SA200]",
     "own_bwd": "'q' is not a member",
     "ns.bad": "undefined identifier 'z' [SA200]",
@@ -262,7 +263,7 @@ def test_mend__functions_that_do_not_compile__fail_with_what_slang_says(results:
         (failure,) = result.failures
         assert failure.leg is Leg.COMPILE
         assert failure.notes[0].startswith(f"{result.span}: error[SA2")
-        assert failure.reproduce.endswith(f"--only {name}")
+        assert failure.reproduce.endswith(f"--only {shlex.quote(name)}")
         assert lines[result.span.line - 1]
     places = {r.function: lines[r.span.line - 1][r.span.column - 1 :] for r in results if r.function in UNCOMPILED}
     assert places["Flat.at"].startswith("nothing;")
@@ -278,7 +279,7 @@ def test_mend__what_calls_them__fails_by_their_name(results: list[Result]) -> No
 
 def test_mend__all_others__are_checked_and_in_order(results: list[Result]) -> None:
     right = [r.function for r in results if r.verdict.good]
-    assert sorted(right) == sorted([*RIGHT, "scaled"])
+    assert sorted(right) == sorted([*RIGHT, "scaled(float)"])
     assert [r.span.line for r in results] == sorted(r.span.line for r in results)
     assert len(results) == len(UNCOMPILED) + len(USERS) + len(right) + 1  # and a generic one, skipped
 

@@ -89,6 +89,15 @@ def test_plugin__slang_files__are_collected_too(project: Project) -> None:
 
 
 @pytest.mark.toolchain
+def test_plugin__overloads__are_tests_named_by_their_parameters(project: Project) -> None:
+    other = "[Differentiable] float half_of(float2 x) { return 0.5 * x.y; }\n"
+    project.write("a.slang", f"{SLANG}\n{other}")
+    text = _pytest(project, "--slangad", ".", "-v", "-k", "half_of", code=0)
+    assert _said(text) == {"a.slang::half_of(float)": "PASSED", "a.slang::half_of(float2)": "PASSED"}
+    assert "1 passed" in _pytest(project, "--slangad", "a.slang::half_of(float2)", "-q", code=0)
+
+
+@pytest.mark.toolchain
 def test_plugin__a_file_that_is_rejected__is_one_failed_test_with_the_reason(project: Project) -> None:
     project.write("bad.py", GOOD.replace("x * x", "unknown(x)"))
     project.write("good.py", GOOD)

@@ -85,14 +85,6 @@ def test_junit__sums__are_those_of_the_cases(report: Report) -> None:
     assert (not list(root.iter("failure"))) == report.ok
 
 
-def test_junit__overloads_of_one_name__are_cases_of_their_own() -> None:
-    report = reports.every_verdict(strict=False)
-    twice = replace(report, results=(*report.results, report.results[0]))
-    names = [case.get("name") for case in ElementTree.fromstring(junit_xml(twice)).iter("testcase")]
-    assert f"{names[0]}#2" in names
-    assert len(set(names)) == len(names) == len(twice.results)
-
-
 @pytest.mark.parametrize("strict", [False, True])
 def test_junit__verdicts__fail_skip_or_pass(strict: bool) -> None:
     root = ElementTree.fromstring(junit_xml(reports.every_verdict(strict=strict)))

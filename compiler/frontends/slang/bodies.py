@@ -28,7 +28,6 @@ class Function:
 
     Attributes:
         start: The offset of its first attribute or word; ``body`` of its brace, ``end`` of the brace that closes it.
-        generic: Whether it has generic parameters.
         called: The names that it calls or is differentiated by; ``words`` are all that it mentions.
     """
 
@@ -36,7 +35,6 @@ class Function:
     start: int
     body: int
     end: int
-    generic: bool
     called: frozenset[str] = field(repr=False)
     words: frozenset[str] = field(repr=False)
 
@@ -122,10 +120,9 @@ def _function(header: Header, tokens: Sequence[Token], offsets: Sequence[int], n
     if opening >= len(tokens) or tokens[opening].text == ";":
         return None
     last = closing(tokens, opening)
-    generic = (tokens[name + 1].text == "<" and tokens[name].text != "operator") or "__generic" in header.words
     words = frozenset(token.text for token in tokens[first:last] if token.kind == "word")
     called = header.calls | {*header.attributes}
-    return Function(header, offsets[first], offsets[opening], offsets[last], generic, called, words)
+    return Function(header, offsets[first], offsets[opening], offsets[last], called, words)
 
 
 def _is_closed(tokens: Sequence[Token]) -> bool:

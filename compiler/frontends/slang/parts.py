@@ -79,7 +79,7 @@ class Parts:
             doubtful = names if gone and part.stubs else frozenset()
             yield from (one for one in others if contains(part, one) or (macros | doubtful) & one.words)
             return
-        unknown = names if gone or part.generic else frozenset()
+        unknown = names if gone or part.header.generic else frozenset()
         suspect = macros | self.conforming.intersection(part.header.path[-1:])
         for one in others:
             if isinstance(one, Function) and (unknown & one.called or suspect & one.words):

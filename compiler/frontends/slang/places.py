@@ -60,7 +60,7 @@ class SourceFiles:
         names = tuple(param.name for param in function.params)
         name = function.name if function.name.isidentifier() else f"operator{function.name}"
         for scan in self.own:
-            header = scan.find(name, function.path, names, which)
+            header = scan.find(name, function.path, names, which, generic=function.pattern.endswith("<>"))
             if header is not None:
                 return Place(header.span, header)
         if any(scan.find(name, function.path, names) for scan in self._scans()):

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 _NOT_NAMES: Final = frozenset(["if", "for", "while", "switch", "catch", "else", "return", "do", "sizeof"])
 _OPENED: Final = {"(": ")", "[": "]", "{": "}"}
+_NESTING: Final = {**_OPENED, "<": ">"}
 _SCOPES: Final = frozenset(["struct", "class", "interface", "extension", "namespace", "enum"])
 _UNREFLECTED: Final = frozenset({"extension", "class"})
 """Scopes whose methods reflection does not show."""
 _VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "implementing"])
+_PASSING: Final = frozenset(["in", "const", "uniform", "no_diff"])
+"""Words before a parameter that make no other function of it."""
+_BEFORE_TYPES: Final = frozenset(["out", "inout", ".", "::"])
 _DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
 
 
@@ -33,6 +37,8 @@ class Header:
         name: Its name, such as ``shade`` or ``operator+``.
         path: The namespaces and structs it stands in, as far as braces tell; others like ``extension Name``.
         params: The names of its parameters.
+        types: Their types as they are written, with ``out`` and ``inout``.
+        generic: Whether it has generic parameters.
         attributes: The words of the attributes before it, such as ``Differentiable``.
         words: Every other word before its name: modifiers, its type, macros.
         comments: The comment lines directly above it, and those inside its head.
@@ -48,6 +54,13 @@ class Header:
     comments: tuple[Comment, ...]
     span: Span
     calls: frozenset[str] = frozenset()
+    types: tuple[str, ...] = ()
+    generic: bool = False
+
+    @property
+    def signature(self) -> str:
+        """What tells it from other functions of its name: ``(float3, inout float)``."""
+        return f"({', '.join(self.types)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +112,13 @@ class Scan:
                 yield rest.partition("(")[0].split()[0]
 
     def find(
-        self, name: str, path: tuple[str, ...], params: tuple[str, ...], which: tuple[int, int] = (0, 1)
+        self,
+        name: str,
+        path: tuple[str, ...],
+        params: tuple[str, ...],
+        which: tuple[int, int] = (0, 1),
+        *,
+        generic: bool = False,
     ) -> Header | None:
         """The header of a function; of several, the one most like it.
 
@@ -108,10 +127,11 @@ class Scan:
             path: The namespaces and structs it stands in.
             params: The names of its parameters.
             which: Its number among the differentiable functions of which all this is the same, and how many there are.
+            generic: Whether it has generic parameters.
         """
 
-        def likeness(header: Header) -> tuple[bool, bool]:
-            return header.path == path, header.params == params
+        def likeness(header: Header) -> tuple[bool, bool, bool]:
+            return header.path == path, header.generic == generic, header.params == params
 
         named = [header for header in self.headers if header.name == name]
         best = max(map(likeness, named), default=None)
@@ -279,6 +299,8 @@ def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], fi
         words=tuple(words),
         comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
         span=_span(tokens[name], file),
+        types=tuple(_types(tokens[opening + 1 : end])),
+        generic=(tokens[name + 1].text == "<" and not is_operator) or "__generic" in words,
     )
 
 
@@ -286,7 +308,7 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
     """The names in a list of parameters or variables: the last word of each before its value, extents or semantic."""
     depth, done, name = 0, False, ""
     for token in tokens:
-        depth += token.text in ("(", "[", "{", "<")
+        depth += token.text in _NESTING
         if not depth and token.text == ",":
             yield name
             done, name = False, ""
@@ -294,9 +316,49 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
             done = True
         elif not depth and not done and token.kind == "word":
             name = token.text
-        depth -= token.text in (")", "]", "}", ">")
+        depth -= token.text in _NESTING.values()
     if name:
         yield name
+
+
+def _types(tokens: Sequence[Token]) -> Iterator[str]:
+    """The types in a list of parameters, each ``float x : semantic = value`` or ``x : float = value``."""
+    depth, done = 0, False
+    own: list[Token] = []
+    for token in tokens:
+        depth += token.text in _NESTING
+        if not depth and token.text == ",":
+            yield _type(own)
+            done, own = False, []
+        elif not depth and token.text == ":" and len(own) == 1:
+            own = []
+        elif not depth and token.text in ("=", ":"):
+            done = True
+        elif not done and token.text not in _PASSING:
+            own.append(token)
+        depth -= token.text in _NESTING.values()
+    if own:
+        yield _type(own)
+
+
+def _type(tokens: Sequence[Token]) -> str:
+    """The type of one parameter, which may have no name; extents behind its name are part of it."""
+    depth = name = 0
+    for index, token in enumerate(tokens):
+        depth += token.text in _NESTING
+        if index and not depth and token.kind == "word" and tokens[index - 1].text not in _BEFORE_TYPES:
+            name = index
+        depth -= token.text in _NESTING.values()
+    return _written([*tokens[:name], *tokens[name + 1 :]] if name else tokens)
+
+
+def _written(tokens: Sequence[Token]) -> str:
+    """Tokens as people write a type."""
+    text = "".join(token.text for token in tokens[:1])
+    for before, token in pairwise(tokens):
+        apart = before.text == "," or before.kind == token.kind == "word"
+        text += f" {token.text}" if apart else token.text
+    return text
 
 
 def _comments(text: Text, first: int, last: int) -> Iterator[Comment]:

@@ -57,6 +57,39 @@ def test_headers__of_a_text_full_of_traps__are_all_found(scan: Scan) -> None:
     ]
 
 
+def test_headers__types_of_parameters__are_as_written(scan: Scan) -> None:
+    assert {h.name: h.signature for h in scan.headers} == {
+        "off": "(float)",
+        "m": "(float, inout float[N], vector<float, 3>, T)",
+        "e": "()",
+        "k": "(uint3)",
+        "f_bwd": "(inout DifferentialPair<float>, float)",
+        "operator+": "(float2, float2)",
+        "last": "(float)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("params", "signature"),
+    [
+        ("no_diff in float x, const uint n = 3", "(float, uint)"),
+        ("ns.Material m, ns::Ray", "(ns.Material, ns::Ray)"),
+        ("out float", "(out float)"),
+        ("x : float, y : ns.Pair<float, int> = a", "(float, ns.Pair<float, int>)"),
+        ("float[2][3] a, float b[2][3]", "(float[2][3], float[2][3])"),
+    ],
+)
+def test_header__types_of_parameters__leave_out_names_and_values(params: str, signature: str) -> None:
+    (header,) = scan_text(f"float f({params});", "t.slang").headers
+    assert header.signature == signature
+
+
+def test_find__a_generic_function_beside_a_plain_one__is_not_taken_for_it() -> None:
+    found = scan_text("float f(float x);\nfloat f<T : IFloat>(T x);\n", "t.slang")
+    lines = [header.span.line for generic in (False, True) if (header := found.find("f", (), (), generic=generic))]
+    assert lines == [1, 2]
+
+
 def test_header__its_attributes_comments_and_place__are_known(scan: Scan) -> None:
     header = scan.headers[1]
     assert header.attributes == ("Differentiable", "BackwardDerivative", "m_bwd")

@@ -1,0 +1,129 @@
+"""``slangad check`` of overloads: every report, ``--only`` and ``--range`` tell them apart; nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+ALONE = """
+[Differentiable] float f(float x) { return x * x; }
+"""
+OVERLOADS = f"""
+[BackwardDerivative(wrong_bwd)] [Differentiable] float f(float3 x) {{ return x.x * x.y; }}
+void wrong_bwd(inout DifferentialPair<float3> x, float d) {{ x = diffPair(x.p, x.p * d); }}
+[Differentiable] float g(float x) {{ return x * x * x; }}
+{ALONE}"""
+BROKEN = """
+[Differentiable] float f(no_diff float x, inout float k) { k *= k; return x * k; }
+[Differentiable] float f(vector<float, 3> v, float w[2]) { return v.x * w[0] * missing; }
+[Differentiable] float f<T : IFloat>(T x, int n = 3) { return 1.0; }
+[Differentiable] float g<T : IFloat>(T x) { return 1.0; }
+[Differentiable] float g<T : IDifferentiable>(T x) { return 1.0; }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "f.slang").write_text(OVERLOADS, encoding="utf-8")
+    (tmp_path / "alone.slang").write_text(ALONE, encoding="utf-8")
+    (tmp_path / "broken.slang").write_text(BROKEN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["check", *words])
+
+
+def results(*words: str) -> dict[str, dict[str, Any]]:
+    """The results by their names, no two of which are the same."""
+    found: list[dict[str, Any]] = json.loads(run(*words, "--format", "json").stdout)["results"]
+    named = {one["function"]: one for one in found}
+    assert len(named) == len(found)
+    return named
+
+
+def drawn(result: dict[str, Any]) -> list[Any]:
+    return [sample["inputs"] for sample in result["samples"]]
+
+
+def test_overloads__every_report__tells_them_apart(folder: Path) -> None:
+    kinds = ("json", "junit", "sarif", "github", "html")
+    text = run("f.slang", *(f"--report={kind}={kind}" for kind in kinds)).stdout
+    made = {kind: (folder / kind).read_text(encoding="utf-8") for kind in kinds}
+    assert "FAIL              f(float3)" in text
+    assert "PASS              f(float) " in text
+    assert "PASS              g " in text
+    assert [one["function"] for one in json.loads(made["json"])["results"]] == ["f(float3)", "g", "f(float)"]
+    cases = [case.get("name") for case in ElementTree.fromstring(made["junit"]).iter("testcase")]
+    assert cases == ["f(float3)", "g", "f(float)"]
+    wrong = json.loads(made["sarif"])["runs"][0]["results"]
+    assert {one["locations"][0]["logicalLocations"][0]["name"] for one in wrong} == {"f(float3)"}
+    assert "title=FAIL f(float3)::" in made["github"]
+    assert "f(float3)" in made["html"]
+    assert "f(float)" in made["html"]
+
+
+def test_overloads__the_command_that_reproduces_a_failure__checks_just_that_one(folder: Path) -> None:
+    failed = results("f.slang")["f(float3)"]
+    words = shlex.split(failed["failures"][0]["reproduce"])
+    assert words[-2:] == ["--only", "f(float3)"]
+    assert drawn(results(*words[2:])["f(float3)"]) == drawn(failed)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["f.slang", "--only", "f(float)"], {"f(float)"}),
+        (["f.slang", "--only", "f"], {"f(float3)", "f(float)"}),
+        (["f.slang:f"], {"f(float3)", "f(float)"}),
+        (["alone.slang", "--only", "f"], {"f"}),
+    ],
+)
+def test_overloads__a_name__chooses_the_one_or_all_of_them(folder: Path, words: list[str], names: set[str]) -> None:
+    assert set(results(*words)) == names
+
+
+def test_overloads__a_signature_that_none_has__is_a_usage_error_that_names_a_near_one(folder: Path) -> None:
+    result = run("f.slang", "--only", "f(float2)")
+    assert result.exit_code == 2
+    assert "Did you mean 'f(" in result.stderr
+
+
+def test_overloads__a_range__is_of_the_one_or_of_all(folder: Path) -> None:
+    found = results("f.slang", "--range", "f.x=2:3", "--range", "g.x=-3:-2")
+    assert all(
+        2 <= value["value"] <= 3 for name in ("f(float)", "f(float3)") for row in drawn(found[name]) for value in row
+    )
+    found = results("f.slang", "--range", "f(float3).x=2:3")
+    assert all(2 <= value["value"] <= 3 for row in drawn(found["f(float3)"]) for value in row)
+    assert any(value["value"] < 0 for row in drawn(found["f(float)"]) for value in row)
+
+
+def test_overloads__another_of_its_name__changes_no_samples(folder: Path) -> None:
+    found = results("f.slang")
+    assert drawn(found["f(float)"]) == drawn(results("alone.slang")["f"])
+
+
+def test_overloads__what_does_not_compile_or_is_skipped__is_told_apart_too(folder: Path) -> None:
+    found = results("broken.slang")
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "f(float, inout float)": "PASS",
+        "f(vector<float, 3>, float[2])": "FAIL",
+        "f(T, int)": "SKIPPED",
+        "g(T)#1": "SKIPPED",
+        "g(T)#2": "SKIPPED",
+    }
+    assert set(results("broken.slang", "--only", "g(T)#2")) == {"g(T)#2"}
