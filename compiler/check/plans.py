@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate import broken_of
 from slangad.compiler.check.samples import UNDECLARED, constants_in, covers
 from slangad.compiler.check.slang_integers import ended_by, integers_in, numbers_named
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.check.trap_code import codes_of
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
@@ -21,6 +20,7 @@ from slangad.compiler.runtime.narrowing import told_narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from slangad.compiler.check.build import Built
     from slangad.compiler.check.integers import Integers
@@ -98,16 +98,8 @@ def _integers(function: Function | None, subject: Subject, path: Path, module: M
     """Where integers are worth a try: of a Slang function as its text has it."""
     if function is None or not isinstance(function.body, External):
         return subject.integers
-    constants = numbers_named(_texts(module))
+    constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
     return integers_in(_text(subject, path), _whole_in(function), codes_of(subject.span, module.sources), constants)
-
-
-def _texts(module: Module) -> Iterator[str]:
-    """The Slang files of a module, as far as they can be read."""
-    for source in module.sources:
-        if source.endswith(".slang"):
-            with suppress(OSError):
-                yield Path(source).read_text(encoding="utf-8", errors="replace")
 
 
 def _untried(function: Function | None, subject: Subject, path: Path, ranges: tuple[Range, ...]) -> Iterator[Note]:
@@ -202,10 +194,6 @@ def _constants(function: Function | None) -> list[float]:
 
 def _text(subject: Subject, path: Path) -> str:
     """The lines of a file from a subject on."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
     start = max(0, subject.span.line - 1)
-    own = lines[start : start + _LINES]
+    own = text_of(str(path)).splitlines()[start : start + _LINES]
     return "\n".join(line for line in own if "range:" not in line)

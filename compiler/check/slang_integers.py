@@ -154,7 +154,7 @@ def _ways(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[Code,
                 for path, way in ways.items():
                     for param in _passed(code.params, path, other.params):
                         mine.setdefault(param, way)
-            for args in re.findall(rf"(?<![\w.]){other.name}\(([^;{{}}]*)", text):
+            for args in re.findall(rf"(?<![\w.]){re.escape(other.name)}\(([^;{{}}]*)", text):
                 passed = [re.sub(r"^u?int\((.*)\)$", r"\1", arg) for arg in _arguments(args)]
                 for path, way in ways.items():
                     for param in _passed(passed, path, other.params):

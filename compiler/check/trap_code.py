@@ -1,23 +1,25 @@
 """A function of a Slang file and all that its gradient is made from, as tokens: what traps are looked for in.
 
-A place and files go in. Calls are followed by their names, to derivatives that people wrote too.
+A place and files go in. Calls are followed by their names, to derivatives that people wrote too, and to
+operators of users that may be used.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.slang.bodies import Bodies, Function, read_bodies
+from slangad.compiler.check.operators import Operators, is_operator
+from slangad.compiler.check.source_files import bodies_of
 from slangad.compiler.frontends.slang.tokens import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from slangad.compiler.frontends.slang.bodies import Bodies, Function
     from slangad.compiler.frontends.slang.tokens import Token
     from slangad.compiler.spans import Span
 
@@ -25,6 +27,24 @@ _OWN: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
 _HAS_FORWARD: Final = frozenset(
     {"Differentiable", "BackwardDifferentiable", "ForwardDerivative", "ForwardDifferentiable"}
 )
+_OUT: Final = re.compile(r"\b(?:in)?out\b")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """A function of the files that are looked through.
+
+    Attributes:
+        name: What it is found by.
+        own: Its own derivatives, by their names the words that make them such.
+        calls: The names of what it calls, operators and what macros call too.
+    """
+
+    name: str
+    bodies: Bodies
+    function: Function
+    own: Mapping[str, str]
+    calls: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +58,7 @@ class Code:
         tokens: Of its head and body, from its first attribute on.
         params: The names of its parameters.
         backward_alone: Functions that have ``[BackwardDerivative]`` and no forward mode.
+        storing: Functions that store into what they are given.
     """
 
     name: str
@@ -48,6 +69,7 @@ class Code:
     tokens: tuple[Token, ...]
     params: tuple[str, ...]
     backward_alone: frozenset[str]
+    storing: frozenset[str]
 
     @property
     def derivative(self) -> bool:
@@ -67,57 +89,68 @@ def same_file(one: str, other: str) -> bool:
 
 def codes_of(span: Span, sources: Iterable[str]) -> tuple[Code, ...]:
     """The functions that a gradient is made from: that at a place, what it calls, and their derivatives."""
-    files = [_bodies(file) for file in sources if file.endswith(".slang")]
-    start = next((one for bodies in files if (one := _at(bodies, span)) is not None), None)
-    if start is None:
+    files = [bodies_of(file) for file in sources if file.endswith(".slang")]
+    first = next((function for bodies in files if (function := _at(bodies, span)) is not None), None)
+    if first is None:
         return ()
-    every = [(bodies, function) for bodies in files for function in bodies.functions]
-    derivatives = _derivatives(every)
-    alone = frozenset(_alone(every))
     macros = _macros(files)
-    own_backward = frozenset(name for name, own in derivatives.items() if "BackwardDerivative" in own)
-    through, backward = (_reached(start, every, stop) for stop in (frozenset(derivatives[""]), own_backward))
-    wanted, known = [start.header.name], {start.header.name}
+    every = tuple(_known(files, macros))
+    start = next(one for one in every if one.function is first)
+    alone, storing = frozenset(_alone(every)), frozenset(_storing(every))
+    of = {derivative: one.name for one in every for derivative in one.own}
+    through = _reached(start, every, lambda one: one.name in of)
+    backward = _reached(start, every, lambda one: "BackwardDerivative" in one.own.values())
+    wanted, named = [start.name], {start.name}
     found: list[Code] = []
     for name in wanted:
-        own = derivatives.get(name, {})
-        for bodies, function in every:
-            if function.header.name != name or (name == start.header.name and function != start):
+        for one in every:
+            if one.name != name or (name == start.name and one is not start):
                 continue
-            of = derivatives[""].get(name, "")
-            roles = not of and name not in backward, not of and name not in through
-            tokens = _tokens(bodies, function, macros)
-            found.append(Code(name, bodies.scan.file, of, *roles, tokens, function.header.params, alone))
-            more = sorted({*function.called, *own.values()} - known)
-            known |= {*more}
+            function, derivative_of = one.function, of.get(name, "")
+            roles = not derivative_of and one not in backward, not derivative_of and one not in through
+            tokens, params = _tokens(one.bodies, function, macros), function.header.params
+            found.append(Code(name, one.bodies.scan.file, derivative_of, *roles, tokens, params, alone, storing))
+            more = sorted({*function.called, *one.calls, *one.own} - named)
+            named |= {*more}
             wanted += more
     return tuple(found)
 
 
-def _reached(start: Function, every: Sequence[tuple[Bodies, Function]], stop: frozenset[str]) -> frozenset[str]:
-    """The names of what a function calls, directly or not, itself too; not of where that stops."""
-    found, fresh = set[str](), {start.header.name} - stop
-    while fresh:
+def _known(files: Sequence[Bodies], macros: Mapping[str, tuple[Token, ...]]) -> Iterator[_Known]:
+    """Every function of some files, with what it leads to."""
+    every = [(bodies, function) for bodies in files for function in bodies.functions]
+    names = frozenset(function.header.name for _, function in every)
+    operators, derivatives = Operators(files), _derivatives_of(every)
+    for bodies, function in every:
+        written = [token.text for name in function.words & macros.keys() for token in macros[name]]
+        text = bodies.text[function.start : function.end] + " ".join(written)
+        calls = {*function.header.calls, *(names & {*written})}
+        calls |= {_name(operator) for operator in operators.used(text, function.header.calls)}
+        attributes = pairwise(function.header.attributes)
+        own = {named: word for word, named in attributes if word in _OWN and named in names}
+        own |= derivatives.get(function.header.name, {})
+        yield _Known(_name(function), bodies, function, own, frozenset(calls))
+
+
+def _name(function: Function) -> str:
+    """What a function is found by: operators each by their own place, others by their names."""
+    place, name = function.span, function.header.name
+    return f"{name} {place.file}:{place.line}:{place.column}" if is_operator(function) else name
+
+
+def _reached(start: _Known, every: Sequence[_Known], ends: Callable[[_Known], bool]) -> frozenset[_Known]:
+    """What a function calls, directly or not, and itself; not those at which the way ends, and what only they call."""
+    found, fresh = set[_Known](), {start}
+    while fresh := {one for one in fresh if not ends(one)} - found:
         found |= fresh
-        fresh = {name for _, one in every if one.header.name in fresh for name in one.header.calls} - found - stop
+        names = {name for one in fresh for name in one.calls}
+        fresh = {one for one in every if one.name in names}
     return frozenset(found)
 
 
 def _at(bodies: Bodies, span: Span) -> Function | None:
     file = bodies.scan.file
     return bodies.at(replace(span, file=file)) if same_file(file, span.file) else None
-
-
-def _bodies(file: str) -> Bodies:
-    try:
-        return _read(file, Path(file).stat().st_mtime_ns)
-    except OSError:
-        return read_bodies("", file)
-
-
-@lru_cache(maxsize=64)
-def _read(file: str, _: int) -> Bodies:
-    return read_bodies(Path(file).read_text(encoding="utf-8", errors="replace"), file)
 
 
 def _tokens(bodies: Bodies, function: Function, macros: Mapping[str, tuple[Token, ...]]) -> tuple[Token, ...]:
@@ -140,26 +173,27 @@ def _macros(files: Iterable[Bodies]) -> dict[str, tuple[Token, ...]]:
     }
 
 
-def _derivatives(every: Sequence[tuple[Bodies, Function]]) -> dict[str, dict[str, str]]:
-    """By functions, their own derivatives by the words that name them; by nothing, whose derivative a function is."""
-    names = {function.header.name for _, function in every}
-    found: dict[str, dict[str, str]] = {"": {}}
+def _derivatives_of(every: Iterable[tuple[Bodies, Function]]) -> dict[str, dict[str, str]]:
+    """By the names of functions, the functions that say to be derivatives of those, and which."""
+    found: dict[str, dict[str, str]] = {}
     for _, function in every:
-        attributes = function.header.attributes
-        for word, named in pairwise(attributes):
-            if word in _OWN and named in names:
-                found.setdefault(function.header.name, {})[word] = named
-                found[""][named] = function.header.name
-            elif word.removesuffix("Of") in _OWN and named in names:
-                found.setdefault(named, {})[word.removesuffix("Of")] = function.header.name
-                found[""][function.header.name] = named
+        for word, named in pairwise(function.header.attributes):
+            if word.endswith("Of") and word.removesuffix("Of") in _OWN:
+                found.setdefault(named, {})[function.header.name] = word.removesuffix("Of")
     return found
 
 
-def _alone(every: Iterable[tuple[Bodies, Function]]) -> Iterator[str]:
+def _alone(every: Iterable[_Known]) -> Iterator[str]:
     """Functions that have a backward derivative and no forward mode."""
-    for bodies, function in every:
-        further = bodies.scan.derivatives_of.get(function.header.name, frozenset())
-        words = {*function.header.attributes, *further}
+    for one in every:
+        further = one.bodies.scan.derivatives_of.get(one.name, frozenset())
+        words = {*one.function.header.attributes, *further}
         if "BackwardDerivative" in words and not words & _HAS_FORWARD:
-            yield function.header.name
+            yield one.name
+
+
+def _storing(every: Iterable[_Known]) -> Iterator[str]:
+    """Functions that store into what they are given."""
+    for one in every:
+        if _OUT.search(one.bodies.text, one.function.start, one.function.body):
+            yield one.name

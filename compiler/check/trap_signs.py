@@ -9,15 +9,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.trap_tokens import closing, end_of_statement, is_declared, is_stored, shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.check.trap_code import Code
     from slangad.compiler.frontends.slang.tokens import Token
 
-_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _FLOATING: Final = re.compile(r"(?:float|half|double)(?P<shape>[234](?:x[234])?)?")
-_BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "in", "is", "as"})
 _BETWEEN: Final = frozenset({"+", "-", "*", "/"})
 _CLAMPS: Final = frozenset({"clamp", "saturate", "min", "max"})
 _FOLDING: Final = frozenset({"[", "(", "%", "&", "/", ">", "<", "?"})
@@ -47,7 +47,7 @@ class _Loop:
 def calls_of(code: Code, *names: str, moving: bool = False) -> Iterator[Sight]:
     """Calls of builtin functions; ``moving`` ones only of more than numbers."""
     for k in _called(code, frozenset(names)):
-        if moving and not _moves(code.tokens[k + 1 : _close(code.tokens, k + 1)]):
+        if moving and not _moves(code.tokens[k + 1 : closing(code.tokens, k + 1)]):
             continue
         yield Sight(code.tokens[k].line, code.tokens[k].text)
 
@@ -56,7 +56,7 @@ def powers(code: Code) -> Iterator[Sight]:
     """Calls of ``pow`` whose base is no number."""
     for k in _called(code, frozenset({"pow"})):
         if [token.text for token in code.tokens[k + 3 : k + 4]] != [","] or code.tokens[k + 2].kind != "number":
-            yield Sight(code.tokens[k].line, _shown(code.tokens[k : _close(code.tokens, k + 1) + 1]))
+            yield Sight(code.tokens[k].line, shown(code.tokens[k : closing(code.tokens, k + 1) + 1]))
 
 
 def meeting_indices(code: Code) -> Iterator[Sight]:
@@ -64,14 +64,14 @@ def meeting_indices(code: Code) -> Iterator[Sight]:
     found: dict[str, dict[str, int]] = {}
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
-        if tokens[k].kind != "word" or tokens[k + 1].text != "[" or _is_declared(tokens, k):
+        if tokens[k].kind != "word" or tokens[k + 1].text != "[" or is_declared(tokens, k):
             continue
-        end = _close(tokens, k + 1)
+        end = closing(tokens, k + 1)
         while end + 1 < len(tokens) and tokens[end + 1].text == "[":
-            end = _close(tokens, end + 1)
+            end = closing(tokens, end + 1)
         if end + 2 < len(tokens) and tokens[end + 1].text == "=" and tokens[end + 2].text != "=":
             continue
-        found.setdefault(tokens[k].text, {}).setdefault(_shown(tokens[k : end + 1]), k)
+        found.setdefault(tokens[k].text, {}).setdefault(shown(tokens[k : end + 1]), k)
     for reads in found.values():
         if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
             first, second = list(reads)[:2]
@@ -86,13 +86,13 @@ def gathered(code: Code) -> Iterator[Sight]:
             if (
                 tokens[k].kind != "word"
                 or tokens[k + 1].text != "["
-                or _is_declared(tokens, k)
-                or _is_stored(tokens, k)
+                or is_declared(tokens, k)
+                or is_stored(tokens, k)
             ):
                 continue
-            index = tokens[k + 2 : _close(tokens, k + 1)]
+            index = tokens[k + 2 : closing(tokens, k + 1)]
             if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
-                yield Sight(tokens[k].line, f"{_shown(tokens[k : _close(tokens, k + 1) + 1])} of two turns")
+                yield Sight(tokens[k].line, f"{shown(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
 
 
 def declared_bounds(code: Code) -> Iterator[Sight]:
@@ -105,18 +105,18 @@ def declared_bounds(code: Code) -> Iterator[Sight]:
 def branched_indices(code: Code) -> Iterator[Sight]:
     """Elements that a loop reads at an index that a branch gave: ``?`` stands in what was stored, or several stores."""
     tokens = code.tokens
-    stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and _is_stored(tokens, k)]
+    stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and is_stored(tokens, k)]
     often = [tokens[k].text for k in stored]
     branched = {name for name in often if often.count(name) > 1}
     branched |= {
-        tokens[k].text for k in stored if "?" in (token.text for token in tokens[k : _end_of_statement(tokens, k)])
+        tokens[k].text for k in stored if "?" in (token.text for token in tokens[k : end_of_statement(tokens, k)])
     }
     for loop in _loops(code):
         for k in range(loop.first, loop.last):
-            if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not _is_declared(tokens, k):
-                index = tokens[k + 2 : _close(tokens, k + 1)]
+            if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not is_declared(tokens, k):
+                index = tokens[k + 2 : closing(tokens, k + 1)]
                 if any(token.text in branched or token.text == "?" for token in index):
-                    yield Sight(tokens[k].line, _shown(tokens[k : _close(tokens, k + 1) + 1]))
+                    yield Sight(tokens[k].line, shown(tokens[k : closing(tokens, k + 1) + 1]))
 
 
 def uneven_nests(code: Code) -> Iterator[Sight]:
@@ -138,7 +138,7 @@ def vectors_with_scalars(code: Code) -> Iterator[Sight]:
         tokens[k].text
         for loop in _loops(code, unrolled=False)
         for k in range(loop.first, loop.last)
-        if tokens[k].kind == "word" and _is_stored(tokens, k)
+        if tokens[k].kind == "word" and is_stored(tokens, k)
     }
     params = {token.text for token in tokens[: code.opening]}
     for k in range(code.opening + 1, len(tokens) - 1):
@@ -184,7 +184,7 @@ def forgotten(code: Code) -> Iterator[Sight]:
         name = [token for token in tokens[k : next(ends, opening)] if token.kind == "word"][-1]
         body = range(opening, len(tokens) - 1)
         mine = [j for j in body if tokens[j].text == name.text and tokens[j - 1].text != "."]
-        if not any(_is_stored(tokens, j) or tokens[j + 1].text in (",", ")", "[") for j in mine):
+        if not any(is_stored(tokens, j) or tokens[j + 1].text in (",", ")", "[") for j in mine):
             yield Sight(name.line, f"'{code.name}' never stores '{name.text}'")
 
 
@@ -193,7 +193,7 @@ def constant_beginnings(code: Code) -> Iterator[Sight]:
     tokens, types = code.tokens, _types(code)
     for k in range(code.opening, len(tokens) - 2):
         name = tokens[k].text
-        if not types.get(name) or not _is_declared(tokens, k) or tokens[k + 1].text != "=":
+        if not types.get(name) or not is_declared(tokens, k) or tokens[k + 1].text != "=":
             continue
         end = next((j for j in range(k, len(tokens)) if tokens[j].text == ";"), len(tokens))
         if any(t.kind == "word" and not _FLOATING.fullmatch(t.text) for t in tokens[k + 1 : end]):
@@ -240,10 +240,10 @@ def _loops(code: Code, *, unrolled: bool = False) -> Iterator[_Loop]:
         attributes = _attributes(tokens, k)
         if "ForceUnroll" in attributes and not unrolled:
             continue
-        head = _close(tokens, k + 1)
+        head = closing(tokens, k + 1)
         if head + 1 >= len(tokens):
             continue
-        last = _close(tokens, head + 1) if tokens[head + 1].text == "{" else _end_of_statement(tokens, head + 1)
+        last = closing(tokens, head + 1) if tokens[head + 1].text == "{" else end_of_statement(tokens, head + 1)
         condition, own = _condition(tokens[k + 2 : head], is_for=tokens[k].text == "for")
         words = frozenset(token.text for token in condition if token.kind == "word") - own
         declared = attributes.partition("MaxIters(")[2].partition(")")[0]
@@ -275,54 +275,11 @@ def _condition(head: Sequence[Token], *, is_for: bool) -> tuple[Sequence[Token],
     return (parts[1] if len(parts) > 1 else []), own
 
 
-def _end_of_statement(tokens: Sequence[Token], index: int) -> int:
-    """The last token of a statement, which may be a loop or a branch with a block."""
-    k = index
-    while k < len(tokens) and tokens[k].text != ";":
-        k = _close(tokens, k)
-        if tokens[k].text == "}":
-            return k
-        k += 1
-    return min(k, len(tokens) - 1)
-
-
-def _close(tokens: Sequence[Token], index: int) -> int:
-    """The token that closes the bracket at ``index``; the same one if it is none."""
-    depth = 0
-    for k in range(index, len(tokens)) if tokens[index].text in _CLOSING else ():
-        depth += (tokens[k].text in _CLOSING) - (tokens[k].text in _CLOSING.values())
-        if not depth:
-            return k
-    return index
-
-
 def _depth(tokens: Sequence[Token]) -> int:
     """How many angles and brackets are open behind some tokens."""
     opened = sum(token.text in ("<", "(", "[") for token in tokens)
     return opened - sum(token.text in (">", ")", "]") for token in tokens)
 
 
-def _is_declared(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a word is the name of a variable where that is declared."""
-    before = tokens[index - 1]
-    return before.kind == "word" and before.text not in _BEFORE_VALUES
-
-
 def _is_dynamic(tokens: Sequence[Token], index: int) -> bool:
-    return any(token.kind == "word" for token in tokens[index : _close(tokens, index)])
-
-
-def _is_stored(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a variable, or a part of it, is what is assigned to."""
-    k = index + 1
-    while k + 1 < len(tokens) and tokens[k].text in (".", "["):
-        k = k + 2 if tokens[k].text == "." else _close(tokens, k) + 1
-    mark = "".join(token.text for token in tokens[k : k + 2])
-    return mark in ("+=", "-=", "*=", "/=") or (mark.startswith("=") and mark != "==")
-
-
-def _shown(tokens: Sequence[Token]) -> str:
-    """Tokens as people would write them."""
-    text = " ".join(token.text for token in tokens)
-    text = re.sub(r"(?<=[(\[.]) | (?=[)\].,])", "", text)
-    return re.sub(r"(?<=\w) (?=[(\[])", "", text)
+    return any(token.kind == "word" for token in tokens[index : closing(tokens, index)])

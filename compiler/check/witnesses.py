@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.check.trap_code import same_file
 from slangad.compiler.frontends.slang.bodies import read_bodies
 from slangad.compiler.frontends.slang.tokens import read_text
@@ -37,7 +38,7 @@ def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
         module: A program.
         texts: What stands for Slang files, by name.
     """
-    read = {file: texts.get(Path(file).name) or _text(file) for file in module.sources if file.endswith(".slang")}
+    read = {file: texts.get(Path(file).name) or text_of(file) for file in module.sources if file.endswith(".slang")}
     if not any("interface" in text for text in read.values()) or not any(
         word in text for word in _OWN for text in read.values()
     ):
@@ -48,13 +49,6 @@ def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
         return frozenset()
     words = _words(files)
     return frozenset(kernel.name for kernel in module.kernels if touchy & _reached(_start(kernel.span, files), words))
-
-
-def _text(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _with_own_derivatives(files: Sequence[Bodies]) -> frozenset[str]:
