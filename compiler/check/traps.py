@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import trap_signs as signs
+from slangad.compiler.check import trap_stores as stores
 from slangad.compiler.check.trap_code import codes_of, same_file
 from slangad.compiler.report.model import Leg, LegState
 
@@ -171,6 +172,14 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "this loop stands in the loop of {}, which turns another number of times: what reverse mode keeps of their "
         "turns overwrites each other, on other devices perhaps otherwise",
         "give both loops the same [MaxIters(n)], or move the inner one into a function",
+    ),
+    Trap(
+        "confused variables",
+        _REVERSE | _FORWARD,
+        _any,
+        stores.confused,
+        "parts of {} where branches or loops meet: Slang takes one value for another",
+        "store whole values, v = float2(e, v.y); of arrays by a function that gives back a changed copy",
     ),
     Trap(
         _BOUND,

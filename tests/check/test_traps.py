@@ -59,6 +59,14 @@ DISGUISED = {
     "phase": (Leg.REVERSE, "line 216: fmod has no gradient"),
     "ring": (Leg.REVERSE, "line 233: w[next] stands in a loop and a branch gives its index"),
     "started": (Leg.FORWARD, "line 195: 'at' begins as numbers and has parts stored before a branch"),
+    "forked": (Leg.PRIMAL, "line 255: parts of 't' are stored, and 'p' of the same type too, where branches"),
+    "bounce": (Leg.REVERSE, "line 275: parts of 'at' are stored, and 'pace' of the same type too"),
+    "layered": (Leg.FORWARD, "line 306: parts of 'over' are stored, and 'under' of the same type too"),
+    "mirrored": (Leg.REVERSE, "line 330: parts of 'w' are stored, and 'far' of the same type too"),
+    "folding": (Leg.REVERSE, "line 354: parts of 'tip' are stored, and the whole of it too"),
+    "mixing": (Leg.REVERSE, "line 374: fmod has no gradient for its second argument"),
+    "turned": (Leg.REVERSE, "line 376: the gradients of pow(a.im - 2.0, 2.0) are 0"),
+    "struck": (Leg.REVERSE, "line 380: detach ends the gradient"),
 }
 
 
@@ -205,3 +213,61 @@ def test_check__traps_that_look_like_others__are_named_for_what_they_are(checked
     assert "MaxIters" not in causes["sum_over_weight"]
     assert "line 13: v[id[k]] of two turns may be one element" in causes["gathers"]
     assert "line 14: asfloat ends the gradient" in causes["bits"]
+
+
+OPERATORS = """
+struct Wave : IDifferentiable { float re; float im; }
+struct Layer : IDifferentiable { float k; }
+typealias Level = Layer;
+struct Scene : IDifferentiable { Wave wave; }
+[Differentiable] Wave operator+(Wave a, Wave b) { return Wave(a.re + b.re, fmod(a.im + 3.0, abs(b.im) + 0.3)); }
+[BackwardDerivative(product_bwd)] [Differentiable]
+Layer operator*(Layer a, Layer b) { return Layer(a.k * b.k); }
+void product_bwd(inout DifferentialPair<Layer> a, inout DifferentialPair<Layer> b, Layer.Differential d)
+{ a = diffPair(a.p, { d.k * b.p.k }); }
+[Differentiable] Layer operator*(Layer a, float b) { return Layer(pow(a.k - 2.0, 2.0) * b); }
+[Differentiable] float by_field(Scene s) { let both = s.wave + s.wave; return both.im; }
+[Differentiable] float forgets(float x, float y) { Level z = Level(x) * Level(y); return z.k; }
+[Differentiable] float scaled(float x, float y) { return (Layer(x) * y).k; }
+[Differentiable] float of_floats(float x, float y) { return detach(x) * x + y; }
+"""
+
+
+def test_check__operators_of_several_types__names_those_that_may_be_used(checked: Checked) -> None:
+    results = checked(OPERATORS, ".slang")
+    causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}
+    assert "line 6: fmod has no gradient" in causes["by_field"]
+    assert "line 9: 'product_bwd' never stores 'b'" in causes["forgets"]
+    assert "line 11: the gradients of pow(a.k - 2.0, 2.0) are 0" in causes["scaled"]
+    assert "line 15: detach ends the gradient" in causes["of_floats"]
+    assert "fmod" not in causes["of_floats"]
+
+
+CONFUSABLE = """
+[Differentiable] float apart(float x)
+{
+    float2 p = float2(x), t = float2(x, 2.0);
+    if (x > 0.1) { t.x -= 1.5; }
+    if (x > 0.3) { p *= detach(x); }
+    return t.x + p.x;
+}
+[Differentiable] float inner(float x)
+{
+    float2 t = float2(x, 2.0);
+    for (int k = 0; k < 3; ++k) { float2 p = t * detach(x); p.y += 1.0; t = p.yx; }
+    return t.x + t.y;
+}
+[Differentiable] float of_two_types(float x)
+{
+    float3 p = float3(x); float2 t = float2(x, 2.0);
+    if (x > 0.1) { t.x -= 1.5; p *= detach(x); }
+    return t.x + p.x;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["apart", "inner", "of_two_types"])
+def test_check__variables_that_do_not_meet__are_not_called_confused(checked: Checked, name: str) -> None:
+    failure = checked(CONFUSABLE, ".slang")[name].failures[0]
+    assert "detach ends the gradient" in failure.cause
+    assert "parts of" not in failure.cause
