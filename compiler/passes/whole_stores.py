@@ -90,17 +90,21 @@ def _confused(body: Block) -> Iterator[str]:
             yield name
 
 
-def _partly_stored(body: Block) -> Iterator[Var]:
+def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[Var]:
+    """Locals that are stored in part, once for each store; ``deep``: in parts of elements of arrays."""
     for stmt in walk_stmts(body):
         owner = root(stmt.target) if isinstance(stmt, Assign) else None
-        if owner is not None and isinstance(stmt, Assign) and not isinstance(stmt.target, Var):
+        if owner is None or not isinstance(stmt, Assign) or isinstance(stmt.target, Var):
+            continue
+        if not deep or not isinstance(stmt.target, Index) or not isinstance(stmt.target.value, Var):
             yield owner
 
 
 def _meets(body: Block, type_: Type, name: str) -> bool:
     """Whether something else of the type has several values where branches or loops meet."""
     nested = [s for stmt in body for block in blocks(stmt) for s in walk_stmts(block)]
-    whole_only = isinstance(type_, Array)
+    parts = [o.type for o in _partly_stored(body, deep=True)]
+    whole_only = isinstance(type_, Array) and type_ not in parts
     stores = [s.target for s in nested if isinstance(s, Assign) and not (whole_only and not isinstance(s.target, Var))]
     others = (root(target) for target in stores)
     return (

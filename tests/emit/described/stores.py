@@ -1,7 +1,7 @@
-"""Stores into parts of vectors that are stored again elsewhere."""
+"""Stores into parts of vectors, and of elements of arrays, that are stored again elsewhere."""
 
 import slangad as sa
-from slangad import Each, float2, float3
+from slangad import Array, Each, float2, float3
 
 
 @sa.kernel
@@ -50,3 +50,41 @@ def before_a_ternary(a: Each[float2], b: Each[float2]) -> Each[float]:
     w = v if a.y > 0.0 else float2(5.0, a.x)
     w = w * v.x if b.x > 0.0 else w
     return w.x * w.y + v.x
+
+
+@sa.struct
+class Bounce:
+    k: float
+    way: float2
+
+
+@sa.kernel
+def parts_of_vectors_in_arrays(a: Each[float2], b: Each[float2]) -> Each[float]:
+    p = Array[float2, 2](a, b)
+    t = Array[float2, 2](b, a * b)
+    if a.x > b.x:
+        p[0].x -= 1.5
+        t[0].x *= 0.5
+    return t[0].x * b.y / (sa.abs(p[0].x) + 0.5) + t[1].y * p[1].y
+
+
+@sa.kernel
+def parts_of_arrays_in_arrays(a: Each[float2], b: Each[float2]) -> Each[float]:
+    p = Array[Array[float, 2], 2](Array[float, 2](a.x, b.x), Array[float, 2](a.y, b.y))
+    t = Array[Array[float, 2], 2](Array[float, 2](b.x, a.y), Array[float, 2](a.x, 2.0))
+    if a.x > b.x:
+        p[0][0] -= 1.5
+        t[0][0] *= a.y
+    return t[0][0] / (sa.abs(p[0][0]) + 0.5) + t[1][0] * p[1][1] * b.y
+
+
+@sa.kernel
+def parts_of_structs_in_arrays(a: Each[float2], b: Each[float2]) -> Each[float]:
+    p = Array[Bounce, 2](Bounce(a.x, b), Bounce(b.y, a))
+    t = Array[Bounce, 2](Bounce(b.x, a), Bounce(a.y, b))
+    for i in range(3):
+        p[0].k -= 0.5 * a.x
+        t[i % 2].way.x *= 0.5
+        if p[0].k < t[0].k:
+            t[1].k += p[1].k * b.x
+    return t[0].way.x * t[1].k / (sa.abs(p[0].k) + 0.5) + p[1].way.y
