@@ -51,8 +51,8 @@ def _thread_arguments(entry: Entry) -> Iterator[str]:
         yield f"{'int' if one else f'int{entry.kernel.dims}'}({texts[value]})"
 
 
-def _function(entry: Entry) -> str:
-    return entry.scope.names.call(entry.function)
+def _differentiated(entry: Entry) -> str:
+    return entry.scope.names.reference(entry.function)
 
 
 def _call(entry: Entry, arguments: list[str]) -> str:
@@ -60,8 +60,8 @@ def _call(entry: Entry, arguments: list[str]) -> str:
     function = entry.function
     if function.owner and not function.static:
         this, *rest = arguments
-        return f"{this}.{function.name}({', '.join(rest)})"
-    return f"{_function(entry)}({', '.join(arguments)})"
+        return f"{this}.{entry.scope.names.method(function)}({', '.join(rest)})"
+    return f"{entry.scope.names.call(function)}({', '.join(arguments)})"
 
 
 def _print_forward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
@@ -100,7 +100,7 @@ def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     seeds = [r.seed(writer) for r in entry.results if r.differentiable]
     if any(r.access for r in entry.results):
         seeds = [_joined_seed(entry, writer, seeds)]
-    writer.line(f"bwd_diff({_function(entry)})({', '.join([*arguments, *seeds])});")
+    writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
 
 
 def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
@@ -124,7 +124,7 @@ def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
 
 
 def _print_jvp(entry: Entry, writer: Writer, arguments: list[str]) -> None:
-    call = f"fwd_diff({_function(entry)})({', '.join(arguments)})"
+    call = f"fwd_diff({_differentiated(entry)})({', '.join(arguments)})"
     if not any(result.differentiable for result in entry.results):
         _print_plain(entry, writer, call, entry.results)
         return

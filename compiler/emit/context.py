@@ -25,7 +25,8 @@ class ModuleNames:
     ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
     ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
     keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``memory`` names what
-    belongs to each tensor and texture, ``probes`` what belongs to each probe.
+    belongs to each tensor and texture, ``probes`` what belongs to each probe. ``wrappers`` names the functions that
+    are differentiated in place of ambiguous ones.
     """
 
     functions: Mapping[str, Function]
@@ -41,6 +42,7 @@ class ModuleNames:
     taken: tuple[str, ...] = ()
     memory: Mapping[str, MemoryNames] = field(default_factory=dict)
     probes: Mapping[ProbeKey, ProbeNames] = field(default_factory=dict)
+    wrappers: Mapping[str, str] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
         """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""
@@ -62,8 +64,15 @@ class ModuleNames:
         """What a function is called by: a static method is qualified by its struct."""
         return self.reference(function) if function.static else self.function_names[function.key]
 
+    def method(self, function: Function) -> str:
+        """What a method is called by behind its object."""
+        name = self.function_names[function.key]
+        return name[name.rfind(f".{function.name}") + 1 :]
+
     def reference(self, function: Function) -> str:
         """What a function is referred to by where it is differentiated: a method is qualified by its struct."""
+        if function.key in self.wrappers:
+            return self.wrappers[function.key]
         name = self.function_names[function.key]
         inside = function.owner and function.owner not in self.external
         return f"{self.structs[function.owner]}.{name}" if inside else name

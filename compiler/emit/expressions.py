@@ -204,9 +204,10 @@ def _call(ctx: Context, expr: Call) -> None:
     args = expr.args
     if function.owner and not function.static:
         print_expr(ctx, args[0], POSTFIX)
-        ctx.writer.write(".")
+        ctx.writer.write(f".{ctx.names.method(function)}")
         args = args[1:]
-    ctx.writer.write(ctx.names.call(function))
+    else:
+        ctx.writer.write(ctx.names.call(function))
     print_args(ctx, args)
 
 

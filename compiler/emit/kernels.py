@@ -94,7 +94,8 @@ def print_kernel(
     function = names.functions[kernel.function]
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
-        taken = (names.call(function), *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
+        called = names.call(function), names.reference(function)
+        taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
         scope = KernelScope(names, Scope(taken, ()), accessors, kernel.dims)
         slots = Slots()
         places = tuple(_places(scope, kernel, function, slots))

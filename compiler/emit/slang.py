@@ -19,6 +19,7 @@ from slangad.compiler.emit.names import Scope
 from slangad.compiler.emit.probes import ProbePrinter, name_probes, probes_of
 from slangad.compiler.emit.spelling import TypeSpeller
 from slangad.compiler.emit.textures import TexturePrinter
+from slangad.compiler.emit.wrappers import name_wrappers, print_wrappers
 from slangad.compiler.emit.writer import Writer
 from slangad.compiler.ir.nodes import (
     BackwardCall,
@@ -64,6 +65,7 @@ def emit_module(module: Module) -> EmittedModule:
     for probe in probes:
         probe.print(writer)
     _print_functions(names, writer, module)
+    print_wrappers(names, writer, module, modes)
     accessors.print_functions(writer)
     writer.append(entries_text)
     return EmittedModule(
@@ -99,6 +101,7 @@ def name_module(module: Module, scope: Scope) -> ModuleNames:
         taken=module.taken,
         memory={b.key: name_memory(scope, b) for b in module.buffers},
         probes=name_probes(scope, module),
+        wrappers=name_wrappers(module, scope),
     )
 
 

@@ -303,10 +303,14 @@ class SlangBody:
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """A function that stands in a Slang file; ``symbol`` is how Slang names it, as in ``ns.f<float, 4>``."""
+    """A function that stands in a Slang file; ``symbol`` is how Slang names it, as in ``ns.f<float, 4>``.
+
+    ``ambiguous`` says that Slang can't tell by the arguments of its derivative which function of that name is meant.
+    """
 
     symbol: str
     file: str
+    ambiguous: bool = False
 
 
 class Role(str, Enum):

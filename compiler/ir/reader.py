@@ -208,8 +208,9 @@ class _Reader:
     def _body(self, params: tuple[Param, ...]) -> tuple[Stmt, ...] | SlangBody | External:
         if self.tokens.accept("slang"):
             return SlangBody(self.tokens.string())
+        ambiguous = self.tokens.accept("ambiguous")
         if self.tokens.accept("external"):
-            return External(self.tokens.string(), self.tokens.string())
+            return External(self.tokens.string(), self.tokens.string(), ambiguous)
         types = {p.name: p.type for p in params}
         if self.tokens.accept("locals"):
             while not self.tokens.peek("{"):

@@ -157,8 +157,8 @@ def _function(function: Function, known: Known) -> Iterator[str]:
     match function.body:
         case SlangBody(text):
             yield f"slang {_quote(text)}"
-        case External(symbol, file):
-            yield f"external {_quote(symbol)} {_quote(file)}"
+        case External(symbol, file, ambiguous):
+            yield f"{'ambiguous ' if ambiguous else ''}external {_quote(symbol)} {_quote(file)}"
         case body:
             known.locals = local_types(function, known.buffers)
             declared = known.locals.keys() - {p.name for p in function.params}

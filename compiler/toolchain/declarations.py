@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections import Counter
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any, Final
 
@@ -126,15 +127,15 @@ class _Walk:
         ``path`` leads to it, with ``<>`` behind what is generic; ``owner`` is the full name of the struct that it is,
         if it is one and nothing on the path is generic.
         """
-        for child in self._children(parent):
+        children = list(self._children(parent))
+        names = Counter(self._name(self._inner(child)) for child in children)
+        for child in children:
             if not path and self._is_file(child):
                 yield from self.functions(child, path, owner)
                 continue
-            kind, mark = self._kind(child), ""
-            if kind == _GENERIC:
-                generic_ = self._library.spReflectionDecl_castToGeneric(child)
-                child = self._library.spReflectionGeneric_GetInnerDecl(generic_)  # noqa: PLW2901  (looked through)
-                kind, mark = self._kind(child) if child else 0, "<>"
+            mark = "<>" if self._kind(child) == _GENERIC else ""
+            child = self._inner(child)  # noqa: PLW2901  (looked through)
+            kind = self._kind(child) if child else 0
             name = self._name(child) if kind in (_STRUCT, _NAMESPACE, _FUNCTION) else ""
             if not name or name.startswith("$") or name == "Differential":
                 continue
@@ -144,10 +145,18 @@ class _Walk:
                 function = self._library.spReflectionDecl_castToFunction(child)
                 if self._has(function, _DIFFERENTIABLE):
                     described = self._head(function) if generic else self._function(function)
-                    yield {"path": here[:-1], "owner": owner, "pattern": ".".join(here), **described}
+                    place = {"path": here[:-1], "owner": owner, "pattern": ".".join(here)}
+                    yield {**place, "overloaded": names[name] > 1, **described}
             else:
                 struct = self._library.spReflection_getTypeFromDecl(child) if kind == _STRUCT and not generic else 0
                 yield from self.functions(child, here, self._struct(struct) if struct else "")
+
+    def _inner(self, decl: int) -> int:
+        """What is generic in a generic declaration; any other itself."""
+        if self._kind(decl) != _GENERIC:
+            return decl
+        generic = self._library.spReflectionDecl_castToGeneric(decl)
+        return int(self._library.spReflectionGeneric_GetInnerDecl(generic) or 0)
 
     def _is_file(self, decl: int) -> bool:
         """Whether a declaration is another file of the module (``__include``).
@@ -175,7 +184,8 @@ class _Walk:
         owner = library.spReflection_FindTypeByName(self._layout, text.rpartition(".")[0].encode())
         is_struct = owner and library.spReflectionType_GetKind(owner) == _IS_STRUCT
         name = self._struct(owner) if is_struct else ""
-        return [{"owner": name, **self._function(function)} for function in found_all]
+        overloaded = len(found_all) > 1
+        return [{"owner": name, "overloaded": overloaded, **self._function(function)} for function in found_all]
 
     def _head(self, function: int) -> Json:
         return {

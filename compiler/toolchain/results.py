@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.request import CompileJob, CompileResult
 
-FINISHERS: Final = ("finishing.py", "reflection.py", "collect.py")
+FINISHERS: Final = ("finishing.py", "reflection.py", "declarations.py", "collect.py")
 """The files beside this one whose code goes over what Slang gives before it is stored."""
 
 

@@ -25,6 +25,39 @@ OVERLOADS = f"""
 void wrong_bwd(inout DifferentialPair<float3> x, float d) {{ x = diffPair(x.p, x.p * d); }}
 [Differentiable] float g(float x) {{ return x * x * x; }}
 {ALONE}"""
+METHODS = """
+struct S : IDifferentiable
+{
+    float a;
+    [Differentiable] float at(float x) { return a * x; }
+    [Differentiable] float at(float x, no_diff float y) { return a * x * y; }
+    float at(float3 x) { return a * x.x; }
+    [BackwardDerivative(wrong_bwd)] [Differentiable] float at(float2 x) { return a * x.x * x.y; }
+    static void wrong_bwd(inout DifferentialPair<S> s, inout DifferentialPair<float2> x, float d)
+    {
+        S.Differential g;
+        g.a = 2.0 * x.p.x * x.p.y * d;
+        s = diffPair(s.p, g);
+        x = diffPair(x.p, s.p.a * x.p.yx * d);
+    }
+    [Differentiable] static float of(float x) { return x * x; }
+    [Differentiable] static float of(float2 x) { return x.x * x.y; }
+    [Differentiable, mutating] void set(float x) { a = a * x; }
+    [Differentiable, mutating] void set(float x, out float y, float k[2]) { y = a * k[1]; a = x * k[0]; }
+    [Differentiable, NoDiffThis] float still(float x) { return a * x; }
+    [Differentiable, NoDiffThis] float still(float2 x) { return a * x.x * x.y; }
+    [ForwardDifferentiable] float onward(float x) { return a * x; }
+    [ForwardDifferentiable] float onward(float2 x) { return a * x.x * x.y; }
+    [Differentiable] float turns(float x, int n)
+    {
+        float y = x;
+        [MaxIters(2)] for (int i = 0; i < n; ++i)
+            y = y * y * a + x;
+        return y;
+    }
+    [Differentiable] float turns(float x) { return a * x; }
+}
+"""
 BROKEN = """
 [Differentiable] float f(no_diff float x, inout float k) { k *= k; return x * k; }
 [Differentiable] float f(vector<float, 3> v, float w[2]) { return v.x * w[0] * missing; }
@@ -38,6 +71,7 @@ BROKEN = """
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "f.slang").write_text(OVERLOADS, encoding="utf-8")
     (tmp_path / "alone.slang").write_text(ALONE, encoding="utf-8")
+    (tmp_path / "methods.slang").write_text(METHODS, encoding="utf-8")
     (tmp_path / "broken.slang").write_text(BROKEN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -115,6 +149,26 @@ def test_overloads__a_range__is_of_the_one_or_of_all(folder: Path) -> None:
 def test_overloads__another_of_its_name__changes_no_samples(folder: Path) -> None:
     found = results("f.slang")
     assert drawn(found["f(float)"]) == drawn(results("alone.slang")["f"])
+
+
+def test_overloads__of_methods__are_each_checked(folder: Path) -> None:
+    found = results("methods.slang", "--samples", "16")
+    wrong = {name: one["failures"][0]["message"] for name, one in found.items() if one["verdict"] != "PASS"}
+    assert wrong == {
+        "S.at(float2)": "d result / d self.a in reverse mode is wrong",
+        "S.turns(float, int)": "a loop turns more often than its [MaxIters] says: "
+        "reverse mode has no memory for further turns",
+    }
+    assert len(found) == 13
+
+
+def test_overloads__of_methods__have_all_kernels(folder: Path) -> None:
+    made = CliRunner().invoke(cli, ["compile", "methods.slang", "-o", "out"])
+    assert made.exit_code == 0
+    left_out = [line for line in made.stderr.splitlines() if "left out" in line]
+    assert len(left_out) == 2
+    assert all("the backward kernel of S.onward" in line for line in left_out)
+    assert len(list((folder / "out").glob("*.spv"))) == 3 * 13 - 2
 
 
 def test_overloads__what_does_not_compile_or_is_skipped__is_told_apart_too(folder: Path) -> None:

@@ -250,9 +250,8 @@ def functions(draw: Draw) -> Function:
     names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
     params = tuple(Param(name, draw(TYPES), draw(st.booleans())) for name in names)
     scope = {p.name: p.type for p in params}
-    body = draw(
-        st.one_of(statements(scope), st.builds(SlangBody, st.text()), st.builds(External, st.text(), st.text()))
-    )
+    external = st.builds(External, st.text(), st.text(), st.booleans())
+    body = draw(st.one_of(statements(scope), st.builds(SlangBody, st.text()), external))
     return Function(
         draw(st.sampled_from(NAMES)), draw(st.sampled_from(NAMES)), params, draw(TYPES), body, draw(st.booleans()),
         draw(_DERIVATIVES), draw(st.sampled_from(("", "recompute"))), draw(st.sampled_from(Role)),

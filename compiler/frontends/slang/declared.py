@@ -29,6 +29,7 @@ class DeclaredFunction:
     Attributes:
         owner: The full name of the struct it is a member of, if any.
         pattern: Its name from outside, with ``<>`` where arguments are due.
+        overloaded: Whether there are others of its name beside it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class DeclaredFunction:
     mutating: bool
     params: tuple[DeclaredParam, ...]
     result: Json
+    overloaded: bool = False
 
     @property
     def generic(self) -> bool:
@@ -94,6 +96,7 @@ def _function(record: Json) -> DeclaredFunction:
         mutating=record["mutating"],
         params=tuple(_param(p) for p in record.get("params", ())),
         result=record.get("result", {}),
+        overloaded=record.get("overloaded", False),
     )
 
 
