@@ -1,4 +1,4 @@
-"""Prints functions of one name each around overloads that Slang can't choose from where they are differentiated.
+"""Prints functions around overloaded methods, from which Slang can't choose where they are differentiated.
 
 ``bwd_diff(S.at)`` takes the first method ``at`` whatever its arguments are. So kernels differentiate a function that
 calls the one they mean.
@@ -51,18 +51,11 @@ def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> No
     shown = ", ".join(_parameter(names, param, name) for param, name in given)
     writer.line(f"{names.spell(function.result)} {names.wrappers[function.key]}({shown})")
     with writer.block():
-        arguments = [name for _, name in given]
+        this, *arguments = (name for _, name in given)
         returned = "" if function.result == VOID else "return "
-        writer.line(f"{returned}{_call(names, function, arguments)};")
+        writer.line(f"{returned}{this}.{names.method(function)}({', '.join(arguments)});")
 
 
 def _parameter(names: ModuleNames, param: Param, name: str) -> str:
     no_diff = "" if differentiable(param) or not carries_gradient(param.type) else "no_diff "
     return f"{no_diff}{_DIRECTIONS[param.direction]}{names.spell.declare(param.type, name)}"
-
-
-def _call(names: ModuleNames, function: Function, arguments: list[str]) -> str:
-    if not function.owner or function.static:
-        return f"{names.call(function)}({', '.join(arguments)})"
-    this, *rest = arguments
-    return f"{this}.{names.method(function)}({', '.join(rest)})"

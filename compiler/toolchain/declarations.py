@@ -171,14 +171,14 @@ class _Walk:
         return bool(first) and not self._kind(first) and not self._name(first)
 
     def find(self, text: str) -> list[Json]:
-        """The functions a name stands for: none, one, or several overloads."""
+        """The functions a name stands for: none, one, or several overloads, in the order of the text."""
         library = self._library
         found = library.spReflection_FindFunctionByName(self._layout, text.encode())
         if not found:
             return []
         if library.spReflectionFunction_isOverloaded(found):
             count = library.spReflectionFunction_getOverloadCount(found)
-            found_all = [library.spReflectionFunction_getOverload(found, i) for i in range(count)]
+            found_all = [library.spReflectionFunction_getOverload(found, i) for i in reversed(range(count))]
         else:
             found_all = [found]
         owner = library.spReflection_FindTypeByName(self._layout, text.rpartition(".")[0].encode())
@@ -190,6 +190,7 @@ class _Walk:
     def _head(self, function: int) -> Json:
         return {
             "name": _text(self._library.spReflectionFunction_GetName(function)),
+            "differentiable": self._has(function, _DIFFERENTIABLE),
             "static": self._has(function, _STATIC),
             "mutating": self._has(function, _MUTATING),
         }

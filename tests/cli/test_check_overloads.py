@@ -58,6 +58,27 @@ struct S : IDifferentiable
     [Differentiable] float turns(float x) { return a * x; }
 }
 """
+GENERICS = """
+[Differentiable] T f<T : IFloat>(T x) { return x * x; }
+T f<T : IFloat>(vector<T, 2> x) { return x.x * x.y; }
+// range: x 2 3
+[Differentiable] T f<T : IFloat>(vector<T, 3> x) { return x.x * x.y; }
+[Differentiable] float f(float x, int n) { return x; }
+struct S<T : IFloat> : IDifferentiable
+{
+    float a;
+    [Differentiable] T at(T x) { return x * x; }
+    [Differentiable] T at(vector<T, 2> x) { return x.x * x.y; }
+    [Differentiable] static T of<U : IFloat>(T x, U y) { return x * x; }
+    [Differentiable] static T of<U : IFloat>(T x) { return x * x; }
+}
+[Differentiable] T same<T : IFloat>(T x) { return x * x; }
+[Differentiable] T same<T : IArithmetic>(T x) { return x * x; }
+[Differentiable] float same(float x, inout float y) { return x * y; }
+[Differentiable] float same(float x, float y) { return x * y; }
+[Differentiable] T sized<T : IFloat>(T x) { return x * x; }
+[Differentiable] T sized<T : IFloat, let N : int>(T x) { return x * x; }
+"""
 BROKEN = """
 [Differentiable] float f(no_diff float x, inout float k) { k *= k; return x * k; }
 [Differentiable] float f(vector<float, 3> v, float w[2]) { return v.x * w[0] * missing; }
@@ -72,6 +93,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "f.slang").write_text(OVERLOADS, encoding="utf-8")
     (tmp_path / "alone.slang").write_text(ALONE, encoding="utf-8")
     (tmp_path / "methods.slang").write_text(METHODS, encoding="utf-8")
+    (tmp_path / "generics.slang").write_text(GENERICS, encoding="utf-8")
     (tmp_path / "broken.slang").write_text(BROKEN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -169,6 +191,38 @@ def test_overloads__of_methods__have_all_kernels(folder: Path) -> None:
     assert len(left_out) == 2
     assert all("the backward kernel of S.onward" in line for line in left_out)
     assert len(list((folder / "out").glob("*.spv"))) == 3 * 13 - 2
+
+
+def test_overloads__generic_ones_with_arguments__are_each_checked(folder: Path) -> None:
+    asked = (f"--specialize={name}" for name in ("f<float>", "S<float>.at", "S<float>.of<float>", "same<float>"))
+    found = results("generics.slang", *asked, "--samples", "16")
+    assert {name for name, one in found.items() if one["verdict"] == "PASS"} == {
+        "f<float>(T)",
+        "f<float>(vector<T, 3>)",
+        "f",
+        "S<float>.at(T)",
+        "S<float>.at(vector<T, 2>)",
+        "S<float>.of<float>(T, U)",
+        "S<float>.of<float>(T)",
+    }
+    assert [name for name, one in found.items() if "rename it" in one["reason"]] == [
+        "same<float>#1",
+        "same<float>#2",
+        "same(float, inout float)",
+        "same(float, float)",
+    ]
+    drawn_in = [value["value"] for row in drawn(found["f<float>(vector<T, 3>)"]) for value in row]
+    assert all(2 <= value <= 3 for value in drawn_in)
+
+
+def test_overloads__generic_ones_with_arguments__are_compiled_or_refused(folder: Path) -> None:
+    made = CliRunner().invoke(cli, ["compile", "generics.slang", "--specialize=f<float>", "-o", "out"])
+    assert made.exit_code == 0
+    assert len(list((folder / "out").glob("generics.f_float_*.spv"))) == 2 * 3
+    refused = CliRunner().invoke(cli, ["compile", "generics.slang", "--specialize=sized<float>", "-o", "out"])
+    assert refused.exit_code == 1
+    assert "generics.slang:19:20: error[SA083]: Slang can't make 'sized<float>'" in refused.stderr
+    assert "give those that take others a name of their own" in refused.stderr
 
 
 def test_overloads__what_does_not_compile_or_is_skipped__is_told_apart_too(folder: Path) -> None:

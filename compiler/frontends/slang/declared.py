@@ -30,6 +30,7 @@ class DeclaredFunction:
         owner: The full name of the struct it is a member of, if any.
         pattern: Its name from outside, with ``<>`` where arguments are due.
         overloaded: Whether there are others of its name beside it.
+        differentiable: Whether it is marked as that: not if only another function says that it is its derivative.
     """
 
     name: str
@@ -41,6 +42,7 @@ class DeclaredFunction:
     params: tuple[DeclaredParam, ...]
     result: Json
     overloaded: bool = False
+    differentiable: bool = True
 
     @property
     def generic(self) -> bool:
@@ -97,6 +99,7 @@ def _function(record: Json) -> DeclaredFunction:
         params=tuple(_param(p) for p in record.get("params", ())),
         result=record.get("result", {}),
         overloaded=record.get("overloaded", False),
+        differentiable=record.get("differentiable", True),
     )
 
 

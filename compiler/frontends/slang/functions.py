@@ -95,7 +95,7 @@ def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], prob
         name=declared.name,
         params=params,
         result=result,
-        body=External(found.symbol, file, _is_ambiguous(declared, found.symbol)),
+        body=External(found.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
         owner="" if declared.static else declared.owner,
         ranges=read_ranges(comments, found.place.span.file, types, problems),
         span=found.place.span,
@@ -105,11 +105,6 @@ def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], prob
         modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=found.lost), ("jvp",))
     left_out = (LeftOut(found.symbol, *missing, span=found.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
-
-
-def _is_ambiguous(declared: DeclaredFunction, symbol: str) -> bool:
-    """Whether Slang can't choose it by its arguments where it is differentiated: a method, or what was asked for."""
-    return declared.overloaded and (bool(declared.owner and not declared.static) or symbol.endswith(">"))
 
 
 def _params(found: Found, structs: Mapping[str, DeclaredStruct]) -> Iterator[Param]:

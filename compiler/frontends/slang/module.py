@@ -8,6 +8,8 @@ importers, or has entry points, which Slang would hold against every target when
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,10 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.frontends.slang.model import SlangSetting
+    from slangad.compiler.frontends.slang.places import Place
     from slangad.compiler.spans import Span
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
+_OTHER_ARGUMENTS: Final = "check the number, order and kind of its arguments, and the constraints on them"
+_FEWER_OVERLOADS: Final = (
+    "Slang makes it only where all generic functions of that name take these arguments: "
+    "give those that take others a name of their own"
+)
+_ALIKE: Final = "another function of its name takes the same arguments, and Slang can't tell which is meant: rename it"
 _OWN_DIFFERENTIAL: Final = frozenset({"dzero", "dadd", "dmul"})
 
 
@@ -130,16 +139,28 @@ def _check_specializations(texts: tuple[str, ...], declared: Declared, problems:
                 "SA083",
                 scan.words.get(root, whole_file(scan.file)),
                 f"Slang can't make '{text}'",
-                help="check the number, order and kind of its arguments, and the constraints on them",
+                help=_FEWER_OVERLOADS if _is_overloaded(text, declared) else _OTHER_ARGUMENTS,
             )
+
+
+def _is_overloaded(text: str, declared: Declared) -> bool:
+    plain = _without_arguments(text.replace("::", "."))
+    return sum(function.generic and function.qualified == plain for function in declared.functions) > 1
+
+
+def _without_arguments(text: str) -> str:
+    while text != (text := _ARGUMENTS.sub("", text)):
+        pass
+    return text
 
 
 def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]) -> Iterator[Found]:
     """The functions to compile; what is elsewhere, or generic without arguments, is left out."""
     elsewhere: list[str] = []
+    made: set[str] = set()
     for function, which in _numbered(list(_candidates(declared, files.main))):
         place = files.place(function, which)
-        specialized = [text for text in asked if _ARGUMENTS.sub("", _ARGUMENTS.sub("", text)) == function.qualified]
+        specialized = [text for text in asked if _without_arguments(text) == function.qualified]
         attributes = files.main.derivatives_of.get(function.name, frozenset())
         further = attributes, files.without_forward.get(function.name, "")
         if place is None:
@@ -149,7 +170,9 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
         elif not function.generic:
             yield Found(function, function.qualified, place, *further)
         elif specialized:
-            yield from (Found(made, text, place, *further) for text in specialized for made in declared.asked[text])
+            for text in [text for text in specialized if text not in made]:
+                yield from (Found(one, text, at, *further) for one, at in _specialized(text, function, declared, files))
+            made |= {*specialized}
         else:
             example = function.pattern.replace("<>", "<float>")
             reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
@@ -160,6 +183,18 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
     ]
     if elsewhere:
         left_out.append(LeftOut(", ".join(elsewhere), "declared in a file that this one includes: compile that one"))
+
+
+def _specialized(
+    text: str, generic: DeclaredFunction, declared: Declared, files: SourceFiles
+) -> Iterator[tuple[DeclaredFunction, Place]]:
+    """The functions that a name with arguments stands for, each with its place; ``generic`` is any of that name."""
+    marked = [one for one in declared.asked[text] if one.differentiable]
+    placed = [replace(one, path=generic.path, pattern=generic.pattern) for one in marked]
+    for one, (like, which) in zip(marked, _numbered(placed), strict=True):
+        place = files.place(like, which)
+        if place is not None:
+            yield one, place
 
 
 def _numbered(functions: Sequence[DeclaredFunction]) -> Iterator[tuple[DeclaredFunction, tuple[int, int]]]:
@@ -186,8 +221,15 @@ def _candidates(declared: Declared, scan: Scan) -> Iterator[DeclaredFunction]:
 def _converted(
     found: list[Found], file: str, declared: Declared, problems: Problems, left_out: list[LeftOut]
 ) -> Iterator[Converted]:
+    made: list[tuple[Found, Converted]] = []
     for one in found:
         try:
-            yield convert(one, file, declared.structs, problems)
+            made.append((one, convert(one, file, declared.structs, problems)))
         except Unlaid as reason:  # noqa: PERF203  (one function left out must not hide another)
             left_out.append(LeftOut(one.symbol, str(reason), span=one.place.span))
+    keys = Counter(converted.function.key for _, converted in made)
+    for one, converted in made:
+        if keys[converted.function.key] == 1:
+            yield converted
+        else:
+            left_out.append(LeftOut(one.symbol, _ALIKE, span=one.place.span))
