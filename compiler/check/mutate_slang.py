@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.slang.tokens import Token
 
 _DERIVATIVES: Final = {"BackwardDerivative": "", "ForwardDerivative": "forward: "}
+_MARKS: Final = frozenset({"Differentiable", "BackwardDifferentiable", "ForwardDifferentiable", *_DERIVATIVES})
 _EXCHANGED: Final = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 _SHIFTED: Final = {"+": "+ 1.0 +", "-": "- 1.0 -", "*": "* 2.0 *", "/": "/ 2.0 /"}
@@ -35,21 +36,34 @@ Way = tuple[str, list[Edit], tuple[Edit, Edit]]
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """A function that was broken; ``apart`` are the types of its parameters where it has overloads."""
+
+    name: str
+    apart: str
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return f"{self.name}{self.apart}"
+
+
+@dataclass(frozen=True, slots=True)
 class Broken:
     """A text with mutants.
 
     Attributes:
         labels: What was done, by the number that the mutant's name ends in.
-        owners: The names of the functions that were broken, by the same number.
+        owners: The functions that were broken, by the same number.
         lines: First and last lines of what was added, by the same number.
         left_alone: Functions that could not be broken, and why.
     """
 
     text: str
     labels: dict[int, str] = field(default_factory=dict)
-    owners: dict[int, str] = field(default_factory=dict)
+    owners: dict[int, Owner] = field(default_factory=dict)
     lines: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    left_alone: tuple[tuple[str, str], ...] = ()
+    left_alone: tuple[tuple[Owner, str], ...] = ()
 
 
 def mutant_name(name: str, number: int) -> str:
@@ -64,22 +78,23 @@ def broken_text(source: str, file: str, without: Collection[int] = (), probed: C
     """
     code = _Code(source, file)
     labels: dict[int, str] = {}
-    owners: dict[int, str] = {}
+    owners: dict[int, Owner] = {}
     added: list[tuple[int, int, str]] = []
-    left_alone: list[tuple[str, str]] = []
+    left_alone: list[tuple[Owner, str]] = []
     number = -1
     for owned in code.owned():
+        owner = code.owner(owned.function)
         if owned.derivative is None:
-            left_alone.append((owned.function.name, f"{owned.said} does not stand in this file"))
+            left_alone.append((owner, f"{owned.said} does not stand in this file"))
             continue
         ways = code.changes(owned.derivative)
-        label = f"{owned.function.name}: {owned.kind}"
+        label = f"{owner.label}: {owned.kind}"
         made = _probes(ways, label, probed) if probed else ((what, edits) for what, edits, _ in ways)
         for what, edits in made:
             number += 1
             if number in without:
                 continue
-            labels[number], owners[number] = f"{owned.kind}{what}", owned.function.name
+            labels[number], owners[number] = f"{owned.kind}{what}", owner
             for piece, more in ((owned.function, owned.named), (owned.derivative, [*edits, *owned.of])):
                 added.append((piece.end, number, code.copy(piece, [piece.name_at, *more], number)))
     text, lines = _inserted(source, added)
@@ -111,12 +126,17 @@ def _inserted(source: str, added: list[tuple[int, int, str]]) -> tuple[str, dict
 class _Piece:
     """A function in the text: offsets of its start and end, tokens of its body, the place of its name."""
 
-    name: str
+    header: Header
     start: int
     end: int
     head: range
     body: range
     name_at: Edit
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.header.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +160,9 @@ class _Code:
         starts = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._starts = starts
         self._offsets = [starts[token.line - 1] + token.column - 1 for token in self._tokens]
-        headers = scan_text(source, file).headers
+        self._headers = scan_text(source, file).headers
         at = {offset: k for k, offset in enumerate(self._offsets)}
-        placed = ((h, at[starts[h.span.line - 1] + h.span.column - 1]) for h in headers)
+        placed = ((h, at[starts[h.span.line - 1] + h.span.column - 1]) for h in self._headers)
         self._pieces = [piece for header, k in placed if (piece := self._piece(header, k)) is not None]
 
     def owned(self) -> Iterator[_Owned]:
@@ -161,6 +181,13 @@ class _Code:
                 of_function = None if of is None else self._named(self._tokens[of].text)
                 if of is not None and of_function is not None:
                     yield _Owned(of_function, piece, kind, "", [], [self._renamed(of)])
+
+    def owner(self, function: _Piece) -> Owner:
+        """What a function is called, and what tells it from other differentiable ones of its name."""
+        header = function.header
+        alike = [one for one in self._headers if (one.path, one.name) == (header.path, header.name)]
+        several = sum(not _MARKS.isdisjoint(one.attributes) for one in alike) > 1
+        return Owner(header.name, header.signature if several else "")
 
     def changes(self, derivative: _Piece) -> Iterator[Way]:
         """Every way to break a derivative, as edits."""
@@ -211,7 +238,7 @@ class _Code:
         above = [comment.line for comment in header.comments if comment.line < tokens[first].line]
         start = self._starts[min(above) - 1] if above else self._offsets[first]
         end = self._offsets[last] + 1
-        return _Piece(header.name, start, end, range(first, name), range(position + 1, last), self._renamed(name))
+        return _Piece(header, start, end, range(first, name), range(position + 1, last), self._renamed(name))
 
     def _closing(self, index: int) -> int:
         """The token that closes the bracket at ``index``; the same one if it is none."""

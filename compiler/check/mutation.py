@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate_slang import Broken, broken_text, mutant_name
-from slangad.compiler.check.session import UnknownNameError, check
+from slangad.compiler.check.session import UnknownNameError, check, paths_in
 from slangad.compiler.check.surviving import why
 from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.inputs import Input
@@ -42,7 +42,7 @@ def check_mutants(
     """
     described = [item for item in inputs if item.path.suffix != ".slang"]
     known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
-    options = replace(options, known=known)
+    options = _with_paths([item for item in inputs if item.path.suffix == ".slang"], replace(options, known=known))
     report = check(described, options, progress)
     results, seconds = list(report.results), report.seconds
     passed = tuple(result.function for result in results if result.verdict.good)
@@ -55,6 +55,14 @@ def check_mutants(
             results += made
             seconds += took
     return replace(report, results=tuple(results), seconds=seconds)
+
+
+def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
+    """With the inputs that ranges may be said for in Slang files, if any are said."""
+    if not options.said_ranges or not files:
+        return options
+    paths = paths_in(files, replace(options, mutate=False))
+    return replace(options, said_ranges=()) if paths is None else replace(options, known_paths=paths)
 
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
@@ -74,9 +82,10 @@ def _known(item: Input) -> set[str]:
         UnknownNameError: The input names something else.
     """
     broken = broken_text(decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n"), str(item.path))
-    names = {*broken.owners.values(), *(name for name, _ in broken.left_alone)}
+    owners = (*broken.owners.values(), *(owner for owner, _ in broken.left_alone))
+    names = {name for owner in owners for name in (owner.name, owner.label)}
     for name in item.kernels:
-        if name.rpartition(".")[2] not in names:
+        if name not in names and name.rpartition(".")[2] not in names:
             raise UnknownNameError(name, names)
     return names
 
@@ -116,10 +125,11 @@ def _tried(
 def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:
     """As asked for, with ranges of functions also for their mutants."""
     more = [
-        (f"{mutant_name(owner, number)}{path[len(owner) :]}", low, high)
+        (f"{mutant_name(owner.name, number)}{path.removeprefix(name)}", low, high)
         for path, low, high in options.ranges
         for number, owner in broken.owners.items()
-        if path.startswith(f"{owner}.")
+        for name in {owner.name, owner.label}
+        if path.startswith(f"{name}.")
     ]
     include = (*options.include_dirs, str(item.path.absolute().parent))
     return replace(
@@ -154,9 +164,11 @@ def _results(item: Input, broken: Broken, report: Report, options: CheckOptions)
         if found is None or int(found["number"]) not in broken.labels:
             continue
         number = int(found["number"])
-        if not _wanted((broken.owners[number], found["name"]), item, options):
+        owner = broken.owners[number]
+        label = f"{found['name']}{owner.apart}"
+        if not _wanted((owner.name, owner.label, found["name"], label), item, options):
             continue
-        name = f"{found['name']}: {broken.labels[number]}"
+        name = f"{label}: {broken.labels[number]}"
         uncompiled = not result.verdict.good and "does not compile" in result.reason
         if uncompiled or result.verdict is Verdict.SKIPPED:
             reason = "it does not compile then" if uncompiled else result.reason
@@ -172,10 +184,11 @@ def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
 def _untold(item: Input, source: str, broken: Broken, without: set[int], options: CheckOptions) -> Iterator[Result]:
     """What was not tried: functions that can't be broken, and ways that make no Slang."""
     every = broken_text(source, str(item.path))
-    for name, reason in broken.left_alone:
-        yield Result(str(item.path), f"{name}: not mutated", "function", Verdict.SKIPPED, reason=reason)
+    for owner, reason in broken.left_alone:
+        yield Result(str(item.path), f"{owner.label}: not mutated", "function", Verdict.SKIPPED, reason=reason)
     for number in sorted(without):
-        if not _wanted((every.owners[number],), item, options):
+        owner = every.owners[number]
+        if not _wanted((owner.name, owner.label), item, options):
             continue
-        name = f"{every.owners[number]}: {every.labels[number]}"
+        name = f"{owner.label}: {every.labels[number]}"
         yield Result(str(item.path), name, "function", Verdict.SKIPPED, reason="it does not compile then")

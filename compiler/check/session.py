@@ -80,7 +80,7 @@ class CheckOptions:
         said_shapes: Those of ``shapes`` that something that is checked must be able to have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
         probed: Names of mutants to be looked into, in stead of all.
-        known: Names that ``only`` may hold besides those of the inputs.
+        known: Names that ``only`` may hold besides those of the inputs, ``known_paths`` paths for ``said_ranges``.
         run_limit: Seconds the samples of one function may take.
         adapter: What the device calls itself, for reports.
         words: The command line that says all this, without inputs and ``--only``, for reports.
@@ -111,6 +111,7 @@ class CheckOptions:
     probed: tuple[str, ...] = ()
     run_limit: float = 60.0
     known: frozenset[str] = frozenset()
+    known_paths: frozenset[str] = frozenset()
     adapter: str = ""
     mend: bool = True
 
@@ -156,6 +157,16 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     )
 
 
+def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] | None:
+    """``function.parameter`` of all that can be checked; nothing is known if a file can't be read."""
+    with _Session(options) as session:
+        described = [session.describe(item) for item in inputs]
+    found = [one for one in described if not isinstance(one, Result)]
+    if len(found) < len(described):
+        return None
+    return frozenset(path for one in found for path in _paths(one.intents, one.subjects))
+
+
 @dataclass(frozen=True, slots=True)
 class _Described:
     """What there is to check in a file; ``texts`` stand for Slang files by name, ``turns`` count those of loops."""
@@ -185,13 +196,7 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
         for name in item.kernels:
             if name not in _names(subjects):
                 raise UnknownNameError(name, _names(subjects))
-    columns = {
-        f"{name}.{column.path}"
-        for _, intents, subjects in found
-        for subject in subjects
-        for name in (broken_of(subject.name), subject.label)
-        for column in _columns(subject, intents)
-    }
+    columns = {path for _, intents, subjects in found for path in _paths(intents, subjects)} | options.known_paths
     for path in options.said_ranges:
         if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
             raise UnknownNameError(path, columns)
@@ -200,6 +205,13 @@ def _know_names(described: Sequence[tuple[Input, _Described | Result]], options:
 def _names(subjects: Iterable[Subject]) -> set[str]:
     """What subjects can be called: by their labels, overloads by their common name, a mutant by what is broken too."""
     return {name for one in subjects for name in (one.label, one.name, broken_of(one.name))}
+
+
+def _paths(intents: Intents, subjects: Iterable[Subject]) -> Iterator[str]:
+    """The inputs of subjects, with the names of these."""
+    for subject in subjects:
+        for column in _columns(subject, intents):
+            yield from (f"{name}.{column.path}" for name in (broken_of(subject.name), subject.label))
 
 
 def _columns(subject: Subject, intents: Intents) -> Iterator[Column]:

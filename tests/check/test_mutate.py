@@ -293,6 +293,50 @@ def test_mutate__one_name__breaks_only_that(tmp_path: Path, monkeypatch: pytest.
     assert owners == ({"f", "g"} if "--range" in words else {"f"})
 
 
+OVERLOADS = """
+[BackwardDerivative(f_bwd)] [Differentiable] float f(float x) { return x < 2 ? 0 : x * x; }
+void f_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p < 2 ? 0 : 2 * x.p * d); }
+[BackwardDerivative(f3_bwd)] [Differentiable] float f(float3 x) { return x.x; }
+void f3_bwd(inout DifferentialPair<float3> x, float d) { x = diffPair(x.p, float3(d, 0, 0)); }
+[BackwardDerivative(g_bwd)] [Differentiable] float g(float x) { return x; }
+void g_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "tried", "found"),
+    [
+        (["--only", "f(float)"], {"f(float)"}, 0),
+        (["--only", "f(float)", "--range", "f(float).x=3:4"], {"f(float)"}, 1),
+        (["--only", "f(float)", "--range", "f.x=3:4"], {"f(float)"}, 1),
+        (["--only", "f(float)", "--range", "g.x=3:4"], {"f(float)"}, 0),
+        (["--only", "f", "--range", "f(float3).x=3:4"], {"f(float)", "f(float3)"}, 0),
+        (["--range", "f(float).x=3:4"], {"f(float)", "f(float3)", "g"}, 1),
+    ],
+)
+def test_mutate__overloads_of_a_slang_file__are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], tried: set[str], found: int
+) -> None:
+    (tmp_path / "f.slang").write_text(OVERLOADS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["check", "f.slang", "--mutate", "--format", "json", "--samples", "16", *words])
+    mutants = json.loads(result.stdout)["mutants"]
+    assert {one["mutant"].partition(": ")[0] for one in mutants} == tried
+    doubled = next(one for one in mutants if one["mutant"].startswith("f(float): gradient 1 doubled"))
+    assert doubled["killed"] == bool(found)
+
+
+@pytest.mark.parametrize("words", [["--only", "f(float2)"], ["--range", "f(float).y=0:1"], ["--range", "h.x=0:1"]])
+def test_mutate__what_no_slang_file_has__is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "f.slang").write_text(OVERLOADS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["check", "f.slang", "--mutate", *words])
+    assert result.exit_code == 2
+    assert "None of the inputs has" in result.stderr
+
+
 def test_mutate__one_name_of_a_slang_file__breaks_only_that(monkeypatch: pytest.MonkeyPatch) -> None:
     own = Path(__file__).parent / "slang" / "own.slang"
     monkeypatch.chdir(own.parent)
