@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 TIME_LIMIT: Final = 60.0
 """Seconds one subject may take."""
+_PATIENCE: Final = 4.0
+"""How many times as long it may take where other processes want the processor too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Worker:
 
     def _ask(self, request: object) -> object:
         assert self._child is not None  # noqa: S101  (judge starts it)
-        with closing(self._child.talk(request, self.limit)) as answers:
+        with closing(self._child.talk(request, self.limit, patience=_PATIENCE)) as answers:
             answer = next(answers)
         if isinstance(answer, SlangadError):
             raise answer

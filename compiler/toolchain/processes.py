@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
@@ -30,6 +31,8 @@ _BOOTSTRAP = (
 )
 _TAIL = 2000
 _DYING = 5.0
+_ABOUT = 0.02
+"""What is left of a time limit that is as good as nothing."""
 
 
 class ProcessDiedError(Exception):
@@ -63,13 +66,13 @@ class Child:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._printed, start_new_session=True
         )
 
-    def talk(self, request: object, limit: float) -> Generator[object, None, None]:
+    def talk(self, request: object, limit: float, *, patience: float = 1.0) -> Generator[object, None, None]:
         """Send a request and pass on the answers; end by closing the iterator.
 
         Raises:
-            ProcessDiedError: The child ended, or ``limit`` seconds passed.
+            ProcessDiedError: The child ended, or ``limit`` seconds passed; see ``deadline`` for ``patience``.
         """
-        with deadline(self._process, limit) as expired:
+        with deadline(self._process, limit, patience) as expired:
             with suppress(BrokenPipeError):
                 send(cast("BinaryIO", self._process.stdin), request)
             while (answer := receive(cast("BinaryIO", self._process.stdout))) is not None:
@@ -96,21 +99,43 @@ class Child:
 
 
 @contextmanager
-def deadline(process: Process, limit: float) -> Iterator[Callable[[], bool]]:
-    """Kill a process after ``limit`` seconds, and tell whether that was so."""
-    expired = threading.Event()
+def deadline(process: Process, limit: float, patience: float = 1.0) -> Iterator[Callable[[], bool]]:
+    """Kill a process after ``limit`` seconds, and tell whether that was so.
 
-    def strike() -> None:
-        expired.set()
-        kill(process)
+    One that had the processor for less, since others want it too, has up to ``patience`` times as long for that.
+    """
+    expired, done = threading.Event(), threading.Event()
+    begun, before = time.monotonic(), _worked(process)
 
-    timer = threading.Timer(limit, strike)
-    timer.daemon = True
-    timer.start()
+    def left() -> float:
+        passed, worked = time.monotonic() - begun, _worked(process)
+        spent = passed if worked is None or before is None else min(passed, worked - before)
+        return min(limit - spent, patience * limit - passed)
+
+    def watch() -> None:
+        pause = limit
+        while not done.wait(pause):
+            pause = left()
+            if pause <= _ABOUT * limit:
+                expired.set()
+                kill(process)
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield expired.is_set
     finally:
-        timer.cancel()
+        done.set()
+
+
+def _worked(process: Process) -> float | None:
+    """Seconds for which a process has had a processor; ``None`` once it is gone, and where nothing tells."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def kill(process: Process) -> None:

@@ -1,0 +1,37 @@
+"""Time limits of child processes: who works for too long is killed, who was not given the time is waited for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from slangad.compiler.toolchain.processes import deadline
+
+
+def _started(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-I", "-S", "-c", code], start_new_session=True)
+
+
+def test_deadline__of_a_process_that_works_on__kills_it() -> None:
+    process = _started("while True: pass")
+    with deadline(process, 0.5, 1000.0) as expired:
+        assert process.wait() != 0
+    assert expired()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells how long a process had the processor")
+def test_deadline__of_a_process_that_did_not_get_the_processor__waits() -> None:
+    process = _started("import time; time.sleep(2)")
+    with deadline(process, 0.8, 1000.0) as expired:
+        assert process.wait() == 0
+    assert not expired()
+
+
+@pytest.mark.parametrize("patience", [1.0, 2.0])
+def test_deadline__of_a_process_that_waits_for_ever__kills_it_in_the_end(patience: float) -> None:
+    process = _started("import time; time.sleep(600)")
+    with deadline(process, 0.5, patience) as expired:
+        assert process.wait() != 0
+    assert expired()
