@@ -20,6 +20,7 @@ from slangad.compiler.check.twin import build_job
 from slangad.compiler.check.witnesses import kernels_apart
 from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import Mode, emit_module
+from slangad.compiler.ir.kernels import Memory
 from slangad.compiler.runtime.cpu_rows import with_rows
 from slangad.compiler.runtime.cxx import RejectionError, build_shared_library
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.request import CompileJob, CompileResult
 
 _OPTIMIZATION: Final = 1
+_OPTIMIZATION_OF_LAUNCHES: Final = 2
+"""Of kernels that share memory: many threads of them run for each sample, for longer than it takes to compile them."""
 _SECONDS_EACH: Final = 0.25
 """Added to the time limit of a compile for each entry point: ten times what one takes."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
@@ -190,7 +193,9 @@ class _Builder:
             return self._singly(kernels, f"C++ compiler: {error.diagnostics[0].message}")
 
     def _shared(self, code: bytes) -> bytes:
-        return build_shared_library(code, optimization=_OPTIMIZATION, cache=self.setting.cache)
+        shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
+        optimization = _OPTIMIZATION_OF_LAUNCHES if shares else _OPTIMIZATION
+        return build_shared_library(code, optimization=optimization, cache=self.setting.cache)
 
     def _without_faulty(
         self, kernels: Sequence[Kernel], emitted: EmittedModule, made: tuple[bytes, str], error: RejectionError
