@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
 
 _SHAPES: Final = ("", "2", "3", "4", *(f"{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)))
-MACROS: Final = tuple((f"{word}{shape}", f"double{shape}") for word in ("float", "half") for shape in _SHAPES)
+MACROS: Final = (
+    *((f"{word}{shape}", f"double{shape}") for word in ("float", "half") for shape in _SHAPES),
+    ("toFloat", "check_to_double"),
+)
 _BITS: Final = "slangad_check_bits.slang"
-_CASTS: Final = re.compile(r"\b(?:asuint|asint|f32tof16)\b")
+_CASTS: Final = re.compile(r"\b(?:asuint|asint|f32tof16|toFloat)\b")
 _TEXELS: Final = re.compile(
     r"\b((?:RW)?(?:Texture|Sampler)(?:1D|2D|3D|Cube)(?:Array)?\s*<\s*)(?:float|half)([234]?\s*>)"
 )
@@ -59,7 +62,7 @@ def build_job(
 
 
 def _with_bits(files: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
-    """Copies of Slang files that look at the bits of floats or have textures of them, to be a twin's.
+    """Copies of Slang files that look at the bits of floats, call ``toFloat`` or have textures of them, to be a twin's.
 
     All of one folder are copied if one needs it, since a file finds its neighbours before anything else. Some are
     ``known`` to have another text than on disk.

@@ -46,3 +46,26 @@ def test_check__a_function_that_reaches_a_bit_cast__is_no_pass_and_says_why(chec
         assert results[name].verdict in (Verdict.INCONCLUSIVE, Verdict.FAIL), name
         if results[name].verdict is Verdict.INCONCLUSIVE:
             assert f"the bits of floats ({cast})" in results[name].reason
+
+
+TO_FLOAT = """
+struct Box<T : __BuiltinFloatingPointType> : IDifferentiable
+{
+    T x;
+    [Differentiable] float at(float a, float b) { return x.toFloat() * a + b; }
+}
+[Differentiable] float right(Box<float> x, float a, float b) { return x.at(a, b); }
+[BackwardDerivative(wrong_bwd)]
+[Differentiable] float wrong(Box<float> x, float a) { return x.x.toFloat() * a; }
+void wrong_bwd(inout DifferentialPair<Box<float>> x, inout DifferentialPair<float> a, float d)
+{
+    x = diffPair(x.p, { a.p * d });
+    a = diffPair(a.p, x.p.x * d * 1.001);
+}
+"""
+
+
+def test_check__to_float_of_a_generic__keeps_the_digits_of_the_twin(checked: Checked) -> None:
+    results = checked(TO_FLOAT, suffix=".slang")
+    assert results["right"].verdict is Verdict.PASS, results["right"].reason
+    assert results["wrong"].verdict is Verdict.FAIL
