@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.frontends.slang.scan import scan_text
 from slangad.compiler.frontends.slang.tokens import read_text
 from slangad.compiler.runtime.layout import dtype_of
@@ -80,7 +80,7 @@ class _Body:
 
 def told_by(files: Iterable[str]) -> Mapping[tuple[str, int, int], Told]:
     """What the text tells of the functions of Slang files, by their names, lines and columns."""
-    written = [_source(file) for file in files]
+    written = [text_of(file) for file in files]
     texts = [read_text(source) for source in written]
     found = _Globals(texts)
     bodies = [body for source, text in zip(written, texts, strict=True) for body in found.bodies(text, source)]
@@ -314,10 +314,3 @@ def _macros(text: Text) -> Iterator[tuple[str, frozenset[str]]]:
         words = re.findall(r"[^\W\d]\w*", rest)
         if word == "define" and words:
             yield words[0], frozenset(words[1:])
-
-
-def _source(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
-    except OSError:
-        return ""

@@ -7,10 +7,10 @@ If even that is not noticed no sample gets there; if only the first is not, it i
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutate import PROBES
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
@@ -67,10 +67,7 @@ def place_in(result: Result) -> tuple[int, int]:
 def line_of(result: Result) -> str:
     """The line of the file that a mutant changes."""
     line = place_in(result)[0]
-    try:
-        lines = Path(result.file).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+    lines = text_of(result.file).splitlines()
     return lines[line - 1].expandtabs(1) if 0 < line <= len(lines) else ""
 
 
