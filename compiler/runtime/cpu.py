@@ -10,15 +10,16 @@ import ctypes
 import json
 import os
 import tempfile
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.cxx import build_shared_library
-from slangad.compiler.runtime.layout import BUFFERS, element_dtype, struct_dtype
+from slangad.compiler.runtime.layout import block_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.layout import Json
+    from slangad.compiler.runtime.layout import Block, Json
     from slangad.compiler.toolchain.cache import Cache
 
 _PIECES_EACH = 4
@@ -42,6 +43,17 @@ class CpuModule:
     library: ctypes.CDLL
     entries: Mapping[str, Json]
     globals_: tuple[Json, ...]
+    _blocks: dict[str, Block] = field(default_factory=dict, repr=False)
+
+    def block(self, entry: str = "") -> Block:
+        """How the parameters of an entry point lie in memory; without one, those of the module.
+
+        Raises:
+            NotImplementedError: One cannot be passed to the CPU (a texture, say).
+        """
+        if entry not in self._blocks:
+            self._blocks[entry] = block_of(self.entries[entry]["parameters"] if entry else self.globals_)
+        return self._blocks[entry]
 
     def launch(
         self,
@@ -67,31 +79,22 @@ class CpuModule:
             first_threads: Only the first thread of each group has anything to do, and groups lie along x.
         """
         sliced = sliced or {}
-        reflection = self.entries[entry]
-        parameters = [p for p in reflection["parameters"] if "binding" in p]
-        self._check_names(entry, parameters, {*buffers, *uniforms, *sliced})
+        local, shared = self.block(entry), self.block()
+        wrong = local.names ^ ({*buffers, *uniforms, *sliced} - (shared.names - local.names))
+        if wrong:
+            raise KeyError(f"{entry}: {', '.join(sorted(wrong))} given but no parameter, or the reverse")
         kept: list[npt.NDArray[Any]] = []
         limit = min((len(rows) for rows in sliced.values()), default=None)
         count = min(workers or _worker_count(thread_count), limit or 1 << 30)
         blocks = []
         for worker in range(count if sliced else 1):
             own = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
-            blocks.append((_pack(parameters, own, uniforms, kept), _pack(self.globals_, own, uniforms, kept)))
-        groups = [-(-count // size) for count, size in zip(thread_count, reflection["threadGroupSize"], strict=True)]
+            blocks.append((_pack(local, own, uniforms, kept), _pack(shared, own, uniforms, kept)))
+        sizes = self.entries[entry]["threadGroupSize"]
+        groups = [-(-count // size) for count, size in zip(thread_count, sizes, strict=True)]
         run = _FirstThreads if first_threads else _Groups
         function = getattr(self.library, f"{entry}_Thread" if first_threads else entry)
         _spread(run(function, blocks, groups), max(groups), count)
-
-    def _check_names(self, entry: str, parameters: list[Json], given: set[str]) -> None:
-        own = {p["name"] for p in parameters}
-        wrong = (own - given) | (given - own - {p["name"] for p in self.globals_})
-        if wrong:
-            raise KeyError(f"{entry}: {', '.join(sorted(wrong))} given but no parameter, or the reverse")
-
-    def written_buffers(self, entry: str) -> frozenset[str]:
-        """The buffers an entry point may write."""
-        parameters = (*self.entries[entry]["parameters"], *self.globals_)
-        return frozenset(p["name"] for p in parameters if p["type"].get("access") == "readWrite")
 
 
 def load_module(library: bytes, reflection: str) -> CpuModule:
@@ -115,7 +118,7 @@ def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache
 
 
 def _pack(
-    parameters: list[Json] | tuple[Json, ...],
+    block: Block,
     buffers: Mapping[str, npt.NDArray[Any]],
     uniforms: Mapping[str, object],
     kept: list[npt.NDArray[Any]],
@@ -123,28 +126,28 @@ def _pack(
     """The parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
     import numpy as np
 
-    block = np.zeros((), struct_dtype(parameters))
-    for parameter in parameters:
-        name, kind = parameter["name"], parameter["type"]
-        if name not in buffers and name not in uniforms:
-            continue
-        if kind["kind"] == "resource" and kind["baseShape"] in BUFFERS:
-            array = _buffer(buffers[name], kind, name)
-            kept.append(array)
-            block[name] = (array.ctypes.data, array.nbytes // element_dtype(kind).itemsize)
-        else:
-            _fill(block, name, uniforms[name])
-    return block
+    packed = np.zeros((), block.dtype)
+    for parameter in block.parameters:
+        name = parameter["name"]
+        if name in block.elements:
+            if name in buffers:
+                array = _buffer(buffers[name], block, parameter)
+                kept.append(array)
+                packed[name] = (array.ctypes.data, array.nbytes // block.elements[name].itemsize)
+        elif name in uniforms:
+            _fill(packed, name, uniforms[name])
+    return packed
 
 
-def _buffer(array: npt.NDArray[Any], kind: Json, name: str) -> npt.NDArray[Any]:
+def _buffer(array: npt.NDArray[Any], block: Block, parameter: Json) -> npt.NDArray[Any]:
     import numpy as np
 
-    element = element_dtype(kind)
+    name = parameter["name"]
+    element = block.elements[name]
     scalar = element.subdtype[0].base if element.subdtype else element
-    if array.dtype not in (scalar, element) and "resultType" in kind:
+    if array.dtype not in (scalar, element) and "resultType" in parameter["type"]:
         raise TypeError(f"buffer {name} needs {scalar}, not {array.dtype}")
-    if kind.get("access") == "readWrite" and not (array.flags.c_contiguous and array.flags.writeable):
+    if name in block.writable and not (array.flags.c_contiguous and array.flags.writeable):
         raise TypeError(f"buffer {name} is written: its array must be writable and C-contiguous")
     return np.ascontiguousarray(array)
 
@@ -210,13 +213,30 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
-    """Split the groups evenly; into more pieces than workers where these have nothing of their own."""
+    """Split the groups evenly; into more pieces than workers where these have nothing of their own.
+
+    The calling thread works too: it need not wait for others to wake up, who may find that nothing is left.
+    """
     if workers == 1:
         run(0, count, 0)
         return
     own = len(run.blocks) > 1
     pieces = workers if own else min(count, workers * _PIECES_EACH)
     cuts = [count * index // pieces for index in range(pieces + 1)]
-    blocks = range(pieces) if own else [0] * pieces
-    pool = _pool() if workers == core_count() else ThreadPoolExecutor(workers)
-    list(pool.map(run, cuts[:-1], cuts[1:], blocks))
+    left = deque(zip(cuts[:-1], cuts[1:], range(pieces) if own else [0] * pieces, strict=True))
+
+    def work() -> None:
+        while True:
+            try:
+                piece = left.popleft()
+            except IndexError:
+                return
+            run(*piece)
+
+    helpers = [_pool().submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()

@@ -10,16 +10,15 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.cpu_bounds import with_watched_bounds
-from slangad.compiler.runtime.layout import BUFFERS, element_dtype, struct_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
     import numpy.typing as npt
 
     from slangad.compiler.runtime.cpu import CpuModule
-    from slangad.compiler.runtime.layout import Json
+    from slangad.compiler.runtime.layout import Block
 
 _LOOP: Final = b"""
 SLANG_PRELUDE_EXPORT
@@ -70,8 +69,8 @@ def launch_rows(
         left: Where to note the rows at which an index leads outside an array; it is taken for the first one there.
     """
     rows = len(next(iter(buffers.values())))
-    own = _blocks(module.entries[entry]["parameters"], buffers, uniforms, rows)
-    shared = _blocks(module.globals_, buffers, uniforms, rows)
+    own = _packed(module.block(entry), buffers, uniforms, rows)
+    shared = _packed(module.block(), buffers, uniforms, rows)
     loop = module.library.slangad_rows
     loop.restype = None
     loop(
@@ -87,21 +86,19 @@ def launch_rows(
     )
 
 
-def _blocks(
-    parameters: Sequence[Json], buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object], rows: int
+def _packed(
+    block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object], rows: int
 ) -> npt.NDArray[Any]:
     """A block of parameters for each row."""
     import numpy as np
 
-    known = [p for p in parameters if "binding" in p]
-    blocks = np.zeros(rows, struct_dtype(known))
-    for parameter in known:
-        name, kind = parameter["name"], parameter["type"]
-        if kind["kind"] == "resource" and kind["baseShape"] in BUFFERS:
+    packed = np.zeros(rows, block.dtype)
+    for name in block.names:
+        if name in block.elements:
             if name in buffers:
                 array = buffers[name]
-                blocks[name]["data"] = array.ctypes.data + array.strides[0] * np.arange(rows, dtype=np.uint64)
-                blocks[name]["count"] = array[0].nbytes // element_dtype(kind).itemsize
+                packed[name]["data"] = array.ctypes.data + array.strides[0] * np.arange(rows, dtype=np.uint64)
+                packed[name]["count"] = array[0].nbytes // block.elements[name].itemsize
         elif name in uniforms:
-            blocks[name] = uniforms[name]
-    return blocks
+            packed[name] = uniforms[name]
+    return packed

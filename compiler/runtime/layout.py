@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -28,6 +29,43 @@ SCALARS = {
 """Slang's scalar types and numpy's codes for them."""
 
 BUFFERS = ("structuredBuffer", "byteAddressBuffer")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The parameters of an entry point, or of a module, as C++ has them in one struct of type ``dtype``.
+
+    Attributes:
+        parameters: Slang's reflection of them.
+        elements: What the buffers among them are made of.
+        writable: The names of buffers that may be written.
+    """
+
+    parameters: tuple[Json, ...]
+    dtype: np.dtype[Any]
+    elements: Mapping[str, np.dtype[Any]]
+    writable: frozenset[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What they are called."""
+        return frozenset(p["name"] for p in self.parameters)
+
+
+def block_of(parameters: Iterable[Json]) -> Block:
+    """The block that those of some parameters which take room in one make.
+
+    Raises:
+        NotImplementedError: One cannot be passed to the CPU (a texture, say).
+    """
+    own = tuple(p for p in parameters if "binding" in p)
+    buffers = [p for p in own if p["type"]["kind"] == "resource" and p["type"]["baseShape"] in BUFFERS]
+    return Block(
+        own,
+        struct_dtype(own),
+        {p["name"]: element_dtype(p["type"]) for p in buffers},
+        frozenset(p["name"] for p in buffers if p["type"].get("access") == "readWrite"),
+    )
 
 
 def dtype_of(type_: Json) -> np.dtype[Any]:

@@ -12,9 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from slangad.compiler.toolchain.deadlines import deadline, kill
 from slangad.compiler.toolchain.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
 from slangad.compiler.toolchain.failures import failed, temporary_files
-from slangad.compiler.toolchain.processes import Child, ProcessDiedError, cause, deadline, kill
+from slangad.compiler.toolchain.processes import Child, ProcessDiedError, cause
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:

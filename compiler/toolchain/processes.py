@@ -1,4 +1,4 @@
-"""Child processes that serve requests over a pipe and may crash or hang: started, talked to, timed and buried here.
+"""Child processes that serve requests over a pipe and may crash or hang: started, talked to and buried here.
 
 Goes in: the module whose ``main`` the child runs. The child sees requests on stdin and answers through ``frames``.
 """
@@ -10,20 +10,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 import slangad
+from slangad.compiler.toolchain.deadlines import deadline, kill
 from slangad.compiler.toolchain.failures import temporary_files
 from slangad.compiler.toolchain.frames import receive, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    Process = subprocess.Popen[bytes] | subprocess.Popen[str]
+    from collections.abc import Generator
 
 _BOOTSTRAP = (
     "import os, sys; sys.path += sys.argv.pop(1).split(os.pathsep); "
@@ -31,8 +28,6 @@ _BOOTSTRAP = (
 )
 _TAIL = 2000
 _DYING = 5.0
-_ABOUT = 0.02
-"""What is left of a time limit that is as good as nothing."""
 
 
 class ProcessDiedError(Exception):
@@ -96,55 +91,6 @@ class Child:
             tail = self._printed.read()[-_TAIL:]
         self.close()
         return ProcessDiedError(cause(self._process.returncode) if in_time else "", tail.decode("utf-8", "replace"))
-
-
-@contextmanager
-def deadline(process: Process, limit: float, patience: float = 1.0) -> Iterator[Callable[[], bool]]:
-    """Kill a process after ``limit`` seconds, and tell whether that was so.
-
-    One that had the processor for less, since others want it too, has up to ``patience`` times as long for that.
-    """
-    expired, done = threading.Event(), threading.Event()
-    begun, before = time.monotonic(), _worked(process)
-
-    def left() -> float:
-        passed, worked = time.monotonic() - begun, _worked(process)
-        spent = passed if worked is None or before is None else min(passed, worked - before)
-        return min(limit - spent, patience * limit - passed)
-
-    def watch() -> None:
-        pause = limit
-        while not done.wait(pause):
-            pause = left()
-            if pause <= _ABOUT * limit:
-                expired.set()
-                kill(process)
-                return
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield expired.is_set
-    finally:
-        done.set()
-
-
-def _worked(process: Process) -> float | None:
-    """Seconds for which a process has had a processor; ``None`` once it is gone, and where nothing tells."""
-    try:
-        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8", errors="replace")
-        user, system = stat.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
-def kill(process: Process) -> None:
-    """Kill a process and whatever it started (Slang may run a C++ compiler)."""
-    with suppress(OSError):
-        if sys.platform == "win32":
-            process.kill()
-        elif process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def cause(status: int | None) -> str:
