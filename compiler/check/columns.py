@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,7 @@ def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
     return Table(tuple(columns), stretches)
 
 
+@lru_cache(maxsize=4096)
 def owner_of(path: str) -> str:
     """The parameter or result that a path leads into: ``m`` of ``m.albedo[1]``, ``result.0`` of ``result.0[3].x``."""
     found = re.match(r"result\.\d+|[^.\[]+", path)

@@ -6,16 +6,14 @@ between those of the pipeline (zeroing, adding, converting) are done here.
 
 from __future__ import annotations
 
-import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slangad.compiler.emit.model import EmittedModule, Work
-from slangad.compiler.runtime.cpu_rows import launch_rows
+from slangad.compiler.runtime.cpu_rows import all_threads, first_threads, launch_rows
 from slangad.compiler.runtime.devices import Launch, Sliced
 from slangad.compiler.runtime.steps import scalar_name
 
@@ -174,17 +172,11 @@ def _step(step: Step) -> None:
 
 
 def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
-    """The threads that have something to do; of those that add up totals one a group."""
-    return _places(count, tuple(entry.group_size), entry.totals if entry.work is Work.TOTALS else 0)
-
-
-@cache
-def _places(count: tuple[int, int, int], group: tuple[int, ...], totals: int) -> npt.NDArray[np.uint32]:
-    if totals:
-        groups = np.zeros((totals, 6), np.uint32)
-        groups[:, 0] = range(totals)
-        return groups
-    x, y, z = count
-    places = np.stack(np.meshgrid(range(x), range(y), range(z)), -1).reshape(math.prod(count), 3)
-    size = np.array(group)
-    return np.ascontiguousarray(np.concatenate([places // size, places % size], axis=1), np.uint32)
+    """The threads that have something to do: of those that add up, the first of each group."""
+    match entry.work:
+        case Work.TOTALS:
+            return first_threads(entry.totals)
+        case Work.STRIDED:
+            return first_threads(-(-count[0] // entry.group_size[0]))
+        case _:
+            return all_threads(count, entry.group_size)

@@ -375,9 +375,10 @@ def _representable(
             drawn = rng.integers(int(low[k]), int(high[k]) + 1, count) if high[k] >= low[k] else low[k]
             rows[:count, k] = drawn
             rows[:, k] = np.clip(np.rint(rows[:, k]), low[k], high[k])
-            continue
-        narrow = rows[:, k].astype(np.float16 if column.scalar == "half" else np.float32).astype(np.float64)
-        outside = (narrow < low[k]) | (narrow > high[k])
-        toward = np.nextafter(narrow.astype(np.float32), np.where(narrow < low[k], np.inf, -np.inf).astype(np.float32))
-        rows[:, k] = np.where(outside & (low[k] < high[k]), toward.astype(np.float64), narrow)
+    for own, type_ in ((("half",), np.float16), (("float", "double"), np.float32)):
+        at = np.flatnonzero([column.scalar in own for column in columns])
+        narrow = rows[:, at].astype(type_).astype(np.float64)
+        outside = (narrow < low[at]) | (narrow > high[at])
+        toward = np.nextafter(narrow.astype(np.float32), np.where(narrow < low[at], np.inf, -np.inf).astype(np.float32))
+        rows[:, at] = np.where(outside & (low[at] < high[at]), toward.astype(np.float64), narrow)
     return rows

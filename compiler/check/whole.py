@@ -18,7 +18,7 @@ from slangad.compiler.check.reach import REACH, axes_of
 from slangad.compiler.check.shapes import within
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.runtime.cpu_rows import launch_rows
+from slangad.compiler.runtime.cpu_rows import all_threads, first_threads, launch_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -177,7 +177,7 @@ class _Batch:
 
     def _books(self) -> dict[str, Array]:
         """What twins write into besides (see ``reach`` and ``intent``)."""
-        known = {parameter["name"] for parameter in self.runner.module.globals_}
+        known = self.runner.module.block().names
         books: dict[str, Array] = {}
         if REACH in known:
             axes = max(1, len(axes_of(self.runner.kernel)))
@@ -226,17 +226,9 @@ class _Batch:
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """The threads that have something to do: the group's place and the thread's in it."""
         if entry.work in (Work.TOTALS, Work.STRIDED):
-            count = entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts
-            groups = np.zeros((count, 6), np.uint32)
-            groups[:, 0] = range(count)
-            return groups
-        x, y, z = self._counts(entry)
-        places = np.stack(np.meshgrid(range(x), range(y), range(z)), -1)
-        flat = places.reshape(-1, 3)
-        if self.runner.alone is not None:
-            flat = flat[self.runner.alone :][:1]
-        size = np.array(entry.group_size)
-        return np.ascontiguousarray(np.concatenate([flat // size, flat % size], axis=1), np.uint32)
+            return first_threads(entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts)
+        threads = all_threads(self._counts(entry), entry.group_size)
+        return threads if self.runner.alone is None else threads[self.runner.alone :][:1]
 
     def _counts(self, entry: EntryPoint) -> tuple[int, int, int]:
         """Threads along x, y and z."""

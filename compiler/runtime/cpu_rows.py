@@ -7,6 +7,8 @@ has a function for one thread of an entry point; a loop around it, in C++ too, g
 from __future__ import annotations
 
 import ctypes
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.runtime.cpu_bounds import with_watched_bounds
@@ -21,10 +23,23 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.layout import Block
 
 _LOOP: Final = b"""
+struct SlangadBlock
+{
+    char* parameters;
+    const uint64_t* moving;
+    size_t count;
+
+    void next() const
+    {
+        for (size_t k = 0; k < count; ++k)
+            *reinterpret_cast<char**>(parameters + moving[2 * k]) += moving[2 * k + 1];
+    }
+};
+
 SLANG_PRELUDE_EXPORT
 void slangad_rows(
     void (*entry)(ComputeThreadVaryingInput*, void*, void*), const uint32_t* threads, size_t count,
-    char* own, size_t own_step, char* shared, size_t shared_step, size_t rows, bool* left)
+    const SlangadBlock* own, const SlangadBlock* shared, size_t rows, bool* left)
 {
     slangad_watches = left != nullptr;
     for (size_t row = 0; row < rows; ++row)
@@ -36,13 +51,21 @@ void slangad_rows(
             ComputeThreadVaryingInput input = {};
             input.groupID = Vector<uint32_t, 3>(place[0], place[1], place[2]);
             input.groupThreadID = Vector<uint32_t, 3>(place[3], place[4], place[5]);
-            entry(&input, own + row * own_step, shared + row * shared_step);
+            entry(&input, own->parameters, shared->parameters);
         }
         if (left) left[row] = slangad_left;
+        own->next();
+        shared->next();
     }
     slangad_watches = false;
 }
 """
+
+
+class _Moving(ctypes.Structure):
+    """A block of parameters, and where in it addresses lie that go on with each row, by how much."""
+
+    _fields_ = (("parameters", ctypes.c_void_p), ("moving", ctypes.c_void_p), ("count", ctypes.c_size_t))
 
 
 def with_rows(source: bytes) -> bytes:
@@ -69,36 +92,58 @@ def launch_rows(
         left: Where to note the rows at which an index leads outside an array; it is taken for the first one there.
     """
     rows = len(next(iter(buffers.values())))
-    own = _packed(module.block(entry), buffers, uniforms, rows)
-    shared = _packed(module.block(), buffers, uniforms, rows)
+    own, *_own_kept = _moving(module.block(entry), buffers, uniforms)
+    shared, *_shared_kept = _moving(module.block(), buffers, uniforms)
     loop = module.library.slangad_rows
     loop.restype = None
     loop(
         ctypes.cast(getattr(module.library, f"{entry}_Thread"), ctypes.c_void_p),
         ctypes.c_void_p(threads.ctypes.data),
         ctypes.c_size_t(len(threads)),
-        ctypes.c_void_p(own.ctypes.data),
-        ctypes.c_size_t(own.itemsize),
-        ctypes.c_void_p(shared.ctypes.data),
-        ctypes.c_size_t(shared.itemsize),
+        ctypes.byref(own),
+        ctypes.byref(shared),
         ctypes.c_size_t(rows),
         None if left is None else ctypes.c_void_p(left.ctypes.data),
     )
 
 
-def _packed(
-    block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object], rows: int
-) -> npt.NDArray[Any]:
-    """A block of parameters for each row."""
+def _moving(
+    block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object]
+) -> tuple[_Moving, npt.NDArray[Any], npt.NDArray[np.uint64]]:
+    """The first row's block and how it moves on, then what must be kept as long as that is used."""
     import numpy as np
 
-    packed = np.zeros(rows, block.dtype)
+    packed = np.zeros((), block.dtype)
+    steps: list[tuple[int, int]] = []
     for name in block.names:
         if name in block.elements:
             if name in buffers:
                 array = buffers[name]
-                packed[name]["data"] = array.ctypes.data + array.strides[0] * np.arange(rows, dtype=np.uint64)
-                packed[name]["count"] = array[0].nbytes // block.elements[name].itemsize
+                packed[name] = (array.ctypes.data, array[0].nbytes // block.elements[name].itemsize)
+                steps.append((block.offsets[name], array.strides[0]))
         elif name in uniforms:
             packed[name] = uniforms[name]
-    return packed
+    moving = np.array(steps, np.uint64)
+    return _Moving(packed.ctypes.data, moving.ctypes.data, len(steps)), packed, moving
+
+
+def first_threads(groups: int) -> npt.NDArray[np.uint32]:
+    """The first thread of each of some groups along x, as ``launch_rows`` takes threads."""
+    import numpy as np
+
+    threads = np.zeros((groups, 6), np.uint32)
+    threads[:, 0] = range(groups)
+    return threads
+
+
+@lru_cache(maxsize=256)
+def all_threads(count: tuple[int, int, int], group: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
+    """So many threads along x, y and z, in groups of that size."""
+    import numpy as np
+
+    x, y, z = count
+    places = np.stack(np.meshgrid(range(x), range(y), range(z)), -1).reshape(math.prod(count), 3)
+    size = np.array(group)
+    threads = np.ascontiguousarray(np.concatenate([places // size, places % size], axis=1), np.uint32)
+    threads.flags.writeable = False
+    return threads

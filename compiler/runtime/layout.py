@@ -37,19 +37,18 @@ class Block:
 
     Attributes:
         parameters: Slang's reflection of them.
+        names: What they are called.
         elements: What the buffers among them are made of.
+        offsets: Where a buffer's address lies in the struct; its count of elements comes next.
         writable: The names of buffers that may be written.
     """
 
     parameters: tuple[Json, ...]
     dtype: np.dtype[Any]
+    names: frozenset[str]
     elements: Mapping[str, np.dtype[Any]]
+    offsets: Mapping[str, int]
     writable: frozenset[str]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """What they are called."""
-        return frozenset(p["name"] for p in self.parameters)
 
 
 def block_of(parameters: Iterable[Json]) -> Block:
@@ -63,7 +62,9 @@ def block_of(parameters: Iterable[Json]) -> Block:
     return Block(
         own,
         struct_dtype(own),
+        frozenset(p["name"] for p in own),
         {p["name"]: element_dtype(p["type"]) for p in buffers},
+        {p["name"]: int(p["binding"]["offset"]) for p in buffers},
         frozenset(p["name"] for p in buffers if p["type"].get("access") == "readWrite"),
     )
 
