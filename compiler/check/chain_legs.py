@@ -8,6 +8,7 @@ import numpy as np
 
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW
 from slangad.compiler.check.legs import compared
+from slangad.compiler.check.median import known_median
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def compare_joined(joined: RowFunction, apart: RowFunction, rows: Floats, findin
     with np.errstate(all="ignore"):
         mine, wanted = (runner.gradients(rows, cotangents)[:, inputs] for runner in (joined, apart))
         size = np.fmax(np.abs(mine), np.abs(wanted))
-        slack = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0)) + UNDERFLOW
+        slack = 4 * CONSTANTS * (size + 0.2 * known_median(size)) + UNDERFLOW
         slack += 3 * (np.abs(weights)[:, :, None] * findings.grain).sum(axis=1)
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], mine.shape)
     wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)

@@ -309,7 +309,7 @@ def _is_same(one: Failure, other: Failure) -> bool:
 
 
 def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(x) for x in row) for row in matrix)
+    return tuple(map(tuple, matrix.tolist()))
 
 
 def _typed(column: Column, value: float) -> float | int | bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from slangad.compiler.check.median import known_median
 from slangad.compiler.check.oracle import (
     SCREEN,
     Estimate,
@@ -249,7 +250,7 @@ def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
     """
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan)
-        usual = np.broadcast_to(np.nan_to_num(np.nanmedian(sizes, axis=0)), sizes.shape)
+        usual = np.broadcast_to(np.nan_to_num(known_median(sizes)), sizes.shape)
         if inputs is not None:
             usual = np.minimum(usual, _FADED * nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
     return np.asarray(CONSTANTS * np.abs(jacobian) + 0.2 * CONSTANTS * usual + UNDERFLOW)

@@ -11,6 +11,7 @@ import numpy as np
 from slangad.compiler.check.bounds import BEYOND, EXCEEDED
 from slangad.compiler.check.examine import CONSTANTS, UNDERFLOW, Findings, State
 from slangad.compiler.check.launch import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.check.median import known_median
 from slangad.compiler.check.oracle import power_of_two
 from slangad.compiler.check.rounding import ULP16, ULP32, ULP64, moved, rounded, scatter, terms
 from slangad.compiler.check.single import LARGEST, tally
@@ -215,7 +216,7 @@ def _combined(
     """What weights make of the first Jacobian along an axis, and how far off that may be; the second is as good."""
     wanted: Floats = (weights * jacobians[0]).sum(axis=axis)
     size = (np.abs(weights) * np.fmax(*map(np.abs, jacobians))).sum(axis=axis)
-    slack: Floats = 4 * CONSTANTS * (size + 0.2 * np.nanmedian(size, axis=0))
+    slack: Floats = 4 * CONSTANTS * (size + 0.2 * known_median(size))
     doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
     slack += 3 * (np.abs(weights) * doubt).sum(axis=axis)
     return wanted, slack
@@ -280,7 +281,7 @@ def compare_primal(runner: RowFunction, rows: Floats, findings: Findings, seed: 
         mine = runner.tangents(rows, directions)[0][:, outputs]
         alone = runner.values(rows)[:, outputs]
         slack = _ROUNDED * moved(lambda r: runner.values(r)[:, outputs], rows, alone, inputs, ULP64, rng)
-        slack += 1e-9 * np.maximum(np.abs(alone), np.nanmedian(np.abs(alone), axis=0)) + UNDERFLOW
+        slack += 1e-9 * np.maximum(np.abs(alone), known_median(np.abs(alone))) + UNDERFLOW
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
     found_wrong = certain & ~(np.abs(mine - alone) <= slack)
     message = "forward mode computes another value than the function alone"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.median import known_median
 from slangad.compiler.check.stencil import central
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def scout(
             else:
                 parts = runner.tangents(rows, directions)[1][:, outputs] * weights
             own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
-            usual = np.nanmedian(np.where(np.isfinite(size), size, np.nan))
+            usual = known_median(np.where(np.isfinite(size), size, np.nan))
             off = np.abs(own - slopes) / (bars + _TOLERANCE * (size + 0.1 * usual) + 1e-300)
             off = np.where(np.isnan(off), np.inf, off)
             sharp = (bars <= _SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
