@@ -26,6 +26,10 @@ _BOOTSTRAP = (
     "import os, sys; sys.path += sys.argv.pop(1).split(os.pathsep); "
     "from importlib import import_module; import_module(sys.argv.pop(1)).main()"
 )
+_ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
+)
+"""For numpy's linear algebra: its threads wait by spinning, which takes the processor from children beside."""
 _TAIL = 2000
 _DYING = 5.0
 
@@ -58,7 +62,12 @@ class Child:
         with temporary_files():
             self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close)
         self._process = subprocess.Popen(  # noqa: S603  (our own module)
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._printed, start_new_session=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            start_new_session=True,
+            env=os.environ | _ONE_THREAD,
         )
 
     def talk(self, request: object, limit: float, *, patience: float = 1.0) -> Generator[object, None, None]:
