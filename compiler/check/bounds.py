@@ -63,7 +63,8 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
     watched = [k for k in kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     if not watched:
         return module, {}
-    twins = {key: _twin(functions[key], touched) for key in functions if key in touched}
+    called = touched - {k.function for k in kernels if k.function.startswith(LAUNCHED)}
+    twins = {key: _twin(functions[key], touched) for key in functions if key in called}
     asked = [asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
     added = (*helpers(), *twins.values(), *(function for function, _ in asked))
     made = replace(

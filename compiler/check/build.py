@@ -149,9 +149,7 @@ class _Builder:
         """Build every entry point by itself."""
         emitted = [self._emit([kernel]) for kernel in kernels]
         singles = [
-            replace(kernel, modes=(entry.mode.value,))
-            for kernel, its in zip(kernels, emitted, strict=True)
-            for entry in its.entry_points
+            replace(kernel, modes=(mode,)) for kernel, its in zip(kernels, emitted, strict=True) for mode in _modes(its)
         ]
         emitted = [self._emit([single]) for single in singles]
         results = self.compilers.compile([self._job(one, number) for number, one in enumerate(emitted)])
@@ -202,13 +200,14 @@ class _Builder:
     ) -> Built:
         """What is left of C++ that is rejected when entry points that are none by themselves either are taken out."""
         code, reflection = made
-        left = without_faults(code, error.output) if len(emitted.entry_points) > 1 else None
+        left = without_faults(code, error.output) if len(kernels) > 1 or len(_modes(emitted)) > 1 else None
         if left is None:
             return self._singly(kernels, first_error(error.output), cpp=True)
         names = left[1]
         faulty = [entry for entry in emitted.entry_points if entry.name in names]
         known = {kernel.name: kernel for kernel in kernels}
-        alone = _joined(self._library([replace(known[e.kernel], modes=(e.mode.value,))]) for e in faulty)
+        singles = dict.fromkeys((e.kernel, e.mode.value) for e in faulty)
+        alone = _joined(self._library([replace(known[name], modes=(mode,))]) for name, mode in singles)
         try:
             data = None if alone.libraries else self._shared(left[0])
         except ToolchainError:
@@ -223,7 +222,7 @@ class _Builder:
         if len(kernels) > 1:
             return _joined(self._library([kernel]) for kernel in kernels)
         (kernel,) = kernels
-        modes = [entry.mode.value for entry in self._emit(kernels).entry_points]
+        modes = _modes(self._emit(kernels))
         if len(modes) > 1:
             return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
         elsewhere = self._elsewhere(kernel) if cpp else ""
@@ -241,9 +240,7 @@ class _Builder:
         bad = self._failing(kernels) if len(kernels) > 1 else dict.fromkeys(range(len(kernels)), "")
         good = [kernel for index, kernel in enumerate(kernels) if index not in bad]
         singles = [
-            replace(kernels[index], modes=(entry.mode.value,))
-            for index in bad
-            for entry in self._emit([kernels[index]]).entry_points
+            replace(kernels[index], modes=(mode,)) for index in bad for mode in _modes(self._emit([kernels[index]]))
         ]
         failing = self._failing_modes(singles)
         refusals = [Refusal(singles[k].name, singles[k].modes[0], reason) for k, reason in failing.items()]
@@ -293,6 +290,11 @@ def prelude(module: Module) -> str:
     head = PRELUDE if has_oracles(module) else ""
     head += reach.PRELUDE if reach.watches_reach(module) else ""
     return head + (bounds.PRELUDE if bounds.watches_loops(module) else "")
+
+
+def _modes(emitted: EmittedModule) -> list[str]:
+    """The modes of entry points; one of a kernel with sums has two."""
+    return list(dict.fromkeys(entry.mode.value for entry in emitted.entry_points))
 
 
 def _refused(kernel: Kernel, result: CompileResult) -> Built:

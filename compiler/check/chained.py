@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.integers import integers_of
 from slangad.compiler.ir.nodes import Kernel, KernelResult, Memory, Range
 from slangad.compiler.ir.pipelines import Given
 from slangad.compiler.passes.fusion import fuse_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.ir.pipelines import Pipeline, Stage
@@ -38,7 +39,7 @@ class Course:
         apart: Every stage by itself, calling kernels of the module.
         joined: The same as it is run, with neighbouring stages joined.
         shown: What the user calls each kernel of ``apart``.
-        ranges: Where its parameters are drawn: as declared for the kernels they are passed to.
+        ranges: Where its parameters are drawn: as declared for the kernels they are passed to, indices within arrays.
         shapes: Of its parameters, declared in the same way.
     """
 
@@ -142,12 +143,20 @@ class _Stages:
 
 
 def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mapping[str, Function]) -> Iterator[Range]:
-    """What was declared for the kernels' parameters, as said of the pipeline's."""
+    """Where the kernels' parameters may lie, said of the pipeline's: indices within arrays, then what was declared."""
+    yield from _moved_out(pipeline, kernels, lambda key: integers_of(functions[key], functions).ranges())
+    yield from _moved_out(pipeline, kernels, lambda key: functions[key].ranges)
+
+
+def _moved_out(
+    pipeline: Pipeline, kernels: Mapping[str, Kernel], ranges: Callable[[str], Iterable[Range]]
+) -> Iterator[Range]:
+    """The ranges of what kernels do, as said of the pipeline's parameters that they are passed."""
     names = {param.name for param in pipeline.params}
     for stage in pipeline.stages:
         kernel = kernels[stage.kernel]
         passed = _passed(stage, [param.name for param in kernel.params])
-        for known in functions[kernel.function].ranges:
+        for known in ranges(kernel.function):
             head = known.path.replace("[", ".", 1).partition(".")[0]
             if passed.get(head) in names:
                 yield replace(known, path=f"{passed[head]}{known.path[len(head) :]}")

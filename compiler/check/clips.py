@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.intent import reaching
 from slangad.compiler.ir.nodes import Call, ClipGradient, Custom, Surrogate
-from slangad.compiler.ir.walk import map_body_exprs, rewrite, statements
+from slangad.compiler.ir.walk import map_exprs_of, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,8 +58,8 @@ def _twins(function: Function, functions: Mapping[str, Function], touched: set[s
         keys = policy.backward, policy.forward
         own = {k: functions[k] for k in keys if k is not None}
         policy = Custom(*(None if k is None else k + TWIN for k in keys))
-    body = map_body_exprs(statements(function), lambda expr: rewrite(expr, renamed))
-    yield replace(_free(function), key=key, body=body, derivative=policy)
+    made = map_exprs_of(function, lambda expr: rewrite(expr, renamed))
+    yield replace(_free(made), key=key, derivative=policy)
     yield from (replace(_free(one), key=k + TWIN, of=key) for k, one in own.items())
 
 

@@ -57,12 +57,15 @@ class Integers:
         sizes: Paths that index into an array, with its size.
         stores: Paths that say where threads store: no two of them may store at the same place.
         threads: Axes of the domain, each with a number of threads at which something may change.
+        counted: Paths of a thread's number along an axis and of how many threads there are, in pairs; either may be
+            empty.
     """
 
     tried: tuple[tuple[str, int], ...] = ()
     sizes: tuple[tuple[str, int], ...] = ()
     stores: tuple[str, ...] = ()
     threads: tuple[tuple[int, int], ...] = ()
+    counted: tuple[tuple[str, str], ...] = ()
 
     def ranges(self) -> Iterator[Range]:
         """Where indices may lie; what is declared wins over it."""

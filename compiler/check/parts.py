@@ -5,16 +5,28 @@ Functions that use memory by name belong to the kernel whose memory it is: they 
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.nodes import BackwardCall, Call, ClipGradient, Custom, ForwardCall, Surrogate, Var
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Call,
+    ClipGradient,
+    Custom,
+    ForwardCall,
+    SlangBody,
+    Surrogate,
+    Var,
+)
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slangad.compiler.ir.nodes import Function, Kernel, Module
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
 def only(module: Module, kernels: Iterable[Kernel]) -> Module:
@@ -37,7 +49,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
 def _without_threads(module: Module, kept: tuple[Kernel, ...]) -> Module:
     """The module without what threads of other kernels do: it may ask for a thread's number, which nothing gives it."""
     others = {kernel.function for kernel in module.kernels} - {kernel.function for kernel in kept}
-    others -= {key for function in module.functions for key in called_by(function)}
+    others -= {key for function in module.functions for key in called_by(function, module.functions)}
     functions = (one for one in module.functions if one.key not in others and one.of not in others)
     return replace(module, functions=tuple(functions))
 
@@ -49,7 +61,7 @@ def using(module: Module, buffers: set[str]) -> set[str]:
         more = {
             function.key
             for function in module.functions
-            if function.key not in found and (function.of in found or found & set(called_by(function)))
+            if function.key not in found and (function.of in found or found & set(called_by(function, ())))
         }
         if not found:
             more = {function.key for function in module.functions if buffers & set(_named(function))}
@@ -62,8 +74,11 @@ def _named(function: Function) -> Iterator[str]:
     return (expr.name for expr in body_exprs(statements(function)) if isinstance(expr, Var))
 
 
-def called_by(function: Function) -> Iterator[str]:
-    """The keys of what a function calls or is differentiated by."""
+def called_by(function: Function, functions: Iterable[Function]) -> Iterator[str]:
+    """The keys of what a function calls or is differentiated by; one written in Slang calls those that it names."""
+    if isinstance(function.body, SlangBody):
+        words = set(_WORD.findall(function.body.text))
+        yield from (one.key for one in functions if one.name in words)
     for expr in body_exprs(statements(function)):
         if isinstance(expr, (Call, BackwardCall, ForwardCall)):
             yield expr.function

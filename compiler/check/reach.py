@@ -20,6 +20,7 @@ from slangad.compiler.ir.nodes import (
     Const,
     Extent,
     Function,
+    Index,
     Kernel,
     Memory,
     Param,
@@ -29,10 +30,12 @@ from slangad.compiler.ir.nodes import (
     Var,
 )
 from slangad.compiler.ir.types import INT, Tensor, Texture
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
 from slangad.compiler.passes.tensors import name_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slangad.compiler.ir.nodes import Expr, Module
 
 REACH: Final = "check_reach"
@@ -76,8 +79,12 @@ def rank_of(type_: object) -> int:
 
 def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
     """Give these kernels twins, and every tensor its name (see ``passes.tensors``)."""
-    launches = [kernel for kernel in kernels if is_launch(kernel) and (axes_of(kernel) or not is_stage(kernel))]
     functions = {f.key: f for f in module.functions}
+    launches = [
+        kernel
+        for kernel in kernels
+        if is_launch(kernel) and (axes_of(kernel) or not is_stage(kernel) or _picks(kernel.function, functions))
+    ]
     twins = [_twin(functions[kernel.function], kernel) for kernel in launches]
     made = replace(
         module,
@@ -97,6 +104,19 @@ def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
         named = _only_values(named)
         named = replace(named, functions=(helper, *(_written_down(f, slots) for f in named.functions)))
     return Reaches(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
+
+
+def _picks(key: str, functions: Mapping[str, Function]) -> bool:
+    """Whether a function, or one that it calls, indexes with a number that is known at run time only."""
+    todo, seen = [key], {key}
+    while todo:
+        for expr in body_exprs(statements(functions[todo.pop()])):
+            if isinstance(expr, Index) and not isinstance(expr.index, Const):
+                return True
+            if isinstance(expr, Call) and expr.function not in seen:
+                seen.add(expr.function)
+                todo.append(expr.function)
+    return False
 
 
 _PARAMS: Final = (Param("index", INT), Param("extent", INT), Param("slot", INT))
@@ -162,7 +182,7 @@ def _written_down(function: Function, slots: dict[str, int]) -> Function:
 
     if not any(isinstance(e, Read) for e in body_exprs(statements(function))):
         return function
-    return replace(function, body=map_body_exprs(statements(function), lambda expr: rewrite(expr, kept)))
+    return map_exprs_of(function, lambda expr: rewrite(expr, kept))
 
 
 def _kept(index: Expr, read: Read, axis: int, slot: int) -> Expr:

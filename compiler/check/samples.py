@@ -127,6 +127,7 @@ def draw(
     together = np.concatenate([together, tried])
     origins += ["number of the text"] * len(tried)
     keep_apart(together, columns, intervals, integers, rng)
+    _keep_counted(together, columns, integers)
     _, first = np.unique(together, axis=0, return_index=True)
     kept = np.sort(first)
     scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
@@ -150,6 +151,7 @@ def draw_random(
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
     keep_apart(rows, columns, intervals, integers, rng)
+    _keep_counted(rows, columns, integers)
     return rows
 
 
@@ -175,6 +177,18 @@ def keep_apart(
             if len(set(row[own])) < len(own):
                 row[own] = int(interval.low) + rng.choice(size, len(own), replace=False)
     return room
+
+
+def _keep_counted(rows: Floats, columns: Sequence[Column], integers: Integers) -> None:
+    """Make threads' numbers and how many there are such as a launch may have, in place: ``0 <= id < count``."""
+    at = {column.path: k for k, column in enumerate(columns)}
+    for number, count in integers.counted:
+        least = np.ones(len(rows))
+        if number in at:
+            rows[:, at[number]] = np.maximum(rows[:, at[number]], 0.0)
+            least += rows[:, at[number]]
+        if count in at:
+            rows[:, at[count]] = np.maximum(rows[:, at[count]], least)
 
 
 def _tried(

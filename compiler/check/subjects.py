@@ -45,7 +45,7 @@ from slangad.compiler.ir.types import (
     carries_gradient,
     show,
 )
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -141,7 +141,7 @@ def _reached(functions: dict[str, Function], start: set[str]) -> set[str]:
     found, fresh = set[str](), set(start)
     while fresh:
         found |= fresh
-        mentioned = {key for name in fresh for key in called_by(functions[name])}
+        mentioned = {key for name in fresh for key in called_by(functions[name], functions.values())}
         mentioned |= {key for key, function in functions.items() if function.of in fresh}
         fresh = {key for key in mentioned if key in functions} - found
     return found
@@ -155,7 +155,7 @@ def _without_probes(function: Function) -> Function:
     def value_of(expr: Expr) -> Expr:
         return expr.value if isinstance(expr, Probe) else expr
 
-    return replace(function, body=map_body_exprs(statements(function), lambda expr: rewrite(expr, value_of)))
+    return map_exprs_of(function, lambda expr: rewrite(expr, value_of))
 
 
 _Found = tuple[Subject, Kernel | None, "Function | None"]
@@ -240,7 +240,8 @@ def _plain(module: Module) -> Iterator[_Found]:
         kernel = Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
         numbered, kernel = _numbered(function, kernel)
         made = function if function.key != subject.function else None
-        yield replace(subject, kernel=name), kernel, numbered or made
+        integers = replace(integers, counted=_counted(kernel.params[len(params) :]))
+        yield replace(subject, kernel=name, integers=integers), kernel, numbered or made
 
 
 def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
@@ -298,6 +299,7 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
         name = f"check_{kernel.name}"
         plain = Kernel(name, kernel.function, params, results, span=kernel.span)
         numbered, plain = _numbered(function, plain)
+        subject = replace(subject, integers=replace(integers, counted=_counted(plain.params[len(params) :])))
         launch = kernel.name if _adds_up(kernel) else ""
         yield replace(subject, kernel=name, launch=launch), plain, numbered
 
@@ -347,10 +349,17 @@ def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kern
         return expr
 
     numbers = tuple(Param(name, INT) for name in used)
-    body = map_body_exprs(statements(function), lambda expr: rewrite(expr, exchange))
-    changed = replace(function, body=body, params=(*function.params, *numbers))
+    changed = map_exprs_of(function, lambda expr: rewrite(expr, exchange))
+    changed = replace(changed, params=(*function.params, *numbers))
     params = (*kernel.params, *(KernelParam(name, Memory.EACH, INT) for name in used))
     return changed, replace(kernel, params=params)
+
+
+def _counted(params: Iterable[KernelParam]) -> tuple[tuple[str, str], ...]:
+    """What stands for threads' numbers, each beside what stands for how many there are along its axis."""
+    names = {param.name for param in params}
+    pairs = [(f"thread_id_{axis}", f"thread_count_{axis}") for axis in range(3)]
+    return tuple((a if a in names else "", b if b in names else "") for a, b in pairs if {a, b} & names)
 
 
 def _thread_name(expr: ThreadId | ThreadCount) -> str:

@@ -177,4 +177,4 @@ def _divided(value: str, type_: Type, count: str) -> str:
     element = element_of(type_)
     if element == HALF:
         return f"{value} = {show(type_)}({show(type_).replace('half', 'float')}({value}) / float({count}));"
-    return f"{value} *= {'1.0lf' if element == DOUBLE else '1.0'} / {count};"
+    return f"{value} /= {'double' if element == DOUBLE else 'float'}({count});"

@@ -215,6 +215,14 @@ def statements(function: Function) -> tuple[Stmt, ...]:
     return function.body if isinstance(function.body, tuple) else ()
 
 
+def map_exprs_of(function: Function, f: Callable[[Expr], Expr]) -> Function:
+    """The function with ``f`` applied to the expressions of its statements, as ``map_body_exprs`` has it.
+
+    One written in Slang stays as it is.
+    """
+    return replace(function, body=map_body_exprs(function.body, f)) if isinstance(function.body, tuple) else function
+
+
 def map_functions(module: Module, f: Callable[[Function], Function]) -> Module:
     """The same module with ``f`` applied to each function."""
     return replace(module, functions=tuple(f(function) for function in module.functions))

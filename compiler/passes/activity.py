@@ -29,7 +29,7 @@ from slangad.compiler.ir.nodes import (
     Unary,
 )
 from slangad.compiler.ir.types import Array, DiffPair, Struct, carries_gradient, is_floating
-from slangad.compiler.ir.walk import children, map_body_exprs, map_children, map_functions, rewrite, statements
+from slangad.compiler.ir.walk import children, map_children, map_exprs_of, map_functions, rewrite
 from slangad.compiler.passes.carrying import Carrying, is_differentiated, stops_gradient
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def _function(function: Function, functions: Mapping[str, Function], problems: l
     if not isinstance(function.body, tuple):
         return function
     if not is_differentiated(function):
-        return replace(function, body=map_body_exprs(function.body, lambda e: rewrite(e, _without_no_diff)))
-    marker = _Marker(functions, Carrying(function, functions), problems)
-    return replace(function, body=map_body_exprs(statements(function), marker.mark))
+        return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
+    return map_exprs_of(function, _Marker(functions, Carrying(function, functions), problems).mark)
 
 
 def _without_no_diff(expr: Expr) -> Expr:

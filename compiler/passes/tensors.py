@@ -19,7 +19,7 @@ from slangad.compiler.ir.types import Tensor, Texture, carries_gradient, leaves
 from slangad.compiler.ir.walk import (
     body_exprs,
     children,
-    map_body_exprs,
+    map_exprs_of,
     rewrite,
     statements,
     stmt_exprs,
@@ -97,9 +97,9 @@ class _Clones:
                 case _:
                     return expr
 
-        body = map_body_exprs(statements(function), lambda e: rewrite(e, named))
+        made = map_exprs_of(function, lambda e: rewrite(e, named))
         kept = tuple(p for p in function.params if not _is_memory(p))
-        return replace(function, key=key, params=kept, body=body, reads=self._reads(body))
+        return replace(made, key=key, params=kept, reads=self._reads(statements(made)))
 
     @property
     def _constant(self) -> set[str]:

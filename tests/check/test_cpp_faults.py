@@ -133,3 +133,33 @@ def test_without_faults__error_elsewhere__gives_nothing(line: int) -> None:
 def test_first_error__of_several__is_the_first_without_its_place() -> None:
     assert first_error("a.cpp: In function:\na.cpp:1:2: error: one\nb.cpp:1:2: error: two") == "one"
     assert first_error("kernel.cpp(3): error C2065: 'y': undeclared identifier") == "'y': undeclared identifier"
+
+
+def test_check__a_kernel_with_sums_whose_derivative_is_no_cpp__is_named_and_the_others_checked(checked: Checked) -> None:
+    text = """
+slangad: 1
+name: odd
+functions:
+  square: {params: {x: float}, returns: float, slang: "return x * x;"}
+  down:
+    params: {x: float, n: int}
+    returns: float
+    slang: |
+      float s = 1.0;
+      [MaxIters(4)] for (int i = n; i > 0; i--) s *= square(x);
+      return s;
+kernels:
+  scaled:
+    params: {x: each float, p: param float, n: each int}
+    returns: each float
+    expr: down(x, n) * p
+  fine:
+    params: {x: each float, p: param float}
+    returns: each float
+    expr: x * p
+"""
+    results = checked(text, ".yaml")
+    bad = {name: result.reason for name, result in results.items() if result.verdict is Verdict.FAIL}
+    assert bad.keys() == {"down", "scaled"}
+    assert all("reverse mode of it does not compile, neither as C++ nor for SPIR-V" in why for why in bad.values())
+    assert {results[name].verdict for name in ("square", "fine")} == {Verdict.PASS}

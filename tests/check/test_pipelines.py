@@ -123,6 +123,50 @@ def differ(c: Each[float3], seen: NoDiff[Each[float3]]) -> Mean[float]:
 def p(at: Each[float2], t: Tiles, seen: NoDiff[Each[float3]]) -> Mean[float]:
     return differ(look(at, t), seen)
 """,
+    "a mean that values are held against": """
+@sa.kernel
+def mean(u: Each[float]) -> Mean[float]:
+    return u
+
+
+@sa.kernel
+def centred(u: Each[float], m: Param[float]) -> Sum[float]:
+    return (u - m) * (1.0 + 0.001 * u)
+
+
+@sa.pipeline
+def p(x: Each[float], k: Param[float]) -> Sum[float]:
+    u = scale(x, k)
+    return centred(u, mean(u))
+""",
+    "an entry of an array, by an index that comes from outside": """
+@sa.kernel
+def squares(y: Each[sa.Array[float, 3]]) -> Each[sa.Array[float, 3]]:
+    out = sa.copy(y)
+    for i in range(3):
+        out[i] = y[i] * y[i]
+    return out
+
+
+@sa.kernel
+def of_label(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+    return y[label] * 1.5
+
+
+@sa.pipeline
+def p(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+    return of_label(squares(y), label)
+""",
+    "an entry of an array, by an index that is computed": """
+@sa.kernel
+def next_of(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+    return y[label + 1] * 1.5
+
+
+@sa.pipeline
+def p(y: Each[sa.Array[float, 3]], label: Each[int]) -> Sum[float]:
+    return next_of(y, label)
+""",
     "a value passed without gradient": """
 @sa.kernel
 def cut(x: Each[float], y: NoDiff[Each[float]]) -> Each[float]:

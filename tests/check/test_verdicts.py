@@ -16,6 +16,11 @@ GOOD = """
 [Differentiable]
 float good(float x) { return x * x; }
 """
+HEAD_OF_KERNELS = """
+import slangad as sa
+from slangad import Each, Param, Sum
+
+"""
 
 
 def test_check__a_slang_function_that_crashes_the_compiler__is_named_and_the_others_checked(checked: Checked) -> None:
@@ -304,3 +309,67 @@ DifferentialPair<float> f_f(DifferentialPair<float> x)
     )["f"]
     assert {leg.leg: leg.state.value for leg in result.legs if leg.leg in states} == states
     assert [failure.leg for failure in result.failures] == [Leg.REVERSE]
+
+
+def test_check__threads_numbers__are_such_as_a_launch_has(checked: Checked) -> None:
+    text = HEAD_OF_KERNELS + """
+@sa.kernel
+def quarters(x: Each[float]) -> Each[float]:
+    s = 0.0
+    for j in sa.range(sa.thread_id(0) * 4 // sa.thread_count(0), max_iters=4):
+        s = s + x * x
+    return s
+
+
+@sa.kernel(dims=3)
+def fog(x: Each[float], s: Each[float]) -> Each[float]:
+    u = (float(sa.thread_id(0)) + 0.5) / float(sa.thread_count(0))
+    v = (float(sa.thread_id(1)) + 0.5) / float(sa.thread_count(1))
+    w = (float(sa.thread_id(2)) + 0.5) / float(sa.thread_count(2))
+    return x * s * (sa.sqrt(1.0 - u) + sa.sqrt(1.0 - v) + sa.log(1.0 - w))
+"""
+    results = checked(text)
+    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(("quarters", "fog"), Verdict.PASS)
+    assert all(result.counts.compared > 100 for result in results.values())
+
+
+def test_check__loops_of_kernels_that_add_up_and_know_their_thread__compile(checked: Checked) -> None:
+    text = HEAD_OF_KERNELS + """
+@sa.kernel
+def until(x: Each[float]) -> Sum[float]:
+    s = x * x
+    while sa.max_iters(8) and s < 0.25 + float(sa.thread_id(0)):
+        s = s * 1.0 + 1.0
+    return s
+
+
+@sa.kernel
+def powers(x: Each[float], p: Param[float]) -> Each[float]:
+    s = x
+    for j in sa.range(sa.thread_count(0), max_iters=4):
+        s = s * p
+    return s
+"""
+    verdicts = {name: result.verdict for name, result in checked(text).items()}
+    assert verdicts == {"until": Verdict.PASS, "powers": Verdict.PASS}
+
+
+def test_check__functions_written_in_slang_beside_kernels_with_tensors__keep_their_text(checked: Checked) -> None:
+    text = """
+slangad: 1
+name: f
+functions:
+  raw: {params: {x: float}, returns: float, slang: "return x * x;"}
+kernels:
+  sq:
+    params: {x: each float}
+    returns: each float
+    slang: |
+      return x * x;
+  gather:
+    params: {t: "tensor<float, 1>", i: each int}
+    returns: each float
+    expr: raw(t[i]) * t[i]
+"""
+    verdicts = {name: result.verdict for name, result in checked(text, ".yaml").items()}
+    assert verdicts == dict.fromkeys(("raw", "sq", "gather"), Verdict.PASS)
