@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from slangad.cli.parameters import DeviceName, InputName, Macro
+from slangad.cli.parameters import DeviceName, InputName, Macro, finite
 from slangad.cli.project import is_unsaid, with_macros_of
 from slangad.cli.reporting import FORMATS, ReportFile, publish_all, put_out
 
@@ -137,6 +137,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--time-limit",
     default=20.0,
     type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
     show_default=True,
     help="Seconds the Slang compiler may take for a file.",
 )
@@ -144,6 +145,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     "--run-limit",
     default=60.0,
     type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
     show_default=True,
     help="Seconds the samples of one function may take.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from slangad.cli.parameters import InputName, Macro, Program, TargetName
+from slangad.cli.parameters import InputName, Macro, Program, TargetName, finite
 from slangad.cli.project import apply_project
 
 if TYPE_CHECKING:
@@ -96,7 +96,12 @@ _FORMATS = click.Choice(["text", "json"])
 @click.option(
     "--dump-after", multiple=True, metavar="PASS", help="Show the IR after this pass (all: after each) on stderr."
 )
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds the Slang compiler may take.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
+    help="Seconds the Slang compiler may take.",
+)
 @click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
 @click.option("--format", "output_format", type=_FORMATS, default="text", help="json: one document on stdout.")

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 _NOTHING_THERE: Final = frozenset({"SA080", "SA081"})
 """Codes of files without differentiable functions: there is nothing wrong, and nothing to check."""
+_INTERVAL: Final = 0.02
 _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
 """How processes die of divisions of integers, on Windows too."""
 
@@ -407,7 +408,16 @@ class _Session:
             return result if subject.told is None else with_traps(result, module.sources)
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
-            return list(pool.map(one, subjects))
+            results = [pool.submit(one, subject) for subject in subjects]
+            try:
+                return [result.result() for result in results]
+            except BaseException:  # an interrupt waits for no kernel
+                pool.shutdown(wait=False, cancel_futures=True)
+                while not all(result.done() for result in results):  # a thread may just be starting a process
+                    for worker in self._workers:
+                        worker.close()
+                    time.sleep(_INTERVAL)
+                raise
 
 
 def _only_watches(turns: Turns, kernels: Sequence[str]) -> Module:

@@ -46,13 +46,14 @@ class CpuModule:
     _blocks: dict[str, Block] = field(default_factory=dict, repr=False)
 
     def block(self, entry: str = "") -> Block:
-        """How the parameters of an entry point lie in memory; without one, those of the module.
+        """How the parameters of an entry point lie in memory; without one, those of the module that can be passed.
 
         Raises:
-            NotImplementedError: One cannot be passed to the CPU (a texture, say).
+            NotImplementedError: One of the entry point cannot be passed to the CPU (a texture, say).
         """
         if entry not in self._blocks:
-            self._blocks[entry] = block_of(self.entries[entry]["parameters"] if entry else self.globals_)
+            own = self.entries[entry]["parameters"] if entry else self.globals_
+            self._blocks[entry] = block_of(own, some=not entry)
         return self._blocks[entry]
 
     def launch(

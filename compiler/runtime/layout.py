@@ -51,22 +51,37 @@ class Block:
     writable: frozenset[str]
 
 
-def block_of(parameters: Iterable[Json]) -> Block:
+def block_of(parameters: Iterable[Json], *, some: bool = False) -> Block:
     """The block that those of some parameters which take room in one make.
 
+    Args:
+        parameters: Slang's reflection of them.
+        some: Whether those that cannot be passed to the CPU (a texture, say) have room in it, and no more: of globals,
+            which are there whether an entry point reads them or not.
+
     Raises:
-        NotImplementedError: One cannot be passed to the CPU (a texture, say).
+        NotImplementedError: One cannot be passed to the CPU.
     """
-    own = tuple(p for p in parameters if "binding" in p)
+    bound = [p for p in parameters if "binding" in p]
+    own = tuple(p for p in bound if not some or _is_passable(p["type"]))
     buffers = [p for p in own if p["type"]["kind"] == "resource" and p["type"]["baseShape"] in BUFFERS]
+    end = max((int(p["binding"]["offset"]) + int(p["binding"].get("size", 0)) for p in bound), default=0)
     return Block(
         own,
-        struct_dtype(own),
+        struct_dtype(own, end),
         frozenset(p["name"] for p in own),
         {p["name"]: element_dtype(p["type"]) for p in buffers},
         {p["name"]: int(p["binding"]["offset"]) for p in buffers},
         frozenset(p["name"] for p in buffers if p["type"].get("access") == "readWrite"),
     )
+
+
+def _is_passable(type_: Json) -> bool:
+    try:
+        dtype_of(type_)
+    except NotImplementedError:
+        return False
+    return True
 
 
 def dtype_of(type_: Json) -> np.dtype[Any]:
@@ -97,13 +112,14 @@ def dtype_of(type_: Json) -> np.dtype[Any]:
             raise NotImplementedError(f"a {type_.get('baseShape', type_['kind'])} cannot be passed to the CPU")
 
 
-def struct_dtype(fields: Sequence[Json]) -> np.dtype[Any]:
-    """The dtype of a struct whose fields carry their offsets; padded at the end as C++ pads it."""
+def struct_dtype(fields: Sequence[Json], size: int = 0) -> np.dtype[Any]:
+    """The dtype of a struct whose fields carry their offsets, of ``size`` bytes at least; padded as C++ pads it."""
     import numpy as np
 
     types = [dtype_of(field["type"]) for field in fields]
     offsets = [int(field["binding"]["offset"]) for field in fields]
     end = max((offset + kind.itemsize for offset, kind in zip(offsets, types, strict=True)), default=0)
+    end = max(end, size)
     align = max((alignment(kind) for kind in types), default=1)
     return np.dtype(
         {

@@ -93,8 +93,9 @@ class _Watchdog:
         with self._changed:
             self._all.add(timed)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="slangad deadlines", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._watch, name="slangad deadlines", daemon=True)
+                thread.start()
+                self._thread = thread
             if timed.due < self._wakes:
                 self._changed.notify()
 

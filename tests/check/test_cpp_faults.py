@@ -135,7 +135,7 @@ def test_first_error__of_several__is_the_first_without_its_place() -> None:
     assert first_error("kernel.cpp(3): error C2065: 'y': undeclared identifier") == "'y': undeclared identifier"
 
 
-def test_check__a_kernel_with_sums_whose_derivative_is_no_cpp__is_named_and_the_others_checked(checked: Checked) -> None:
+def test_check__a_kernel_with_sums_whose_derivative_is_no_cpp__is_named(checked: Checked) -> None:
     text = """
 slangad: 1
 name: odd

@@ -329,7 +329,7 @@ def fog(x: Each[float], s: Each[float]) -> Each[float]:
     return x * s * (sa.sqrt(1.0 - u) + sa.sqrt(1.0 - v) + sa.log(1.0 - w))
 """
     results = checked(text)
-    assert {name: result.verdict for name, result in results.items()} == dict.fromkeys(("quarters", "fog"), Verdict.PASS)
+    assert [result.verdict for result in results.values()] == [Verdict.PASS, Verdict.PASS]
     assert all(result.counts.compared > 100 for result in results.values())
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = "\n[Differentiable]\nfloat good(float x) { return x * x; }\n"
 LATER = "\n[Differentiable]\nfloat later(float x) { return x * x * x; }\n"
@@ -205,3 +208,56 @@ def test_check__a_description_that_ends_the_program__is_told_with_place_and_reme
     place, remedy = failure["notes"]
     assert place == "bad.py:5:1: error[SA003]: the file raised SystemExit: 7"
     assert "if __name__ == '__main__'" in remedy
+
+
+ENDLESS = """
+[Differentiable]
+float endless(float x, int n)
+{
+    float y = x;
+    int i = 0;
+    [MaxIters(1000000000)]
+    while (i < 1000000000) { i = i * 1; if (n < 9) { y = y * 1.0; } else i++; }
+    return y;
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_check__interrupted_while_a_function_runs__waits_for_nothing(tmp_path: Path, number: int, code: int) -> None:
+    (tmp_path / "endless.slang").write_text(ENDLESS, encoding="utf-8")
+    command = [sys.executable, "-m", "slangad.cli", "check", "endless.slang", "--run-limit", "200"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        while not any(_worked(process) > 4.0 for process in _children(child.pid)):
+            assert child.poll() is None
+            time.sleep(0.1)
+        child.send_signal(number)
+        shown, said = child.communicate(timeout=20)
+    assert child.returncode == code
+    assert said == f"slangad: {'interrupted' if code == 130 else 'ended by SIGTERM'}\n"
+    assert "endless" not in shown
+
+
+def _children(process: int) -> list[int]:
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text(encoding="utf-8").split()]
+
+
+def _worked(process: int) -> float:
+    """Seconds of processor time."""
+    try:
+        user, system = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    except OSError:
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("option", ["--run-limit", "--time-limit"])
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_check__a_limit_that_is_no_number__is_refused(tmp_path: Path, option: str, number: str) -> None:
+    path = tmp_path / "good.slang"
+    path.write_text(GOOD, encoding="utf-8")
+    result = CliRunner().invoke(cli, ["check", str(path), option, number])
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': {number} is no finite number." in result.stderr

@@ -140,6 +140,25 @@ def test_launch__gradient__is_the_analytic_one(build: Callable[..., CpuModule]) 
     np.testing.assert_array_equal(strided[:100], y[:200:2])
 
 
+GLOBALS = """
+Texture2D<float4> unread;
+SamplerState how;
+cbuffer Other { float2 also; float4 unread_too; }
+StructuredBuffer<float> read;
+
+[shader("compute")] [numthreads(1, 1, 1)]
+void copies(uniform RWStructuredBuffer<float> y) { y[0] = read[0]; }
+"""
+
+
+def test_launch__globals_that_can_not_be_passed_and_are_not_read__do_not_matter(
+    build: Callable[..., CpuModule],
+) -> None:
+    y = np.zeros(1, np.float32)
+    build(GLOBALS, "copies").launch("copies", (1, 1, 1), {"y": y, "read": np.array([2.5], np.float32)}, {})
+    assert y.tolist() == [2.5]
+
+
 def test_launch__wrong_arguments__are_refused(build: Callable[..., CpuModule]) -> None:
     module = build(GRADIENT, "forward")
     x = np.zeros(4, np.float32)
