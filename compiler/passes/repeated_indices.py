@@ -8,7 +8,7 @@ target takes it (docs/slang-notes.md). A store of the row is right, and so are r
     s[i].v[i] = e;     ->    s[i].v = with(s[i].v, i, e);
 
 The same are also `i` and `j` after `j = i`, or `i` and `i + 0`. What is known never to be the same value keeps the
-shorter form: other loop variables, `i` and `i + 1`, `i` and `n - i`, `i` and `i % 3`.
+shorter form: other loop variables, `i` and `i + 1`, `i` and `2 - i`, `i` and `i % 3`; and so do unrolled loops.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.nodes import Assign, Binary, Cast, Const, Index, Let, Member, Swizzle, Ternary, Unary, Var
+from slangad.compiler.ir.nodes import Assign, Binary, Cast, Const, For, Index, Let, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.ir.walk import map_blocks, map_functions, root, statements, walk, walk_stmts
 from slangad.compiler.passes.carrying import is_differentiated
+from slangad.compiler.passes.dynamic_index import is_static
 from slangad.compiler.passes.whole_stores import fresh_locals, store_whole
 
 if TYPE_CHECKING:
-    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
     from slangad.compiler.passes.build import Block, Fresh
 
 Sum = dict["Expr | None", int]
@@ -40,31 +43,38 @@ def _function(function: Function) -> Function:
     body = function.body
     if not isinstance(body, tuple) or not is_differentiated(function):
         return function
-    sums = _Sums(_locals(function))
-    if all(_row(stmt, sums) is None for stmt in walk_stmts(body)):
-        return function
-    return replace(function, body=_block(body, sums, fresh_locals(function, body)))
+    rows = _Rows(_Sums(_locals(function)), fresh_locals(function, body))
+    return replace(function, body=rows.block(body, frozenset()))
 
 
-def _block(body: Block, sums: _Sums, fresh: Fresh) -> Block:
-    done: Block = ()
-    for stmt in body:
-        row = _row(stmt, sums)
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rewrites stores; ``unrolled`` are loop variables that are constants to Slang."""
+
+    sums: _Sums
+    fresh: Fresh
+
+    def block(self, body: Block, unrolled: frozenset[str]) -> Block:
+        """The statements of a block, rewritten."""
+        return tuple(new for stmt in body for new in self._stmt(stmt, unrolled))
+
+    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Iterator[Stmt]:
+        row = _row(stmt, self.sums, unrolled) if isinstance(stmt, Assign) else None
         if isinstance(stmt, Assign) and row is not None:
-            done += tuple(store_whole(stmt, row, fresh))
-        else:
-            done += (map_blocks(stmt, lambda inner: _block(inner, sums, fresh)),)
-    return done
+            yield from store_whole(stmt, row, self.fresh)
+            return
+        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        yield map_blocks(stmt, lambda block: self.block(block, inner))
 
 
-def _row(stmt: object, sums: _Sums) -> Expr | None:
+def _row(stmt: Assign, sums: _Sums, unrolled: frozenset[str]) -> Expr | None:
     """What is stored whole in place of a part of it: what the first repeated index on the way to the part is for."""
-    if not isinstance(stmt, Assign) or root(stmt.target) is None or not carries_gradient(stmt.target.type):
+    if root(stmt.target) is None or not carries_gradient(stmt.target.type):
         return None
     way: list[Index] = []
     place = stmt.target
     while isinstance(place, (Member, Swizzle, Index)):
-        if isinstance(place, Index):
+        if isinstance(place, Index) and not is_static(place.index, unrolled):
             way.append(place)
         place = place.value
     before: list[Expr] = []
@@ -97,11 +107,11 @@ class _Sums:
     known: dict[str, Sum | None] = field(default_factory=dict)
 
     def may_be_one(self, index: Expr, other: Expr) -> bool:
-        """Whether two indices are not known to differ as expressions; constants may be alike."""
+        """Whether two indices are not known to differ."""
         one, two = self._of(index), self._of(other)
         if one is None or two is None:
             return True
-        return one == two and not one.keys() <= {None}
+        return one == two
 
     def _of(self, expr: Expr) -> Sum | None:
         """An index as a sum; ``None`` if a branch or a loop may have given it."""

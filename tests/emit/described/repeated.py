@@ -100,6 +100,7 @@ def by_another_name(a: Each[float2x2], x: Each[float], n: NoDiff[Each[int]]) -> 
     m = sa.copy(a)
     j = n % 2
     m[j, j] = m[j, j] * x
+    m[n % 2, n % 2] += x * m[0, 1]
     for i in range(2):
         same = i + 0
         either = i
