@@ -390,7 +390,7 @@ class _Session:
 
         def one(subject: Subject) -> Result:
             plan = make_plan(subject, item.path, (intents, emitted), wide, self._options)
-            early = refused(plan, wide, narrow)
+            early = refused(plan, wide, narrow, module)
             if early is not None:
                 return early
             if subject.course is not None:

@@ -38,7 +38,7 @@ from slangad.compiler.ir.nodes import (
     Unary,
     Var,
 )
-from slangad.compiler.ir.types import INT, UINT, is_floating
+from slangad.compiler.ir.types import INT, UINT, carries_gradient, is_floating
 from slangad.compiler.ir.walk import (
     blocks,
     children,
@@ -277,7 +277,7 @@ class _Separate:
         if not branched and not (flows and path.place in self.meeting):
             return made
         index = Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
-        if self.carrying.carries(path.aggregate):
+        if carries_gradient(made.type) and self.carrying.carries(path.aggregate):
             return Intrinsic("at", (made.value, index), made.type, made.span)
         return NoDiff(Intrinsic("element", (made.value, index), made.type, made.span), made.type, made.span)
 

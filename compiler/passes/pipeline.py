@@ -16,6 +16,7 @@ from slangad.compiler.passes.inner_loops import move_inner_loops
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.nests import even_nests
+from slangad.compiler.passes.repeated_indices import part_repeated_indices
 from slangad.compiler.passes.second_order import lower_inner_gradients
 from slangad.compiler.passes.splat import unspread_scalars
 from slangad.compiler.passes.tensors import name_tensors
@@ -46,6 +47,7 @@ PIPELINE: Final = (
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
     Pass("whole_stores", store_whole_values),
+    Pass("repeated_indices", part_repeated_indices),
     Pass("dynamic_index", separate_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),

@@ -66,9 +66,13 @@ def _function(function: Function) -> Function:
     names = frozenset(_confused(body))
     if not names:
         return function
+    return replace(function, body=_block(body, names, fresh_locals(function, body)))
+
+
+def fresh_locals(function: Function, body: Block) -> Fresh:
+    """Gives names of locals that a function does not have."""
     taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, Var)}
-    taken |= {s.variable for s in walk_stmts(body) if isinstance(s, For)}
-    return replace(function, body=_block(body, names, Fresh(taken)))
+    return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, For)})
 
 
 def _forks(body: Block) -> bool:
@@ -159,17 +163,17 @@ def _block(body: Block, names: frozenset[str], fresh: Fresh) -> Block:
         partly = isinstance(inner, Assign) and not isinstance(inner.target, Var)
         owner = root(inner.target) if isinstance(inner, Assign) and partly else None
         if isinstance(inner, Assign) and owner is not None and owner.name in names:
-            done.extend(_whole(inner, owner, fresh))
+            done.extend(store_whole(inner, owner, fresh))
         else:
             done.append(inner)
     return tuple(done)
 
 
-def _whole(stmt: Assign, owner: Var, fresh: Fresh) -> Iterator[Stmt]:
-    """One store of the whole local; what would be named twice is kept in a local first."""
+def store_whole(stmt: Assign, owner: Expr, fresh: Fresh) -> Iterator[Stmt]:
+    """One store of all of ``owner``, a part of which is stored; what would be named twice is kept in a local first."""
     steps: list[Step] = []
     place = stmt.target
-    while isinstance(place, (Member, Swizzle, Index)):
+    while place is not owner and isinstance(place, (Member, Swizzle, Index)):
         if isinstance(place, Index) and not isinstance(place.index, (Const, Var)):
             held = Var(fresh.name("at"), place.index.type, place.index.span)
             yield Assign(held, place.index, stmt.span)

@@ -123,8 +123,9 @@ Python package ziglang (`pip install slangad[zig]`).""",
     "SA246": Explanation(
         "the C++ compiler rejected Slang's output",
         """Slang reported success, but its C++ does not compile. The notes hold the compiler's first errors. Known
-causes: a loop that counts down from a number known at run time, in reverse mode (write one that counts up; SPIR-V
-has the same defect), and features the C++ target lacks. The other targets may be fine.""",
+causes, in reverse mode: a `for` loop that begins at a number known at run time (begin at 0), and a store through one
+run-time index twice, `m[i][i] = e` (store into a copy of the row, and put that back); SPIR-V has the same defects.
+Others: features the C++ target lacks. The other targets may be fine then.""",
     ),
     "SA247": Explanation(
         "Slang gave neither code nor an error",

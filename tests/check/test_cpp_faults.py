@@ -35,6 +35,38 @@ DOWN = """
     return s;
 }
 """
+UNDECLARED = """
+[Differentiable] float counts_from(float x, int n)
+{
+    float s = 1.0;
+    [MaxIters(4)] for (int i = n; i < 4; ++i) s *= x;
+    return s;
+}
+[Differentiable] float calls(float x, int n) { return counts_from(x, n) * 2.0; }
+[Differentiable] float counts_to(float x, int n)
+{
+    float s = 1.0;
+    [MaxIters(4)] for (int i = 4; i > n; --i) s *= x;
+    return s;
+}
+[Differentiable] float2x2 diagonal(float2x2 m, float x) { for (int i = 0; i < 2; ++i) m[i][i] = m[i][i] * x; return m; }
+[Differentiable] float2x2 adds(float2x2 m, float x, int n) { m[n & 1][n & 1] += x; return m; }
+[Differentiable] float2x2 both(float2x2 m, float x, int n) { return adds(m, counts_from(x, n), n); }
+[Differentiable] float2x2 through_two(float2x2 m, float x)
+{
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j)
+            m[i][j] = m[i][j] * x;
+    return m;
+}
+[Differentiable] float does(float x, int n)
+{
+    float s = 1.0;
+    int i = n & 3;
+    [MaxIters(4)] do { s *= x; i--; } while (i > 0);
+    return s;
+}
+"""
 CPP_ONLY = """
 float odd(float x) { __target_switch { case cpp: __intrinsic_asm "nowhere($0)"; default: return x; } }
 [Differentiable] float uses(float x) { return x * no_diff odd(x); }
@@ -101,6 +133,16 @@ def test_check__loop_that_counts_down__is_a_defect_of_slang_for_gpus_too(
     assert "n - k" in failure.cause
     assert [note.partition(":")[0] for note in failure.notes] == ["c++", "SPIR-V"]
     assert built[0][1] == 1
+
+
+@pytest.mark.toolchain
+def test_check__name_that_slang_declares_nowhere__is_blamed_on_what_the_function_reaches(checked: Checked) -> None:
+    results = checked(UNDECLARED, ".slang", samples=16)
+    assert {name for name, result in results.items() if result.verdict.good} == {"through_two", "counts_to"}
+    causes = {name: result.failures[0].cause for name, result in results.items() if result.failures}
+    assert {name for name, cause in causes.items() if "`n - k`" in cause} == {"counts_from", "calls", "both"}
+    assert {name for name, cause in causes.items() if "`float3 row = m[i]; " in cause} == {"diagonal", "adds", "both"}
+    assert "no store such as `m[i][i] = e` was found" in causes["does"]
 
 
 @pytest.mark.toolchain

@@ -14,6 +14,7 @@ from slangad.compiler.passes.dynamic_index import separate_reads
 from slangad.compiler.passes.loops import bound_loops
 from slangad.compiler.passes.matrices import spell_matrices
 from slangad.compiler.passes.nests import even_nests
+from slangad.compiler.passes.repeated_indices import part_repeated_indices
 from slangad.compiler.passes.splat import unspread_scalars
 from slangad.compiler.passes.tuples import lower_tuples
 
@@ -270,3 +271,25 @@ function b b(x: float, y: float, d: float) -> tuple[float, float] role backward 
     assert "set gradients = bwd_diff f(x, y, d)" in text
     assert "return new tuple[float, float](gradients.item0, gradients.item1)" in text
     assert verify(made) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("set m[i][i] = x return m", "set m[i] = with(m[i], i, x)::float2 return m"),
+        ("set k = i set m[k][i] = x return m", "set k = i set m[k] = with(m[k], i, x)::float2 return m"),
+        ("set m[(i + 0)][i] = (m[i][i] * x) return m",
+         "set m[(i + 0)] = with(m[(i + 0)], i, (m[i][i] * x))::float2 return m"),
+        ("if b { set k = i } else { set k = j } set m[i][k] = x return m",
+         "if b { set k = i } else { set k = j } set m[i] = with(m[i], k, x)::float2 return m"),
+        ("for k = 0 to 2 step 1 limit 2 { set m[k][k] = (m[k][k] + x) } return m",
+         "for k = 0 to 2 step 1 limit 2 { set m[k] = with(m[k], k, (m[k][k] + x))::float2 } return m"),
+        ("for k = 0 to 2 step 1 limit 2 { set m[k][i] = x set m[i][k] = x } return m", None),
+        ("set m[1][1] = x set m[i][1] = x set m[i][(1 - i)] = x set m[i][(i + 1)] = x return m", None),
+        ("set m[(i % 2)][i] = x set m[i][j] = x return m", None),
+        ("set k = (1 - i) set m[k][i] = x return m", None),
+        ("for k = 0 to 2 step 1 limit 2 unroll { set m[k][k] = x set m[k][(k + 0)] = x } return m", None),
+    ],
+)  # fmt: skip
+def test_repeated_indices__store_through_one_index_twice__stores_the_row(before: str, after: str | None) -> None:
+    check(part_repeated_indices, before, before if after is None else after, "float2x2")
