@@ -53,7 +53,7 @@ def _texts(module: Module, kernel: str) -> Iterator[Sequence[Token]]:
     wanted = [one.function for one in module.kernels if one.name == kernel]
     for key in wanted:
         function = functions[key]
-        wanted += [called for called in dict.fromkeys(called_by(function)) if called not in wanted]
+        wanted += [called for called in dict.fromkeys(called_by(function, module.functions)) if called not in wanted]
         match function.body:
             case SlangBody(text):
                 yield read_text(text).tokens
