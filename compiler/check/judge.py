@@ -30,6 +30,7 @@ from slangad.compiler.check.legs import (
     compare_repeat,
     compare_tangents,
 )
+from slangad.compiler.check.overflow import but_for_overflow, overflows
 from slangad.compiler.check.races import with_races
 from slangad.compiler.check.rounding import apart_nearby
 from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
@@ -190,6 +191,7 @@ class _Judge:
         values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
+        values[overflows(self.wide, samples.rows, found)] = np.nan
         columns = np.array(self.wide.inputs.differentiable, np.int64)
         again = {leg: self._again(leg) for leg in legs}
         noise = self._noise(samples.rows, values)
@@ -337,12 +339,11 @@ class _Judge:
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         rows = samples.rows
         linear = [
-            compare(self.wide, rows, found, findings, self.plan.seed)
-            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents))
-            if leg in found
+            but_for_overflow(compare, self.wide, rows, found, findings, self.plan.seed)
+            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents), (None, compare_sizes))
+            if leg is None or leg in found
         ]
-        if linear:
-            yield reduce(both, [*linear, compare_sizes(self.wide, rows, found, findings, self.plan.seed)])
+        yield reduce(both, linear)
         if Leg.REVERSE in found:
             yield compare_repeat(self.wide, rows)
         if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
