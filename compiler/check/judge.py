@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.accumulate import compare_accumulation
+from slangad.compiler.check.beyond import Beyond
 from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.chain_legs import compare_joined
 from slangad.compiler.check.corners import look_at_corners
@@ -33,11 +34,13 @@ from slangad.compiler.check.legs import (
 from slangad.compiler.check.overflow import but_for_overflow, overflows
 from slangad.compiler.check.races import with_races
 from slangad.compiler.check.rounding import apart_nearby
-from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
+from slangad.compiler.check.samples import chosen, draw, draw_beyond, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.sizes import compare_sizes
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.check.ties import look_at_ties
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Custom
 from slangad.compiler.report.model import (
     Counts,
     Failure,
@@ -202,7 +205,25 @@ class _Judge:
         floating = np.array([k for k, c in enumerate(self.wide.inputs.columns) if c.floating], np.int64)
         look_at_ties(examiner, samples, found, findings, floating)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
-        return self._result(samples, findings, found, describer)
+        return self._beyond(self._result(samples, findings, found, describer), again)
+
+    def _beyond(self, result: Result, again: dict[Leg, _Again]) -> Result:
+        """The result with what own derivatives have wrong where floats without a range are numbers of the text."""
+        plan, inputs, results = self.plan, self.wide.inputs, self.wide.results
+        told = plan.subject.told
+        own = isinstance(plan.subject.policy, Custom) or (told is not None and not told.calls)
+        unbounded = told is not None and self.twins.watch is None and "MaxIters" in text_of(plan.file)
+        if not own or unbounded or result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC) or self.found:
+            return result
+        name, far = plan.subject.name, (plan.constants, plan.integers)
+        drawn = draw_beyond(inputs.columns, plan.ranges, plan.seed, name, *far)
+        sizes = len(drawn.rows), len(inputs.differentiable), len(results.differentiable)
+        drawn = chosen(drawn, self.effort.thinned(*sizes)) if len(drawn.rows) else drawn
+        most = self.effort.pairs, self.effort.deep
+        beyond = Beyond(
+            self.wide, self.narrow, self.twins, self._evaluate, self._inside, self._noise, again, most, plan.seed
+        )
+        return beyond.look(result, drawn, plan.command) if len(drawn.rows) else result
 
     def _prepare(self, reach: Bounded, modes: tuple[str, ...]) -> None:
         """Of a launch: how much of everything is affordable, and what of it to look at."""
