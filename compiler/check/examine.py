@@ -195,13 +195,14 @@ class Examiner:
         findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
         scales = samples.scales[which][:, self.inputs]
         reach = _reach(slope, bar, scales, values[which])
+        bar = np.where(np.isfinite(slope), bar, np.inf)
         usable = (bar <= SHARP * np.abs(slope)) | (bar * scales[:, None, :] <= NOTHING * reach[:, :, None])
         with np.errstate(all="ignore"):
             best = np.argmin(np.where(usable, bar, np.inf), axis=0)
         expected = np.take_along_axis(slope, best[None], axis=0)[0]
         error = np.take_along_axis(np.where(usable, bar, np.inf), best[None], axis=0)[0]
         findings.expected[which], findings.error[which] = np.where(np.isfinite(error), expected, np.nan), error
-        sharp = bar <= SHARP * np.abs(slope)
+        sharp = np.isfinite(slope) & (bar <= SHARP * np.abs(slope))
         for leg, jacobian in found.items():
             own, slack = jacobian[which], tolerance(jacobian, samples.rows[:, self.inputs])[which]
             with np.errstate(all="ignore"):
@@ -246,6 +247,7 @@ class Examiner:
 def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
     """What entries may be off besides the bar: constants of float32, relative to themselves and to their usual size.
 
+    Infinite ones may not be further off than others: what is expected is finite.
     With ``inputs``, of shape (samples, inputs), where an entry is large elsewhere only, that is no measure of it.
     """
     with np.errstate(all="ignore"):
@@ -253,7 +255,8 @@ def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
         usual = np.broadcast_to(np.nan_to_num(known_median(sizes)), sizes.shape)
         if inputs is not None:
             usual = np.minimum(usual, _FADED * nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
-    return np.asarray(CONSTANTS * np.abs(jacobian) + 0.2 * CONSTANTS * usual + UNDERFLOW)
+    own = np.where(np.isinf(jacobian), 0.0, np.abs(jacobian))
+    return np.asarray(CONSTANTS * own + 0.2 * CONSTANTS * usual + UNDERFLOW)
 
 
 def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:
@@ -262,7 +265,7 @@ def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray
 
 def _reach(slope: Floats, bar: Floats, scales: Floats, values: Floats) -> Floats:
     """How much a result can move: by the input that moves it most; shape (samples, results)."""
-    sharp = np.where(bar <= SHARP * np.abs(slope), np.abs(slope), 0.0).max(axis=0)
+    sharp = np.where(np.isfinite(slope) & (bar <= SHARP * np.abs(slope)), np.abs(slope), 0.0).max(axis=0)
     moved = (sharp * scales[:, None, :]).max(axis=2)
     return np.asarray(np.maximum(moved, 1e-3 * np.abs(values)))
 
@@ -446,7 +449,8 @@ class Deep:
             reach = np.fmax(others, 1e-3 * np.abs(self.values[samples]))
             nothing = estimate.bar * scales <= 10 * NOTHING * reach
             nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= _STILL * self._moves(which))
-            return np.asarray((estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing)
+            known = (estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing
+            return np.asarray(known & np.isfinite(estimate.slope))
 
     def _moves(self, which: npt.NDArray[np.int64]) -> Floats:
         """How far the results move along the inputs in the wide windows."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.accumulate import compare_accumulation
+from slangad.compiler.check.beyond import Beyond
 from slangad.compiler.check.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.chain_legs import compare_joined
 from slangad.compiler.check.corners import look_at_corners
@@ -30,13 +31,16 @@ from slangad.compiler.check.legs import (
     compare_repeat,
     compare_tangents,
 )
+from slangad.compiler.check.overflow import but_for_overflow, overflows
 from slangad.compiler.check.races import with_races
 from slangad.compiler.check.rounding import apart_nearby
-from slangad.compiler.check.samples import chosen, draw, interval_of, with_rows
+from slangad.compiler.check.samples import chosen, draw, draw_beyond, interval_of, with_rows
 from slangad.compiler.check.scout import scout
 from slangad.compiler.check.sizes import compare_sizes
+from slangad.compiler.check.source_files import text_of
 from slangad.compiler.check.ties import look_at_ties
 from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Custom
 from slangad.compiler.report.model import (
     Counts,
     Failure,
@@ -190,6 +194,7 @@ class _Judge:
         values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
             found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
+        values[overflows(self.wide, samples.rows, found)] = np.nan
         columns = np.array(self.wide.inputs.differentiable, np.int64)
         again = {leg: self._again(leg) for leg in legs}
         noise = self._noise(samples.rows, values)
@@ -200,7 +205,25 @@ class _Judge:
         floating = np.array([k for k, c in enumerate(self.wide.inputs.columns) if c.floating], np.int64)
         look_at_ties(examiner, samples, found, findings, floating)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
-        return self._result(samples, findings, found, describer)
+        return self._beyond(self._result(samples, findings, found, describer), again)
+
+    def _beyond(self, result: Result, again: dict[Leg, _Again]) -> Result:
+        """The result with what own derivatives have wrong where floats without a range are numbers of the text."""
+        plan, inputs, results = self.plan, self.wide.inputs, self.wide.results
+        told = plan.subject.told
+        own = isinstance(plan.subject.policy, Custom) or (told is not None and not told.calls)
+        unbounded = told is not None and self.twins.watch is None and "MaxIters" in text_of(plan.file)
+        if not own or unbounded or result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC) or self.found:
+            return result
+        name, far = plan.subject.name, (plan.constants, plan.integers)
+        drawn = draw_beyond(inputs.columns, plan.ranges, plan.seed, name, *far)
+        sizes = len(drawn.rows), len(inputs.differentiable), len(results.differentiable)
+        drawn = chosen(drawn, self.effort.thinned(*sizes)) if len(drawn.rows) else drawn
+        most = self.effort.pairs, self.effort.deep
+        beyond = Beyond(
+            self.wide, self.narrow, self.twins, self._evaluate, self._inside, self._noise, again, most, plan.seed
+        )
+        return beyond.look(result, drawn, plan.command) if len(drawn.rows) else result
 
     def _prepare(self, reach: Bounded, modes: tuple[str, ...]) -> None:
         """Of a launch: how much of everything is affordable, and what of it to look at."""
@@ -337,12 +360,11 @@ class _Judge:
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
         rows = samples.rows
         linear = [
-            compare(self.wide, rows, found, findings, self.plan.seed)
-            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents))
-            if leg in found
+            but_for_overflow(compare, self.wide, rows, found, findings, self.plan.seed)
+            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents), (None, compare_sizes))
+            if leg is None or leg in found
         ]
-        if linear:
-            yield reduce(both, [*linear, compare_sizes(self.wide, rows, found, findings, self.plan.seed)])
+        yield reduce(both, linear)
         if Leg.REVERSE in found:
             yield compare_repeat(self.wide, rows)
         if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:

@@ -15,6 +15,7 @@ from slangad.compiler.check.median import known_median
 from slangad.compiler.check.oracle import power_of_two
 from slangad.compiler.check.rounding import ULP16, ULP32, ULP64, moved, rounded, scatter, terms
 from slangad.compiler.check.single import LARGEST, tally
+from slangad.compiler.check.slopes32 import steps_fit
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
 
@@ -48,7 +49,6 @@ _MOST_PAIRS: Final = 256
 """Pairs of a row and an input at which modes disagree, whose scatter is looked at."""
 _TERMS: Final = 32.0
 """Units in the last place of terms that cancel out, which float32 may leave of a derivative that is nothing else."""
-_STEP: Final = 2.0**-6
 _SAME: Final = 0.1
 """How far apart, at most, differences and a derivative are in float32, of how far this is from float64."""
 _ALIVE: Final = 0.25
@@ -421,18 +421,13 @@ class _Single:
     def _of_another(self, rows: Floats, mine: Floats, gap: Floats) -> Bools:
         """Whether derivatives are those of what float32 computes, another function than in float64: a hash, say."""
         narrow = self.runners[1]
+        fits = np.zeros(mine.shape, bool)
         if Mode.FORWARD not in narrow.entries:
-            return np.zeros(mine.shape, bool)
-        outputs, slopes, noise = narrow.results.differentiable, np.zeros(mine.shape), np.zeros(mine.shape)
+            return fits
         for place, column in enumerate(narrow.inputs.differentiable):
-            step = _STEP * np.maximum(1.0, np.abs(rows[:, column]))
-            below, above = rows.copy(), rows.copy()
-            below[:, column] -= step
-            above[:, column] += step
-            low, high = (narrow.values(near)[:, outputs] for near in (below, above))
-            slopes[:, :, place] = (high - low) / (above - below)[:, column, None]
-            noise[:, :, place] = 4 * self._ulp * (np.abs(low) + np.abs(high)) / step[:, None]
-        return np.asarray((np.abs(slopes - mine) <= _SAME * gap) & (noise <= _SAME * gap))
+            entries, near = mine[:, :, place], _SAME * gap[:, :, place]
+            fits[:, :, place] = steps_fit(narrow, (rows, column), entries, near, self._ulp)
+        return fits
 
 
 def _certain(findings: Findings) -> Bools:

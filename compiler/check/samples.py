@@ -31,6 +31,7 @@ DEFAULT_SAMPLES: Final = 128
 UNDECLARED: Final = (0.0, 3.0)
 """Where integers are drawn that have no declared range."""
 _MOST_CONSTANTS: Final = 12
+_NUMBER: Final = r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)"
 _MOST_COLUMNS: Final = 32
 _MOST_NUMBERS: Final = 16
 """Numbers of the text times inputs they are tried at."""
@@ -48,6 +49,15 @@ _SMALL: Final = 0.02
 _MOST_SMALL: Final = 3
 _MOST_AT_ENDS: Final = 4
 """Floats whose ends of ranges are tried in all combinations."""
+_BEYOND: Final = (1.5, -1.5, 1.0, 1.0 + 2.0**-12, 1.0 - 2.0**-12, -1.0)
+"""Times a number of the text: where floats without a range are tried beyond where they are drawn."""
+_FARTHEST: Final = 1e6
+"""Larger numbers are tried nowhere: they are constants of physics, or stand for infinity."""
+_MOST_BEYOND: Final = 72
+_ALL_BEYOND: Final = 3
+"""Samples for each number at which all such floats may be beyond."""
+AT_NUMBER: Final = "number of the text"
+BESIDE_NUMBER: Final = "beside a number of the text"
 _INTEGERS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
 
 
@@ -155,6 +165,42 @@ def draw_random(
     return rows
 
 
+def draw_beyond(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    seed: int,
+    name: str,
+    constants: Sequence[float],
+    integers: Integers = NO_INTEGERS,
+) -> Samples:
+    """Samples whose floats without a declared range are where they are not drawn: at numbers of the text and past them.
+
+    One float at a time, then all such at once; what else there is is random.
+    """
+    declared = tuple(ranges)
+    free = [k for k, c in enumerate(columns) if c.floating and not interval_of(c, declared).declared][:_MOST_COLUMNS]
+    numbers = list(dict.fromkeys(abs(c) for c in constants if 1.0 <= abs(c) <= _FARTHEST))
+    one = [(k, times, times * number) for times in _BEYOND for number in numbers for k in free]
+    one = [each for each in one if abs(each[2]) > 1.0][:_MOST_BEYOND]
+    several = [number for number in numbers for _ in range(_ALL_BEYOND)] if free else []
+    rows = draw_random(columns, declared, len(one) + len(several), seed, f"beyond {name}", integers)
+    rng = np.random.default_rng([seed, 6])
+    for row, (k, _, value) in zip(rows, one, strict=False):
+        row[k] = _narrowed(value, columns[k])
+    for row, number in zip(rows[len(one) :], several, strict=True):
+        drawn = rng.uniform(-1.5 * number, 1.5 * number, len(free))
+        row[free] = [_narrowed(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
+    origins = [AT_NUMBER if abs(times) == 1.0 else BESIDE_NUMBER for _, times, _ in one]
+    scales = np.exp2(np.floor(np.log2(np.maximum(1.0, np.abs(rows)))))
+    return Samples(rows, (*origins, *(BESIDE_NUMBER for _ in several)), scales)
+
+
+def _narrowed(value: float, column: Column) -> float:
+    """The nearest number that a column has."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(value) if column.scalar == "half" else np.float32(value))
+
+
 def keep_apart(
     rows: Floats,
     columns: Sequence[Column],
@@ -238,12 +284,20 @@ def covers(path: str, scalar: str) -> bool:
 
 
 def constants_in(text: str) -> tuple[float, ...]:
-    """The numbers in a text, as float32, each once, the first few."""
-    found = re.findall(
-        r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)", re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
-    )
-    values = dict.fromkeys(float(np.float32(word)) for word in found)
-    return tuple(v for v in values if np.isfinite(v))[:_MOST_CONSTANTS]
+    """The numbers in a text, as float32, each once; a few of many, first those that something is compared with."""
+    text = re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
+    values = _numbers_of(re.findall(_NUMBER, text))
+    if len(values) > _MOST_CONSTANTS:
+        sides = re.findall(rf"(?:[<>]=?|[!=]=)\s*-?\s*({_NUMBER})|({_NUMBER})\s*(?:[<>]|[!=]=)", text)
+        values = list(dict.fromkeys((*_numbers_of([a or b for a, b in sides]), *values)))
+    return tuple(values[:_MOST_CONSTANTS])
+
+
+def _numbers_of(words: Iterable[str]) -> list[float]:
+    """What words say, as float32, each once."""
+    with np.errstate(over="ignore"):
+        values = dict.fromkeys(float(np.float32(word)) for word in words)
+    return [value for value in values if np.isfinite(value)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,38 @@ def summed(y: Each[float], q: Tensor[float, 1], k: NoDiff[Each[int]]) -> Mean[fl
 """
 
 
+CELLS = """
+import slangad as sa
+
+
+@sa.differentiable
+def noise(x: float) -> float:
+    q = x * 4.0
+    i = sa.floor(q)
+    a = sa.frac(sa.sin(i * 78.233) * 43758.5453)
+    b = sa.frac(sa.sin((i + 1.0) * 78.233) * 43758.5453)
+    return sa.lerp(a, b, q - i)
+
+
+@sa.differentiable
+def smooth(x: float) -> float:
+    q = x * 8.0
+    i = sa.floor(q)
+    f = q - i
+    a = sa.frac(sa.sin(i * 127.1) * 43758.5453)
+    b = sa.frac(sa.sin((i + 1.0) * 127.1) * 43758.5453)
+    return sa.lerp(a, b, f * f * (3.0 - 2.0 * f))
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_check__noise_of_hashed_cells__is_not_imprecise(checked: Checked, seed: int) -> None:
+    results = checked(CELLS, seed=seed)
+    accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
+    assert len(results) == 2
+    assert not accused
+
+
 def test_check__terms_that_cancel_to_zero__are_not_accused(checked: Checked) -> None:
     results = checked(CANCELLING, ".slang", samples=64)
     accused = {name: result.reason for name, result in results.items() if result.verdict.bad}
