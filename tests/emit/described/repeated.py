@@ -1,7 +1,7 @@
 """Stores through one run-time index twice: reverse mode of them as they stand compiles for no target."""
 
 import slangad as sa
-from slangad import Array, Each, NoDiff, double, double3x3, float2, float2x2, float3, float3x3, uint
+from slangad import Array, Each, NoDiff, float2, float2x2, float3, float3x3, uint
 
 Line = Array[float, 2]
 Square = Array[Line, 2]
@@ -128,12 +128,4 @@ def until(a: Each[float2x2], x: Each[float]) -> Each[float2x2]:
     while sa.max_iters(2) and i < 2:
         m[i, i] *= x
         i += 1
-    return m
-
-
-@sa.kernel
-def in_double(a: Each[double3x3], x: Each[double]) -> Each[double3x3]:
-    m = sa.copy(a)
-    for i in range(3):
-        m[i, i] = m[i, i] * x + m[i, 0]
     return m
