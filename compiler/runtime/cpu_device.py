@@ -7,6 +7,7 @@ they hold outlives a crash of the worker, which is started anew with the next la
 from __future__ import annotations
 
 import math
+import os
 import platform
 import sys
 from contextlib import closing
@@ -15,6 +16,7 @@ from functools import partial
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.emit.model import ParameterRole, Work
@@ -51,6 +53,9 @@ _ELEMENTS_A_WORKER: Final = 16384
 _PARTS_A_CORE: Final = 4
 """Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
 _ELEMENTS_A_PART: Final = 1024
+_COPIED: Final = 1 << 16
+"""Bytes up to which a copy costs less than a mapping, which also takes an open file."""
+_DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,15 @@ class CpuBuffer:
         return self.array.copy()
 
     def take(self) -> npt.NDArray[Any]:
-        """The memory itself."""
-        return self.array
+        """The memory itself, in a mapping that a fork doesn't share: what is written to it there isn't seen here."""
+        import numpy as np
+
+        if self.segment.closed or self.count * self.dtype.itemsize <= _COPIED:
+            return self.download()
+        try:
+            return np.frombuffer(self.segment.own(), self.dtype, self.count)
+        except OSError:
+            return self.download()
 
     def fill(self, number: float) -> None:
         """Set everything to one number."""
@@ -113,6 +125,7 @@ class CpuDevice:
         self._child: Child | None = None
         self._loaded: set[int] = set()
         self._attached: dict[int, CpuBuffer] = {}
+        _DEVICES.add(self)
 
     @property
     def adapter(self) -> str:
@@ -205,6 +218,13 @@ class CpuDevice:
         if child is not None:
             child.close()
 
+    def start_anew(self) -> None:
+        """In a fork: the worker is the parent's, and so is whichever thread held the lock. Programs stay valid."""
+        self.lock = RLock()
+        self._child = None
+        self._loaded.clear()
+        self._attached.clear()
+
     def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
@@ -272,3 +292,12 @@ def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
     """The place in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
+
+
+def _start_all_anew() -> None:
+    for device in tuple(_DEVICES):
+        device.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all_anew)

@@ -225,7 +225,7 @@ class GpuDevice:
         """A folder with the modules that are imported; it stays, since Slang may read them again."""
         with temporary_files():
             folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-            self._folders.append(weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True))
+            self._folders.append(weakref.finalize(self, _remove, folder, os.getpid()))
             for name, text in libraries.items():
                 (folder / name).write_text(text, encoding="utf-8")
         return folder
@@ -319,6 +319,12 @@ class GpuDevice:
             return
         self._kept.clear()
         self.handle.close()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder, unless this is a fork of the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
