@@ -229,10 +229,11 @@ class LoadedKernel:
             InputError: A value has no such derivative.
             TypeError: The values aren't by name.
         """
-        flat = flatten_named(PREFIXES[role], values, self.signature)
-        taken = {place.value.name for place in wanted(self.signature, mode) if place.role is role}
-        known = {value.name for value in self.signature.values} - taken
-        useless = [name for name in values if name in known] if isinstance(values, Mapping) else []
+        taken = dict.fromkeys(place.value.name for place in wanted(self.signature, mode) if place.role is role)
+        flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
+        known = {value.name for value in self.signature.values if value.name not in taken}
+        given = values.items() if isinstance(values, Mapping) else ()
+        useless = [name for name, value in given if name in known and value is not None]
         if useless:
             help_ = f"{_TAKEN[role]}: {', '.join(PREFIXES[role] + name for name in sorted(taken)) or 'there are none'}"
             message = f"{self.signature.name} takes no {PREFIXES[role]}"

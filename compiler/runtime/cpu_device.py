@@ -47,7 +47,11 @@ LAUNCH_LIMIT: Final = 600.0
 OPTIMIZATION: Final = 3
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
-_HELP: Final = "look for an index out of bounds, or a loop that does not end"
+_HELPS: Final = {
+    False: "look for an index out of bounds, or a loop that does not end",
+    True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
+}
+"""By whether a program was loaded rather than run."""
 _ELEMENTS_A_WORKER: Final = 16384
 """Elements below which another thread of the CPU costs more than it saves."""
 _PARTS_A_CORE: Final = 4
@@ -198,7 +202,7 @@ class CpuDevice:
         for number in gone:
             del self._attached[number]
         new: list[Mapping] = []
-        doing = ", ".join(dict.fromkeys(launch.entry for launch in launches))
+        doing = f"the kernel {', '.join(dict.fromkeys(launch.entry for launch in launches))}"
         try:
             dispatches = tuple(self._dispatch(launch, new) for launch in launches)
             self._ask(Submit(dispatches, gone, tuple(new)), doing)
@@ -229,7 +233,7 @@ class CpuDevice:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
         if program.number not in self._loaded:
-            self._ask(Load(program.number, program.library, program.reflection), "loading")
+            self._ask(Load(program.number, program.library, program.reflection), f"loading {program.emitted.file_name}")
             self._loaded.add(program.number)
         uses: dict[str, BufferUse] = {}
         values: dict[str, object] = {}
@@ -260,7 +264,7 @@ class CpuDevice:
                 answer = next(answers)
         except ProcessDiedError as death:
             self.close()
-            raise _died(death, doing, self._limit) from None
+            raise _died(death, doing, self._limit, loads=isinstance(request, Load)) from None
         except BaseException:
             self.close()  # interrupted: it would go on computing
             raise
@@ -280,13 +284,13 @@ def _workers(entry: EntryPoint, launch: Launch) -> int:
     return max(1, min(core_count(), elements // _ELEMENTS_A_WORKER))
 
 
-def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:
+def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> ToolchainError:
     tail = tuple(death.tail.splitlines()[-3:])
     if death.how == "SIGKILL":
-        message = f"the kernel {doing} was killed on the CPU, most likely because memory ran out"
+        message = f"{doing} was killed on the CPU, most likely because memory ran out"
         return failed("SA251", message, "run on fewer elements at a time", tail)
     what = f"crashed ({death.how})" if death.how else f"did not end within {limit:g} s"
-    return failed("SA248", f"the kernel {doing} {what} on the CPU", _HELP, tail)
+    return failed("SA248", f"{doing} {what} on the CPU", _HELPS[loads], tail)
 
 
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:

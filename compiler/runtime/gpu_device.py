@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.runtime.choice import is_software
 from slangad.compiler.runtime.devices import DEVICES, leave_busy, require_memory, too_little_memory
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Buffer, Launch, Source
 
 _NOTES = 5
+_TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
+"""Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
 """What slangpy compiles to."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
@@ -132,7 +134,7 @@ class GpuBuffer:
             return
         self.queue.require_memory(self.count * self.dtype.itemsize)
         try:
-            self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
+            self.handle.copy_from_numpy(np.require(array, self.dtype, _TAKEN).reshape(-1))
         except RuntimeError as error:
             raise _broken(_name_of(self.queue.device), error) from None
 
@@ -256,10 +258,10 @@ class GpuDevice:
         import numpy as np
         import slangpy
 
-        height, width = (max(1, extent) for extent in texels.shape[:2])
+        height, width = texels.shape[:2]
         channels = texels.shape[2] if texels.ndim == 3 else 1
         form = {1: slangpy.Format.r32_float, 2: slangpy.Format.rg32_float, 4: slangpy.Format.rgba32_float}[channels]
-        data = texels if texels.size else np.zeros((height, width, *texels.shape[2:]), texels.dtype)
+        data = np.require(texels, requirements=_TAKEN)
         usage = slangpy.TextureUsage.shader_resource | slangpy.TextureUsage.copy_destination
         self._queue.require_memory(2 * texels.nbytes)
         try:
