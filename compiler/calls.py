@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import inspect
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,7 +48,9 @@ _TAKEN: Final = {
 """What takes a derivative."""
 
 _OPEN: Final[dict[str, Device]] = {}
-_OPENING: Final = RLock()
+_LEFT: Final[list[Device]] = []
+"""In a fork: GPUs of the parent, kept since giving them back would go through a driver whose threads aren't there."""
+_OPENING = RLock()
 """Held while a device is looked up or opened."""
 
 
@@ -226,10 +229,11 @@ class LoadedKernel:
             InputError: A value has no such derivative.
             TypeError: The values aren't by name.
         """
-        flat = flatten_named(PREFIXES[role], values, self.signature)
-        taken = {place.value.name for place in wanted(self.signature, mode) if place.role is role}
-        known = {value.name for value in self.signature.values} - taken
-        useless = [name for name in values if name in known] if isinstance(values, Mapping) else []
+        taken = dict.fromkeys(place.value.name for place in wanted(self.signature, mode) if place.role is role)
+        flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
+        known = {value.name for value in self.signature.values if value.name not in taken}
+        given = values.items() if isinstance(values, Mapping) else ()
+        useless = [name for name, value in given if name in known and value is not None]
         if useless:
             help_ = f"{_TAKEN[role]}: {', '.join(PREFIXES[role] + name for name in sorted(taken)) or 'there are none'}"
             message = f"{self.signature.name} takes no {PREFIXES[role]}"
@@ -333,7 +337,11 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
 
 
 def opened_device(name: str) -> Device:
-    """A device, opened once in this process."""
+    """A device, opened once in this process.
+
+    Raises:
+        ToolchainError: It isn't there, or it is a GPU and this process a fork of one that had opened it.
+    """
     with _OPENING:
         if name not in _OPEN:
             device = open_device(name)
@@ -346,3 +354,15 @@ def _close_devices() -> None:
     for device in {id(device): device for device in _OPEN.values()}.values():
         device.close()
     _OPEN.clear()
+
+
+def _after_fork() -> None:
+    """GPUs are the parent's, and so is whichever thread held the lock; the CPU sees to itself."""
+    global _OPENING  # noqa: PLW0603  (the one of this process)
+    _OPENING = RLock()
+    for name in [name for name, device in _OPEN.items() if not device.host]:
+        _LEFT.append(_OPEN.pop(name))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

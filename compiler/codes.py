@@ -60,7 +60,7 @@ derivative (integers, NoDiff, Uniform), and so is a tuple of cotangents that are
         """An Each parameter has the axes of the domain first, then those of its type: Each[float3] over one axis is
 (n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type alone. Tensors and textures
 have their own axes first. A cotangent has the shape of its result, a tangent or gradient that of its parameter, and
-all fields of a struct agree.""",
+all fields of a struct agree. A texture has at least one texel.""",
     ),
     "SA413": Explanation(
         "an array of the wrong type",

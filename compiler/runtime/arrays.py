@@ -142,8 +142,9 @@ class _Preparation:
                 return None
         if domain is not None:
             return domain
-        written = (p.value.name for p in places if p.value.is_written and p.value.axes >= dims and p.slot in arrays)
-        domain = next((arrays[ParameterRole.INPUT, name, ()].shape[:dims] for name in written), None)
+        written = (p for p in places if p.value.is_written and p.value.axes >= dims)
+        inputs = (p.slot for p in written if p.role is ParameterRole.INPUT and p.slot in arrays)
+        domain = next((arrays[slot].shape[:dims] for slot in inputs), None)
         told = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
         if domain is None and not told:
             help_ = f"say --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
@@ -202,6 +203,9 @@ class _Preparation:
             fits = len(shape) == len(right) and all(r in (s, *"nmkl") for s, r in zip(shape, right, strict=True))
             if not fits:
                 self._problem("SA412", f"{place.key} has shape {shape}, not {_tuple(right)}", _explained(place))
+            elif value.texture is not None and 0 in shape and place.role is ParameterRole.INPUT:
+                help_ = "give one of at least 1x1 texels: there is nothing to sample otherwise"
+                self._problem("SA412", f"{place.key} has shape {shape}, a texture without texels", help_)
 
     def _check_size(self, domain: Shape, extents: Mapping[str, Shape]) -> None:
         signature = self.signature

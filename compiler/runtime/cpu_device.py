@@ -7,6 +7,7 @@ they hold outlives a crash of the worker, which is started anew with the next la
 from __future__ import annotations
 
 import math
+import os
 import platform
 import sys
 from contextlib import closing
@@ -15,6 +16,7 @@ from functools import partial
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from slangad.compiler.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.emit.model import ParameterRole, Work
@@ -45,12 +47,19 @@ LAUNCH_LIMIT: Final = 600.0
 OPTIMIZATION: Final = 3
 _TARGET: Final = "cpp"
 _WORKER: Final = "slangad.compiler.runtime.cpu_worker"
-_HELP: Final = "look for an index out of bounds, or a loop that does not end"
+_HELPS: Final = {
+    False: "look for an index out of bounds, or a loop that does not end",
+    True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
+}
+"""By whether a program was loaded rather than run."""
 _ELEMENTS_A_WORKER: Final = 16384
 """Elements below which another thread of the CPU costs more than it saves."""
 _PARTS_A_CORE: Final = 4
 """Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
 _ELEMENTS_A_PART: Final = 1024
+_COPIED: Final = 1 << 16
+"""Bytes up to which a copy costs less than a mapping, which also takes an open file."""
+_DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +97,15 @@ class CpuBuffer:
         return self.array.copy()
 
     def take(self) -> npt.NDArray[Any]:
-        """The memory itself."""
-        return self.array
+        """The memory itself, in a mapping that a fork doesn't share: what is written to it there isn't seen here."""
+        import numpy as np
+
+        if self.segment.closed or self.count * self.dtype.itemsize <= _COPIED:
+            return self.download()
+        try:
+            return np.frombuffer(self.segment.own(), self.dtype, self.count)
+        except OSError:
+            return self.download()
 
     def fill(self, number: float) -> None:
         """Set everything to one number."""
@@ -113,6 +129,7 @@ class CpuDevice:
         self._child: Child | None = None
         self._loaded: set[int] = set()
         self._attached: dict[int, CpuBuffer] = {}
+        _DEVICES.add(self)
 
     @property
     def adapter(self) -> str:
@@ -185,7 +202,7 @@ class CpuDevice:
         for number in gone:
             del self._attached[number]
         new: list[Mapping] = []
-        doing = ", ".join(dict.fromkeys(launch.entry for launch in launches))
+        doing = f"the kernel {', '.join(dict.fromkeys(launch.entry for launch in launches))}"
         try:
             dispatches = tuple(self._dispatch(launch, new) for launch in launches)
             self._ask(Submit(dispatches, gone, tuple(new)), doing)
@@ -205,11 +222,18 @@ class CpuDevice:
         if child is not None:
             child.close()
 
+    def start_anew(self) -> None:
+        """In a fork: the worker is the parent's, and so is whichever thread held the lock. Programs stay valid."""
+        self.lock = RLock()
+        self._child = None
+        self._loaded.clear()
+        self._attached.clear()
+
     def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
         if program.number not in self._loaded:
-            self._ask(Load(program.number, program.library, program.reflection), "loading")
+            self._ask(Load(program.number, program.library, program.reflection), f"loading {program.emitted.file_name}")
             self._loaded.add(program.number)
         uses: dict[str, BufferUse] = {}
         values: dict[str, object] = {}
@@ -240,7 +264,7 @@ class CpuDevice:
                 answer = next(answers)
         except ProcessDiedError as death:
             self.close()
-            raise _died(death, doing, self._limit) from None
+            raise _died(death, doing, self._limit, loads=isinstance(request, Load)) from None
         except BaseException:
             self.close()  # interrupted: it would go on computing
             raise
@@ -260,15 +284,24 @@ def _workers(entry: EntryPoint, launch: Launch) -> int:
     return max(1, min(core_count(), elements // _ELEMENTS_A_WORKER))
 
 
-def _died(death: ProcessDiedError, doing: str, limit: float) -> ToolchainError:
+def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> ToolchainError:
     tail = tuple(death.tail.splitlines()[-3:])
     if death.how == "SIGKILL":
-        message = f"the kernel {doing} was killed on the CPU, most likely because memory ran out"
+        message = f"{doing} was killed on the CPU, most likely because memory ran out"
         return failed("SA251", message, "run on fewer elements at a time", tail)
     what = f"crashed ({death.how})" if death.how else f"did not end within {limit:g} s"
-    return failed("SA248", f"the kernel {doing} {what} on the CPU", _HELP, tail)
+    return failed("SA248", f"{doing} {what} on the CPU", _HELPS[loads], tail)
 
 
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
     """The place in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
+
+
+def _start_all_anew() -> None:
+    for device in tuple(_DEVICES):
+        device.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all_anew)

@@ -6,6 +6,7 @@ asks which one it has.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -228,6 +229,14 @@ def open_device(name: str = AUTO, *, limit: float | None = None) -> Device:
         from slangad.compiler.runtime.cpu_device import LAUNCH_LIMIT, CpuDevice
 
         return CpuDevice(limit or LAUNCH_LIMIT)
+    if _INHERITED:
+        raise _forked(name)
+    device = _open_gpu(name)
+    _OPENED.add(name)
+    return device
+
+
+def _open_gpu(name: str) -> Device:
     if name == "webgpu":
         from slangad.compiler.runtime.webgpu_device import open_webgpu
 
@@ -235,6 +244,28 @@ def open_device(name: str = AUTO, *, limit: float | None = None) -> Device:
     from slangad.compiler.runtime.gpu_device import open_gpu
 
     return open_gpu(name)
+
+
+_OPENED: Final[set[str]] = set()
+"""GPUs that this process has opened."""
+_INHERITED: Final[set[str]] = set()
+"""In a fork: those that its parent had opened. The drivers' threads aren't there, and calls into them hang or crash."""
+
+
+def _forked(name: str) -> ToolchainError:
+    """A GPU can't be had in a fork of a process that had one."""
+    opened = ", ".join(sorted(_INHERITED))
+    message = f"the device {name} can't be used here: this process is a fork of one that had opened {opened}"
+    help_ = "start processes with multiprocessing's method 'spawn', or run kernels on GPUs in the child only"
+    return failed("SA249", message, help_)
+
+
+def _inherit() -> None:
+    _INHERITED.update(_OPENED)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_inherit)
 
 
 def unknown_device(name: str) -> ToolchainError:

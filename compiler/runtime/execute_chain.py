@@ -21,7 +21,7 @@ from slangad.compiler.runtime.resident import Resident
 from slangad.compiler.runtime.signature import result_value
 from slangad.compiler.runtime.stages import Shapes, shapes_of
 from slangad.compiler.runtime.tensors import typed
-from slangad.compiler.runtime.wanted import PREFIXES
+from slangad.compiler.runtime.wanted import PREFIXES, needs_domain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -72,7 +72,7 @@ def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], doma
     Raises:
         InputError: With everything that is wrong.
     """
-    if domain is None and not any(v.per_element for v in chain.signature.parameters):
+    if domain is None and not needs_domain(chain.signature, given):
         domain = (1,) * chain.signature.dims
     inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
     prepared = prepare(chain.signature, mode, inputs, domain)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.signature import Part, Path, Signature, Value
 
 
-def flatten_named(prefix: str, values: object, signature: Signature) -> dict[str, object]:
-    """Arrays by key from values by name; ``None`` stands for nothing given.
+def flatten_named(prefix: str, values: object, signature: Signature, example: str = "x") -> dict[str, object]:
+    """Arrays by key from values by name; ``None`` stands for nothing given. ``example`` is a name for messages.
 
     Raises:
         TypeError: The values aren't by name.
@@ -24,7 +24,7 @@ def flatten_named(prefix: str, values: object, signature: Signature) -> dict[str
         return {}
     if not isinstance(values, Mapping):
         word = prefix.rstrip(".") or "arguments"
-        raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{'x': …}}")
+        raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{{example!r}: …}}")
     known = {value.name: value for value in signature.values}
     flat: dict[str, object] = {}
     for name, given in values.items():

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.runtime.choice import is_software
 from slangad.compiler.runtime.devices import DEVICES, leave_busy, require_memory, too_little_memory
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.devices import Buffer, Launch, Source
 
 _NOTES = 5
+_TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
+"""Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
 _TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
 """What slangpy compiles to."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
@@ -132,7 +134,7 @@ class GpuBuffer:
             return
         self.queue.require_memory(self.count * self.dtype.itemsize)
         try:
-            self.handle.copy_from_numpy(np.ascontiguousarray(array, self.dtype).reshape(-1))
+            self.handle.copy_from_numpy(np.require(array, self.dtype, _TAKEN).reshape(-1))
         except RuntimeError as error:
             raise _broken(_name_of(self.queue.device), error) from None
 
@@ -225,7 +227,7 @@ class GpuDevice:
         """A folder with the modules that are imported; it stays, since Slang may read them again."""
         with temporary_files():
             folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-            self._folders.append(weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True))
+            self._folders.append(weakref.finalize(self, _remove, folder, os.getpid()))
             for name, text in libraries.items():
                 (folder / name).write_text(text, encoding="utf-8")
         return folder
@@ -256,10 +258,10 @@ class GpuDevice:
         import numpy as np
         import slangpy
 
-        height, width = (max(1, extent) for extent in texels.shape[:2])
+        height, width = texels.shape[:2]
         channels = texels.shape[2] if texels.ndim == 3 else 1
         form = {1: slangpy.Format.r32_float, 2: slangpy.Format.rg32_float, 4: slangpy.Format.rgba32_float}[channels]
-        data = texels if texels.size else np.zeros((height, width, *texels.shape[2:]), texels.dtype)
+        data = np.require(texels, requirements=_TAKEN)
         usage = slangpy.TextureUsage.shader_resource | slangpy.TextureUsage.copy_destination
         self._queue.require_memory(2 * texels.nbytes)
         try:
@@ -319,6 +321,12 @@ class GpuDevice:
             return
         self._kept.clear()
         self.handle.close()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder, unless this is a fork of the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:

@@ -18,7 +18,6 @@ class Segment:
     """Zeroed memory; it goes when it is closed and nothing looks into it any more, at the latest with the process.
 
     Attributes:
-        place: What ``attach`` takes in another process.
         memory: The bytes.
     """
 
@@ -30,20 +29,34 @@ class Segment:
             OSError: A file of that size can't be made, for another reason.
         """
         self._file = -1
-        self._file, self.place, self._named = _nameless() or _named()
+        self._file, self._path = _nameless() or _named()
+        self._owner = os.getpid()
         try:
             _reserve(self._file, max(1, size))
             self.memory = mmap.mmap(self._file, max(1, size))
         except (OSError, OverflowError, ValueError) as error:
             self.close()
-            if isinstance(error, OSError) and (self._named or error.errno == errno.EFBIG):
+            if isinstance(error, OSError) and (self._path or error.errno == errno.EFBIG):
                 raise
             raise MemoryError from None
+
+    @property
+    def place(self) -> str:
+        """What ``attach`` takes in another process."""
+        return self._path or f"/proc/{os.getpid()}/fd/{self._file}"
 
     @property
     def closed(self) -> bool:
         """Whether it was given back."""
         return self._file < 0
+
+    def own(self) -> mmap.mmap:
+        """The same bytes in a mapping that is written to alone, and that a fork has pages of its own of.
+
+        Raises:
+            OSError: There are too many mappings or open files.
+        """
+        return mmap.mmap(self._file, len(self.memory), access=mmap.ACCESS_COPY)
 
     def close(self) -> None:
         """Give the memory back; arrays over it stay valid."""
@@ -51,9 +64,9 @@ class Segment:
         if file < 0:
             return
         os.close(file)
-        if self._named:
+        if self._path and self._owner == os.getpid():  # a fork leaves the file to its parent
             with suppress(OSError):
-                Path(self.place).unlink()
+                Path(self._path).unlink()
 
     def __del__(self) -> None:
         self.close()
@@ -98,18 +111,17 @@ def _reserve(file: int, size: int) -> None:
         take(file, 0, size)
 
 
-def _nameless() -> tuple[int, str, bool] | None:
+def _nameless() -> tuple[int, str] | None:
     """A file that is in no folder, so that nothing can be left behind."""
     make = getattr(os, "memfd_create", None)
     if make is None or not Path("/proc/self/fd").is_dir():
         return None
     file: int = make("slangad")
-    return file, f"/proc/{os.getpid()}/fd/{file}", False
+    return file, ""
 
 
-def _named() -> tuple[int, str, bool]:
-    file, place = tempfile.mkstemp(prefix="slangad-")
-    return file, place, True
+def _named() -> tuple[int, str]:
+    return tempfile.mkstemp(prefix="slangad-")
 
 
 def _machine_free() -> int | None:

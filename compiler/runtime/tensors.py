@@ -97,7 +97,7 @@ class TensorBuffer:
 def _signed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     import numpy as np
 
-    plain = np.ascontiguousarray(array).reshape(-1)
+    plain = np.require(array, requirements=("C", "W")).reshape(-1)  # torch warns of what it could not write to
     return plain.view("i4") if plain.dtype == "u4" else plain
 
 

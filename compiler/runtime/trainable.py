@@ -12,6 +12,7 @@ from slangad.compiler.runtime.arrays import prepare
 from slangad.compiler.runtime.flow import flow_of
 from slangad.compiler.runtime.modes import RunMode
 from slangad.compiler.runtime.sampling import draw_missing
+from slangad.compiler.runtime.wanted import needs_domain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,7 @@ def prepare_training(
     """
     signature = chain.signature
     each = any(v.per_element for v in signature.parameters)
-    if domain is None and not each:
+    if domain is None and not needs_domain(signature, given):
         domain = (1,) * signature.dims
     trained = {p.key for v in signature.parameters if v.name in chain.trained for p in v.parts}
     drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed)

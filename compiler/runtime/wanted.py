@@ -10,7 +10,7 @@ from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.modes import RunMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.runtime.signature import Part, Path, Signature, Value
 
@@ -61,6 +61,13 @@ def wanted(signature: Signature, mode: RunMode) -> tuple[Wanted, ...]:
         for part in value.parts
     ]
     return (*inputs, *_derivatives(signature, mode))
+
+
+def needs_domain(signature: Signature, given: Collection[str]) -> bool:
+    """Whether anything has the domain's shape: one element per thread, or a tensor to write that is not given."""
+    made = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and v.axes == signature.dims)
+    missing = any(not any(part.key in given for part in value.parts) for value in made)
+    return missing or any(value.per_element for value in signature.parameters)
 
 
 def _role(value: Value) -> ParameterRole:

@@ -267,18 +267,17 @@ class WebgpuDevice:
         import numpy as np
         import wgpu
 
-        height, width = (max(1, extent) for extent in texels.shape[:2])
+        height, width = texels.shape[:2]
         check_texture(height, width, self.handle.limits)
         channels = texels.shape[2] if texels.ndim == 3 else 1
-        data = texels if texels.size else np.zeros((height, width, channels), texels.dtype)
         form = {1: "r32float", 2: "rg32float", 4: "rgba32float"}[channels]
         usage = wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST
         rows = {"bytes_per_row": width * channels * texels.itemsize, "rows_per_image": height}
         try:
             made = self.handle.create_texture(size=(width, height, 1), format=form, usage=usage)
-            self.handle.queue.write_texture({"texture": made}, np.ascontiguousarray(data), rows, (width, height, 1))
+            self.handle.queue.write_texture({"texture": made}, np.ascontiguousarray(texels), rows, (width, height, 1))
         except wgpu.GPUError:
-            raise too_little_memory(self.name, data.nbytes) from None
+            raise too_little_memory(self.name, texels.nbytes) from None
         return made.create_view()
 
     def sampler(self, texture: Texture) -> wgpu.GPUSampler:

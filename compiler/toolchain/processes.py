@@ -12,7 +12,8 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, cast
+from weakref import WeakSet
 
 import slangad
 from slangad.compiler.toolchain.deadlines import deadline, kill
@@ -32,6 +33,9 @@ _ONE_THREAD = dict.fromkeys(
 """For numpy's linear algebra: its threads wait by spinning, which takes the processor from children beside."""
 _TAIL = 2000
 _DYING = 5.0
+_CHILDREN: Final[WeakSet[Child]] = WeakSet()
+_LEFT: Final[list[Child]] = []
+"""In a fork those of the parent. They are kept, since closing a pipe waits for the thread that was reading from it."""
 
 
 class ProcessDiedError(Exception):
@@ -69,6 +73,7 @@ class Child:
             start_new_session=True,
             env=os.environ | _ONE_THREAD,
         )
+        _CHILDREN.add(self)
 
     def talk(self, request: object, limit: float, *, patience: float = 1.0) -> Generator[object, None, None]:
         """Send a request and pass on the answers; end by closing the iterator.
@@ -91,6 +96,16 @@ class Child:
             with suppress(OSError):
                 cast("IO[bytes]", pipe).close()
 
+    def leave(self) -> None:
+        """In a fork: leave it to the parent, whose words to it and from it must not pass through this process."""
+        self._process.returncode = 0  # not ours: never killed, never waited for
+        null = os.open(os.devnull, os.O_RDWR)
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
+            with suppress(ValueError):  # closed
+                os.dup2(null, cast("IO[bytes]", pipe).fileno(), inheritable=False)
+        os.close(null)
+        _LEFT.append(self)
+
     def _bury(self, *, in_time: bool) -> ProcessDiedError:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_DYING)
@@ -108,3 +123,14 @@ def cause(status: int | None) -> str:
         with suppress(ValueError):
             return signal.Signals(-status).name
     return f"exit status {status}"
+
+
+def _leave_all() -> None:
+    """In a fork the children are the parent's; held open, their pipes would keep them alive after it."""
+    for child in tuple(_CHILDREN):
+        child.leave()
+    _CHILDREN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from support.devices import largest, near
 
+from slangad.compiler.runtime.arrays import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -245,3 +247,28 @@ def test_probes__of_intermediate_values__record_their_gradients(kernels: LoadedF
     out = kernels.probed.backward(x)
     near(out.probe["y"], 2.0 * x * x)
     near(out.grad["x"], 4.0 * x**3)
+
+
+def test_arrays__that_can_not_be_written__are_taken_everywhere(kernels: LoadedFile) -> None:
+    def fixed(values: object) -> np.ndarray:
+        array = np.array(values, np.float32)
+        array.flags.writeable = False
+        return array
+
+    v, g = fixed([1, 2, 3]), fixed([2, 3, 4])
+    near(kernels.in_place.forward(v, g).outputs["v"], v * v * g)
+    out = kernels.in_place.backward(v, g, cotangent={"v": g}, grad={"g": v})
+    near(out.grad["g"], v * v * g + v)
+    moved = kernels.in_place.jvp(v, g, tangent={"v": g})
+    near(moved.jvp["v"], 2.0 * v * g * g)
+    near(kernels.own(np.broadcast_to(np.float32(3.0), (4,)), domain=4), np.full(4, 9.0))
+    uv, t, u = fixed([[0.3, 0.6]]), fixed(np.ones((5, 4, 3))), fixed(np.ones((3, 6, 4)))
+    near(kernels.sample(uv, t, u), [4.0], 1e-2)
+    near(kernels.sample.backward(uv, t, u, cotangent=fixed([1.0])).grad["u"].sum(), 1.0, 1e-2)
+    near(kernels.edge(uv, fixed(np.full((2, 2), 0.5))), [0.5], 1e-2)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (2, 0)])
+def test_textures__without_texels__are_refused(kernels: LoadedFile, shape: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=r"t has shape .*, a texture without texels \[SA412\]"):
+        kernels.edge(np.full((3, 2), 0.5, np.float32), np.zeros(shape, np.float32))

@@ -14,7 +14,10 @@ import pytest
 
 import slangad as sa
 from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays import InputError
+from slangad.compiler.runtime.trainable import prepare_training
+from slangad.compiler.runtime.training import Plan
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -263,3 +266,109 @@ def test_backward__mean_of_doubles__is_divided_in_double(tmp_path: Path) -> None
     (tmp_path / "mean.py").write_text(text, encoding="utf-8")
     found = sa.load(tmp_path / "mean.py", device="cpu").mean.backward(np.zeros(3), cotangent=1.0)
     assert found.grad["x"].tolist() == [1.0 / 3.0] * 3
+
+
+UNSAID = """
+import slangad as sa
+from slangad import InOutTensor, OutTensor, Sum, Tensor
+
+@sa.kernel
+def twice(t: Tensor[float, 1], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = 2.0 * t[i]
+
+@sa.kernel
+def both(t: Tensor[float, 1], v: InOutTensor[float, 1], out: OutTensor[float, 1]):
+    i = sa.thread_id(0)
+    out[i] = 2.0 * t[i]
+    v[i] = v[i] + 1.0
+
+@sa.kernel
+def total(t: Tensor[float, 1]) -> Sum[float]:
+    return t[sa.thread_id(0)]
+
+@sa.pipeline
+def alone(x: Tensor[float, 1], out: OutTensor[float, 1]):
+    twice(x, out)
+
+@sa.pipeline
+def beside(x: Tensor[float, 1], v: InOutTensor[float, 1], out: OutTensor[float, 1]):
+    both(x, v, out)
+
+@sa.pipeline(optimizer=sa.Adam(lr=0.1))
+def told(x: Tensor[float, 1]) -> Sum[float]:
+    return total(x, domain=x.shape[0])
+
+@sa.pipeline(optimizer=sa.Adam(lr=0.1))
+def fitted(x: Tensor[float, 1], out: OutTensor[float, 1]) -> Sum[float]:
+    twice(x, out)
+    return total(out, domain=x.shape[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def unsaid(cxx: object, tmp_path_factory: pytest.TempPathFactory) -> LoadedFile:
+    file = tmp_path_factory.mktemp("unsaid") / "unsaid.py"
+    file.write_text(UNSAID, encoding="utf-8")
+    return sa.load(file, device="cpu")
+
+
+def test_call__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid: LoadedFile) -> None:
+    x = np.ones(5, np.float32)
+    for name in ("twice", "alone"):
+        with pytest.raises(InputError, match=rf"nothing tells the domain of {name} \[SA414\]; say --domain n"):
+            unsaid[name](x)
+        with pytest.raises(InputError, match="nothing tells the domain"):
+            unsaid[name].backward(x, cotangent={"out": x})
+        assert unsaid[name](x, domain=5).tolist() == [2.0] * 5
+    assert unsaid.alone(x, np.zeros(5, np.float32)).tolist() == [2.0] * 5
+    for name in ("both", "beside"):
+        assert unsaid[name](x, x)["out"].tolist() == [2.0] * 5
+    assert unsaid.told(x) == 5.0
+
+
+def test_prepare_training__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid: LoadedFile) -> None:
+    x = np.ones(5, np.float32)
+    plan = Plan(Optimizer("adam", ()))
+    with pytest.raises(InputError, match="nothing tells the domain of fitted"):
+        prepare_training(unsaid.program.chains["fitted"], {"x": x}, None, plan)
+    prepared, _ = prepare_training(unsaid.program.chains["fitted"], {"x": x}, (5,), plan)
+    assert prepared.extents["out"] == (5,)
+    assert prepare_training(unsaid.program.chains["told"], {"x": x}, None, plan)[0].extents == {"x": (5,)}
+
+
+MIXED = """
+import slangad as sa
+from slangad import Each, OutTensor, Sum, Tensor
+
+@sa.kernel
+def mixed(x: Each[float], by: sa.Param[float]) -> tuple[Sum[float], Each[float], Each[bool]]:
+    return x * by, x * x, x > 0.0
+
+@sa.kernel
+def writes(x: Each[float], o: OutTensor[float, 1]):
+    o[sa.thread_id(0)] = x * x
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(cxx: object, tmp_path_factory: pytest.TempPathFactory) -> LoadedFile:
+    file = tmp_path_factory.mktemp("mixed") / "mixed.py"
+    file.write_text(MIXED, encoding="utf-8")
+    return sa.load(file, device="cpu")
+
+
+def test_backward__cotangent_none_of_a_bool__is_as_if_it_was_not_given(mixed: LoadedFile) -> None:
+    x = np.float32([1, 2])
+    first, second = [2.0, [1.0, 3.0]], {"result.0": 2.0, "result.1": [1.0, 3.0]}
+    for cotangent in ((*first, None), {**second, "result.2": None}, {"result": (*first, None)}):
+        assert mixed.mixed.backward(x, 0.25, cotangent=cotangent).grad["x"].tolist() == [2.5, 12.5]
+    with pytest.raises(InputError, match=r"mixed takes no cotangent.result.2"):
+        mixed.mixed.backward(x, 0.25, cotangent=(*first, [True, False]))
+
+
+def test_backward__bare_cotangent_of_a_tensor__names_the_tensor(mixed: LoadedFile) -> None:
+    x = np.float32([1, 2])
+    with pytest.raises(TypeError, match=r"cotangent of writes is a mapping by name: cotangent=\{'o': …\}"):
+        mixed.writes.backward(x, cotangent=x)
+    assert mixed.writes.backward(x, cotangent={"o": x}).grad["x"].tolist() == [2.0, 8.0]

@@ -96,6 +96,14 @@ def test_submit__crash__is_an_error_and_buffers_survive_it(device: CpuDevice) ->
     assert x.download().tolist() == [10.0] * 64
 
 
+def test_load__that_takes_too_long__is_not_called_a_kernel(cxx: object) -> None:
+    with CpuDevice(limit=1e-4) as slow:
+        program = slow.load(module(), Source(), ("scale",))
+        x = slow.buffer(F4, 64)
+        with pytest.raises(ToolchainError, match=r"SA248.*: loading test.slang did not end within 0.0001 s on the CPU"):
+            slow.submit([Launch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
+
+
 def test_submit__missing_parameter__is_told(device: CpuDevice) -> None:
     program = device.load(module(), Source(), ("scale",))
     with pytest.raises(KeyError, match="x given but no parameter, or the reverse"):
