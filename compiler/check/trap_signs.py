@@ -83,12 +83,7 @@ def gathered(code: Code) -> Iterator[Sight]:
     tokens = code.tokens
     for loop in _loops(code, unrolled=True):
         for k in range(loop.first, loop.last):
-            if (
-                tokens[k].kind != "word"
-                or tokens[k + 1].text != "["
-                or is_declared(tokens, k)
-                or is_stored(tokens, k)
-            ):
+            if tokens[k].kind != "word" or tokens[k + 1].text != "[" or is_declared(tokens, k) or is_stored(tokens, k):
                 continue
             index = tokens[k + 2 : closing(tokens, k + 1)]
             if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):

@@ -10,7 +10,7 @@ from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.toolchain.request import CompileJob
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from slangad.compiler.emit.model import EmittedModule
 
@@ -40,13 +40,13 @@ def build_job(
 ) -> CompileJob:
     """What the toolchain is asked: the entry points ``names`` for the CPU; ``wide`` with double for float and half.
 
-    ``files`` are the Slang files that it depends on, the first one in the folder from which it is imported.
+    ``files`` are the Slang files that it depends on.
     """
     text = _widened(emitted.text) if wide else emitted.text
     modules = dict(emitted.libraries)
     if wide:
         modules[DOUBLE] = library_text(DOUBLE)
-        modules |= _with_bits(files, modules)
+        modules |= _with_bits(files, include_dirs, modules)
     own = () if not wide else MACROS
     return CompileJob(
         emitted.file_name,
@@ -61,23 +61,35 @@ def build_job(
     )
 
 
-def _with_bits(files: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
+def _with_bits(files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
     """Copies of Slang files that look at the bits of floats, call ``toFloat`` or have textures of them, to be a twin's.
 
-    All of one folder are copied if one needs it, since a file finds its neighbours before anything else. Some are
-    ``known`` to have another text than on disk.
+    All are copied if one needs it, since a file finds its neighbours before anything else; each to where it lies from
+    the folders in which an import may find it. Some are ``known`` to have another text than on disk.
     """
-    near = [Path(file) for file in files if Path(file).resolve().parent == Path(files[0]).resolve().parent]
-    texts = {path.name: known.get(path.name) or path.read_text(encoding="utf-8", errors="replace") for path in near}
-    changed = {name: _TEXELS.sub(r"\1int\2", text) for name, text in texts.items()}
+    placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
+    texts = {
+        place: known.get(place) or Path(file).read_text(encoding="utf-8", errors="replace")
+        for place, file in placed.items()
+    }
+    changed = {place: _TEXELS.sub(r"\1int\2", text) for place, text in texts.items()}
     changed |= {
-        name: f"{text}\nimport {_BITS.removesuffix('.slang')};\n"
-        for name, text in changed.items()
+        place: f'{text}\nimport "{"../" * place.count("/")}{_BITS}";\n'
+        for place, text in changed.items()
         if _CASTS.search(text)
     }
     if changed == texts:
         return {}
     return {**changed, _BITS: library_text(_BITS)}
+
+
+def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """The paths of a file from the folders that have it, however deep."""
+    for full in (Path(file).absolute(), Path(file).resolve()):
+        for folder in folders:
+            for root in (Path(folder).absolute(), Path(folder).resolve()):
+                if full.is_relative_to(root):
+                    yield full.relative_to(root).as_posix()
 
 
 def _widened(text: str) -> str:

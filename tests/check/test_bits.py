@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from check.conftest import by_name
+
+from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
 TEXT = """
@@ -69,3 +75,27 @@ def test_check__to_float_of_a_generic__keeps_the_digits_of_the_twin(checked: Che
     results = checked(TO_FLOAT, suffix=".slang")
     assert results["right"].verdict is Verdict.PASS, results["right"].reason
     assert results["wrong"].verdict is Verdict.FAIL
+
+
+def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin(tmp_path: Path) -> None:
+    files = {
+        "sub/near.slang": "Texture3D<half> volume;\n[Differentiable] float n(float x) { return x * x; }\n",
+        "sub/bits.slang": "import near;\n[Differentiable] float b(float x)\n"
+        "{ return x * n(x) * no_diff float(1 + 0 * asuint(3.0)); }\n",
+        "inc/tex.slang": "Texture2D<float4> picture;\n[Differentiable] float t(float x) { return x * x; }\n",
+        "main.slang": 'import "sub/bits.slang";\nimport tex;\n[Differentiable] float f(float x) { return b(x) * t(x); }\n'
+        "[Differentiable] float g(float x) { return n(x) + t(x); }\nimport near;\n",
+        "described.py": "import slangad as sa\nfrom slangad import Each\n"
+        'ext = sa.extern("t", "inc/tex.slang", "(x: float) -> float", differentiable=True)\n'
+        "@sa.kernel\ndef calls(x: Each[float]) -> Each[float]:\n    return ext(x) * 2.0\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    inputs = parse_inputs([str(tmp_path / "main.slang"), str(tmp_path / "described.py")])
+    results = by_name(check(inputs, CheckOptions(include_dirs=(str(tmp_path / "sub"), str(tmp_path / "inc")))))
+    assert {name: (one.verdict.value, one.counts.compared > 100) for name, one in results.items()} == {
+        "f": ("INCONCLUSIVE", True),  # nothing tells what is meant by bits
+        "g": ("PASS", True),
+        "calls": ("PASS", True),
+    }
