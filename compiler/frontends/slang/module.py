@@ -178,7 +178,7 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
                 yield from (Found(one, text, at, *further) for one, at in _specialized(text, function, declared, files))
             made |= {*specialized}
         else:
-            example = function.pattern.replace("<>", "<float>")
+            example = files.example(function.pattern, place)
             reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
             left_out.append(LeftOut(function.qualified, reason, span=place.span))
     left_out += [

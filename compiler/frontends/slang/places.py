@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.slang.generics import example_of
 from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.frontends.slang.scan import Header, Scan, scan_text, whole_file
 
@@ -74,6 +75,11 @@ class SourceFiles:
         if any(scan.find(name, function.path, names) for scan in self._scans()):
             return None
         return Place(self.main.words.get(name, whole_file(self.main.file)))
+
+    def example(self, pattern: str, place: Place) -> str:
+        """The name of a generic function that stands there, with arguments that fit."""
+        span = place.span if place.header and place.span.file == self.main.file else None
+        return example_of(pattern, span, [self.text.text, *(one.text for one in self.other_texts)])
 
     @cached_property
     def without_forward(self) -> Mapping[str, str]:
