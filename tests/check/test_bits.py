@@ -83,11 +83,12 @@ def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin
         "sub/bits.slang": "import near;\n[Differentiable] float b(float x)\n"
         "{ return x * n(x) * no_diff float(1 + 0 * asuint(3.0)); }\n",
         "inc/tex.slang": "Texture2D<float4> picture;\n[Differentiable] float t(float x) { return x * x; }\n",
-        "main.slang": 'import "sub/bits.slang";\nimport tex;\n[Differentiable] float f(float x) { return b(x) * t(x); }\n'
-        "[Differentiable] float g(float x) { return n(x) + t(x); }\nimport near;\n",
-        "described.py": "import slangad as sa\nfrom slangad import Each\n"
+        "main.slang": 'import "sub/bits.slang";\nimport tex;\nimport near;\n'
+        "[Differentiable] float f(float x) { return b(x) * t(x); }\n"
+        "[Differentiable] float g(float x) { return n(x) + t(x); }\n",
+        "described.py": "import slangad as sa\n"
         'ext = sa.extern("t", "inc/tex.slang", "(x: float) -> float", differentiable=True)\n'
-        "@sa.kernel\ndef calls(x: Each[float]) -> Each[float]:\n    return ext(x) * 2.0\n",
+        "@sa.kernel\ndef calls(x: sa.Each[float]) -> sa.Each[float]:\n    return ext(x) * 2.0\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
