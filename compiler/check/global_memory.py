@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.parts import called_by
+from slangad.compiler.check.parts import reached
 from slangad.compiler.check.source_files import text_of
 from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.slang.scan import scan_text
@@ -314,21 +314,12 @@ def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
     functions = {function.key: function for function in module.functions}
     problems: list[Diagnostic] = []
     for kernel in module.kernels:
-        reached = [functions[key] for key in _reached(functions, kernel.function)] if kernel.name in kernels else []
-        for name in sorted({name for function in reached for name in _read_by(function, told)}):
+        keys = reached(functions, [kernel.function]) if kernel.name in kernels else ()
+        for name in sorted({name for key in keys for name in _read_by(functions[key], told)}):
             message = f"{kernel.name} reads the global '{name}', to which nothing here gives a value"
             problems.append(Diagnostic("SA426", message, kernel.span, help=f"give '{name}' as a parameter"))
     if problems:
         raise CompileError(problems)
-
-
-def _reached(functions: Mapping[str, Function], first: str) -> set[str]:
-    """A function and all that it calls or is differentiated by."""
-    found, fresh = set[str](), {first}
-    while fresh:
-        found |= fresh
-        fresh = {key for name in fresh for key in called_by(functions[name], functions.values())} - found
-    return found
 
 
 def _read_by(function: Function, told: Mapping[tuple[str, int, int], Told]) -> Iterator[str]:

@@ -100,3 +100,34 @@ def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin
         "g": ("PASS", True),
         "calls": ("PASS", True),
     }
+
+
+ONE_BAD = """
+import slangad as sa
+bad = sa.extern("f", "bad.slang", "(x: float) -> float", differentiable=True)
+
+@sa.differentiable
+def doubled(x: float) -> float:
+    return bad(x) * 2.0
+
+@sa.kernel
+def calls(x: sa.Each[float]) -> sa.Each[float]:
+    return doubled(x)
+
+@sa.kernel
+def free(x: sa.Each[float]) -> sa.Each[float]:
+    return x * x
+"""
+
+
+def test_check__a_slang_file_without_a_float64_twin__is_trouble_of_its_callers_alone(
+    checked: Checked, tmp_path: Path
+) -> None:
+    text = "Texture2D<vector<float, 4> > picture;\n[Differentiable] float f(float x) { return x * x; }\n"
+    (tmp_path / "bad.slang").write_text(text, encoding="utf-8")
+    results = checked(ONE_BAD)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "doubled": "INCONCLUSIVE",
+        "calls": "INCONCLUSIVE",
+        "free": "PASS",
+    }
