@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from os.path import relpath, sep
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.toolchain.request import CompileJob
@@ -25,6 +27,8 @@ _TEXELS: Final = re.compile(
     r"\b((?:RW)?(?:Texture|Sampler)(?:1D|2D|3D|Cube)(?:Array)?\s*<\s*)(?:float|half)([234]?\s*>)"
 )
 """Textures of floats, whose texels can't be double in Slang: nothing is read from them in a check."""
+_CLIMBING: Final = re.compile(r'(\bimport\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
+_OUTSIDE: Final = "slangad_outside_"
 _IMPORT: Final = re.compile(r"^import slangad(?:_half)?;$", re.MULTILINE)
 
 
@@ -46,7 +50,8 @@ def build_job(
     modules = dict(emitted.libraries)
     if wide:
         modules[DOUBLE] = library_text(DOUBLE)
-        modules |= _with_bits(files, include_dirs, modules)
+        text, copies = _with_bits(text, files, include_dirs, modules)
+        modules |= copies
     own = () if not wide else MACROS
     return CompileJob(
         emitted.file_name,
@@ -61,8 +66,10 @@ def build_job(
     )
 
 
-def _with_bits(files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
-    """Copies of Slang files that look at the bits of floats, call ``toFloat`` or have textures of them, to be a twin's.
+def _with_bits(
+    main: str, files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    """A twin's text and copies of Slang files, if some look at the bits of floats or have textures of them.
 
     All are copied if one needs it, since a file finds its neighbours before anything else; each to where it lies from
     the folders in which an import may find it. Some are ``known`` to have another text than on disk.
@@ -79,17 +86,41 @@ def _with_bits(files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[
         if _CASTS.search(text)
     }
     if changed == texts:
-        return {}
-    return {**changed, _BITS: library_text(_BITS)}
+        return main, {}
+    touched = {_folder(place) for place, text in changed.items() if text != texts[place]}
+    kept = [place for place in changed if not place.startswith(_OUTSIDE) or _folder(place) in touched]
+    at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
+    copies = {place: _led(changed[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
+    return _led(main, "", folders, at), {**copies, _BITS: library_text(_BITS)}
 
 
 def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
-    """The paths of a file from the folders that have it, however deep."""
-    for full in (Path(file).absolute(), Path(file).resolve()):
-        for folder in folders:
-            for root in (Path(folder).absolute(), Path(folder).resolve()):
-                if full.is_relative_to(root):
-                    yield full.relative_to(root).as_posix()
+    """The paths of a file from the folders that have it, however deep; one that none has gets a folder."""
+    found = [
+        full.relative_to(root).as_posix()
+        for full in (Path(file).absolute(), Path(file).resolve())
+        for folder in folders
+        for root in (Path(folder).absolute(), Path(folder).resolve())
+        if full.is_relative_to(root)
+    ]
+    yield from found or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
+
+
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]) -> str:
+    """The text with imports that climb out of folders leading to the copies of what they mean."""
+
+    def lead(found: re.Match[str]) -> str:
+        meant = ((Path(folder) / found[2]).resolve() for folder in folders)
+        copy = next((at[path] for path in meant if path in at), None)
+        if copy is None:
+            return found[0]
+        return f"{found[1]}{relpath(copy, _folder(place) or '.').replace(sep, '/')}{found[3]}"
+
+    return _CLIMBING.sub(lead, text)
 
 
 def _widened(text: str) -> str:

@@ -90,15 +90,24 @@ def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin
         'ext = sa.extern("t", "inc/tex.slang", "(x: float) -> float", differentiable=True)\n'
         "@sa.kernel\ndef calls(x: sa.Each[float]) -> sa.Each[float]:\n    return ext(x) * 2.0\n",
     }
+    files["below/up.py"] = files["described.py"].replace("inc/", "../inc/").replace("calls", "calls_up")
+    files["below/up.slang"] = (
+        'import "../deep/er.slang";\n[Differentiable] float h(Er e, float x) { return e.x * x; }\n'
+        "[Differentiable] float i(Held a) { return a.er.x * a.er.x; }\n"
+        "struct Held : IDifferentiable { Er er; }\n"
+    )
+    files["deep/er.slang"] = "import est;\nTexture2D<float4> p;\nstruct Er : IDifferentiable { float x; Est est; }\n"
+    files["deep/est.slang"] = "struct Est : IDifferentiable { float y; }\n"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    inputs = parse_inputs([str(tmp_path / "main.slang"), str(tmp_path / "described.py")])
+    names = ("main.slang", "described.py", "below/up.py", "below/up.slang")
+    inputs = parse_inputs([str(tmp_path / name) for name in names])
     results = by_name(check(inputs, CheckOptions(include_dirs=(str(tmp_path / "sub"), str(tmp_path / "inc")))))
     assert {name: (one.verdict.value, one.counts.compared > 100) for name, one in results.items()} == {
         "f": ("INCONCLUSIVE", True),  # nothing tells what is meant by bits
         "g": ("PASS", True),
-        "calls": ("PASS", True),
+        **dict.fromkeys(("calls", "calls_up", "h", "i"), ("PASS", True)),
     }
 
 
