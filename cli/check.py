@@ -196,7 +196,12 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     with session.progress("checking") as progress:
         try:
             examine = check_mutants if arguments["mutate"] else check
-            options = replace(options_of(arguments), said_ranges=said_ranges, said_shapes=arguments["shapes"])
+            options = replace(
+                options_of(arguments),
+                said_ranges=said_ranges,
+                said_shapes=arguments["shapes"],
+                said_specializations=arguments["specialize"],
+            )
             report = examine(inputs, options, progress)
         except (UnknownNameError, SaidShapeError) as error:
             raise click.UsageError(str(error)) from None

@@ -132,9 +132,10 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
 
 
 def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
+    from slangad.compiler.check.global_memory import refuse_globals
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import chosen, read_program
+    from slangad.compiler.programs import chosen, kernels_of, read_program
 
     options = Options(
         targets=(),
@@ -145,7 +146,9 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
         deterministic=is_deterministic(said=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["kernel"]])[0], options)
-    return program, chosen(program)
+    wanted = chosen(program)
+    refuse_globals(program.module, kernels_of(wanted))
+    return program, wanted
 
 
 def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:

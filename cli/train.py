@@ -180,9 +180,10 @@ def _left(step: int, checkpoint: Path | None) -> str:
 
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
     """What is trained, with the optimizer that the command line says."""
+    from slangad.compiler.check.global_memory import refuse_globals
     from slangad.compiler.inputs import parse_inputs
     from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import as_chain, chosen, read_program
+    from slangad.compiler.programs import as_chain, chosen, kernels_of, read_program
     from slangad.compiler.runtime.trainable import check_trainable, with_optimizer
 
     options = Options(
@@ -195,6 +196,7 @@ def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Cha
     program = read_program(parse_inputs([arguments["name"]])[0], options)
     chain = as_chain(program, chosen(program), arguments["domain"] or ())
     check_trainable(chain)
+    refuse_globals(program.module, kernels_of(chain))
     return program, with_optimizer(chain, arguments["optimizer"], arguments["lr"])
 
 

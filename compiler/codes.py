@@ -134,6 +134,13 @@ Python, ranges: in YAML), else from [-1, 1]. --seed gives other values; a key in
         """Values that came out are infinite: they are too large for their type (half ends at 65504, float at 3.4e38),
 or something was divided by zero. Sums and gradients of half are added up in float or double and rounded at the end.""",
     ),
+    "SA426": Explanation(
+        "a kernel reads a global",
+        """A function of a Slang file reads a global parameter (a uniform, a buffer, a texture, a field of a cbuffer),
+itself or in what it calls. `slangad run` and `slangad train` have no value for it. Give it to the function as a
+parameter; a wrapper that sets it is none, for globals can't be set. What `slangad compile` makes is complete: whoever
+launches it binds the global.""",
+    ),
     "SA306": Explanation(
         "pyproject.toml can't be read",
         """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be

@@ -101,7 +101,7 @@ def build(
     with Compilers(options) as compilers:
         units = describe(inputs, options, compilers)
         check_names(units)
-        _check_specializations(units, options)
+        refuse_specializations((unit.module for unit in units if unit.module is not None), options.specialize)
         trial = Trial(compilers.compile, partial(job_of, options=options), partial(_rebuilt, options), options.cache)
         wanted = [trial.prepare(unit) if options.targets else unit for unit in units]
         jobs = [trial.job(unit) for unit in wanted if unit.entries and options.targets]
@@ -264,10 +264,14 @@ def _finish(unit: Unit, result: CompileResult, options: Options) -> Built:
     )
 
 
-def _check_specializations(units: Sequence[Unit], options: Options) -> None:
-    """Refuse to specialise what none of the inputs declares."""
-    declared = {name for unit in units if unit.module is not None for name in unit.module.taken}
-    lost = [text for text in options.specialize if re.split(r"\W", text.strip(), maxsplit=1)[0] not in declared]
+def refuse_specializations(modules: Iterable[Module], specialize: Iterable[str]) -> None:
+    """Refuse to specialise what none of these declares.
+
+    Raises:
+        CompileError: With all of those.
+    """
+    declared = {name for module in modules for name in module.taken}
+    lost = [text for text in specialize if re.split(r"\W", text.strip(), maxsplit=1)[0] not in declared]
     if lost:
         help_ = "check its name, and that its file is among the inputs"
         raise CompileError([Diagnostic("SA083", f"no Slang file declares '{text}'", help=help_) for text in lost])

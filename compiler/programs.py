@@ -61,11 +61,12 @@ def read_program(item: Input, options: Options) -> Program:
         CompileError: It was rejected.
         ToolchainError: Slang crashed on a Slang file.
     """
-    from slangad.compiler.pipeline import describe
+    from slangad.compiler.pipeline import describe, refuse_specializations
 
     (unit,) = describe([replace(item, kernels=())], replace(options, keep_ir=True))
     module = unit.module
     assert module is not None  # noqa: S101  (kept)
+    refuse_specializations([module], options.specialize)
     folder = str(item.path.absolute().parent)
     source = Source((folder, *options.include_dirs), options.defines, options.cache)
     plans = _plans(unit.emitted, module)
@@ -124,6 +125,11 @@ def chosen(program: Program) -> KernelPlan | Chain:
     if program.chains:
         raise _undecided(program, tuple(program.chains), "pipeline")
     return only_kernel(program)
+
+
+def kernels_of(found: KernelPlan | Chain) -> tuple[str, ...]:
+    """The names of the kernels that run."""
+    return tuple(found.kernels) if isinstance(found, Chain) else (found.signature.name,)
 
 
 def as_chain(program: Program, found: KernelPlan | Chain, domain: tuple[int, ...] = ()) -> Chain:

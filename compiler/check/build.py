@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check import bounds, reach
 from slangad.compiler.check.cpp_faults import first_error, without_faults
 from slangad.compiler.check.intent import PRELUDE, has_oracles
-from slangad.compiler.check.parts import only
+from slangad.compiler.check.parts import only, without_other_files
 from slangad.compiler.check.twin import build_job
 from slangad.compiler.check.witnesses import kernels_apart
 from slangad.compiler.diagnostics import ToolchainError
@@ -269,7 +269,10 @@ class _Builder:
         return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
 
     def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
-        emitted = emit_module(only(self.module, kernels))
+        part = only(self.module, kernels)
+        if not self.module.source.endswith(".slang") and len(kernels) < len(self.module.kernels):
+            part = without_other_files(part)  # which may be what is wrong with other kernels
+        emitted = emit_module(part)
         libraries = {**emitted.libraries, **self.setting.texts}
         return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
 

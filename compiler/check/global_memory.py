@@ -6,20 +6,22 @@ Slang's reflection does not say who reads what. The text does: names of globals,
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.parts import reached
 from slangad.compiler.check.source_files import text_of
+from slangad.compiler.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.slang.scan import scan_text
 from slangad.compiler.frontends.slang.tokens import read_text
-from slangad.compiler.runtime.layout import dtype_of
+from slangad.compiler.ir.nodes import External
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slangad.compiler.frontends.slang.tokens import Text, Token
+    from slangad.compiler.ir.nodes import Function, Module
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
@@ -32,6 +34,7 @@ _OWN_DERIVATIVES: Final = frozenset({"BackwardDerivative", "ForwardDerivative"})
 _DERIVATIVES_OF: Final = frozenset({"BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"})
 _BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
 _SET: Final = "it reads the global '{}', which the check can't set"
+_GLOBAL: Final = re.compile(_SET.format("(.+)"))
 _UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
 
 
@@ -124,21 +127,6 @@ def _spread(reasons: dict[str, str], bodies: Sequence[_Body]) -> Mapping[str, st
 def _called(body: _Body, reasons: Mapping[str, str]) -> str:
     found = body.calls & reasons.keys()
     return reasons[min(found)] if found else ""
-
-
-def without_resources(reflection: str) -> str:
-    """Slang's reflection without the globals that the CPU can't be given: nothing that runs uses them."""
-    parsed = json.loads(reflection)
-    parsed["parameters"] = [parameter for parameter in parsed["parameters"] if _can_be_given(parameter)]
-    return json.dumps(parsed)
-
-
-def _can_be_given(parameter: dict[str, Any]) -> bool:
-    try:
-        dtype_of(parameter["type"])
-    except NotImplementedError:
-        return False
-    return True
 
 
 class _Globals:
@@ -314,3 +302,33 @@ def _macros(text: Text) -> Iterator[tuple[str, frozenset[str]]]:
         words = re.findall(r"[^\W\d]\w*", rest)
         if word == "define" and words:
             yield words[0], frozenset(words[1:])
+
+
+def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
+    """Refuse to run kernels by themselves that read global parameters, as far as the text of Slang files tells.
+
+    Raises:
+        CompileError: Nobody gives such a parameter a value.
+    """
+    told = told_by(file for file in module.sources if file.endswith(".slang"))
+    functions = {function.key: function for function in module.functions}
+    problems: list[Diagnostic] = []
+    for kernel in module.kernels:
+        keys = reached(functions, [kernel.function]) if kernel.name in kernels else ()
+        for name in sorted({name for key in keys for name in _read_by(functions[key], told)}):
+            message = f"{kernel.name} reads the global '{name}', to which nothing here gives a value"
+            problems.append(Diagnostic("SA426", message, kernel.span, help=f"give '{name}' as a parameter"))
+    if problems:
+        raise CompileError(problems)
+
+
+def _read_by(function: Function, told: Mapping[tuple[str, int, int], Told]) -> Iterator[str]:
+    """The global that a function of a Slang file reads; of one in another file than is described, by its name."""
+    if not isinstance(function.body, External):
+        return
+    name = re.split(r"\.|::", re.sub(r"<[^<>]*>", "", function.body.symbol))[-1]
+    exact = told.get((name, function.span.line, function.span.column))
+    alike = [exact] if exact else [one for (known, _, _), one in told.items() if known == name]
+    for one in alike:
+        if (found := _GLOBAL.match(one.unset)) is not None:
+            yield found[1]

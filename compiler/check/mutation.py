@@ -40,6 +40,7 @@ def check_mutants(
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
     """
+    options = replace(options, said_specializations=())  # of files that are not all read at once
     described = [item for item in inputs if item.path.suffix != ".slang"]
     known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
     options = _with_paths([item for item in inputs if item.path.suffix == ".slang"], replace(options, known=known))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.nodes import (
@@ -14,6 +15,7 @@ from slangad.compiler.ir.nodes import (
     Call,
     ClipGradient,
     Custom,
+    External,
     ForwardCall,
     SlangBody,
     Surrogate,
@@ -22,7 +24,7 @@ from slangad.compiler.ir.nodes import (
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Function, Kernel, Module
 
@@ -87,3 +89,33 @@ def called_by(function: Function, functions: Iterable[Function]) -> Iterator[str
         yield from (key for key in (policy.backward, policy.forward) if key)
     elif isinstance(policy, Surrogate):
         yield policy.function
+
+
+def reached(functions: Mapping[str, Function], start: Iterable[str]) -> set[str]:
+    """These functions and all that they call or are differentiated by."""
+    found, fresh = set[str](), set(start)
+    while fresh:
+        found |= fresh
+        mentioned = {key for name in fresh for key in called_by(functions[name], functions.values())}
+        mentioned |= {key for key, function in functions.items() if function.of in fresh}
+        fresh = {key for key in mentioned if key in functions} - found
+    return found
+
+
+def without_other_files(module: Module) -> Module:
+    """A description without functions that none of its kernels uses, nor Slang files in which those stand.
+
+    Text in Slang may use what is not told of, so that all files are kept beside it.
+    """
+    functions = {function.key: function for function in module.functions}
+    used = reached(functions, {kernel.function for kernel in module.kernels})
+    bodies = [functions[key].body for key in used]
+    if any(isinstance(body, SlangBody) for body in bodies):
+        return module
+    files = {Path(body.file).resolve() for body in bodies if isinstance(body, External)}
+    folder = Path(module.source).absolute().parent
+    return replace(
+        module,
+        functions=tuple(function for function in module.functions if function.key in used),
+        slang_imports=tuple(path for path in module.slang_imports if (folder / path).resolve() in files),
+    )

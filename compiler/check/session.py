@@ -44,7 +44,7 @@ from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.lacking import not_on
 from slangad.compiler.passes import run_passes
-from slangad.compiler.pipeline import Options
+from slangad.compiler.pipeline import Options, refuse_specializations
 from slangad.compiler.report.model import Failure, Leg, Report, Result, Verdict
 from slangad.compiler.runtime.devices import Source
 from slangad.compiler.spans import Span
@@ -78,6 +78,7 @@ class CheckOptions:
         only: Names of what to check; all when empty.
         said_ranges: Paths of ``ranges`` that some input must have.
         samples_said: Whether ``samples`` wins over what files say; ``seed_said`` the same of the seed.
+        said_specializations: Those of ``specialize`` that some input must declare.
         said_shapes: Those of ``shapes`` that something that is checked must be able to have.
         mutate: Whether to check mutants of custom derivatives in stead of what is there.
         probed: Names of mutants to be looked into, in stead of all.
@@ -104,6 +105,7 @@ class CheckOptions:
     words: str = "slangad check"
     given: str = ""
     said_ranges: tuple[str, ...] = ()
+    said_specializations: tuple[str, ...] = ()
     samples_said: bool = False
     seed_said: bool = False
     said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -129,6 +131,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     """Check all inputs.
 
     Raises:
+        CompileError: A generic function that was asked for is nowhere.
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
         SaidShapeError: A shape that was asked for can't be had.
@@ -136,6 +139,9 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
     start = time.perf_counter()
     with _Session(options) as session:
         described = [(item, session.describe(item)) for item in inputs]
+        read = [one for _, one in described if not isinstance(one, Result)]
+        if len(read) == len(described):
+            refuse_specializations((one.module for one in read), options.said_specializations)
         _know_names(described, options)
         if options.said_shapes and not any(isinstance(one, Result) for _, one in described):
             refuse_shapes(options.said_shapes, list(session.wanted(described)))

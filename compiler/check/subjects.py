@@ -14,7 +14,7 @@ from slangad.compiler.check.chained import add_courses, as_launch
 from slangad.compiler.check.clips import STANDING
 from slangad.compiler.check.global_memory import Told, told_by
 from slangad.compiler.check.integers import NO_INTEGERS, Integers, integers_of
-from slangad.compiler.check.parts import called_by
+from slangad.compiler.check.parts import reached
 from slangad.compiler.check.reach import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
     Automatic,
@@ -127,24 +127,13 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     made, courses = add_courses(module, plain)
     pipelines = (_pipeline(pipeline, courses[pipeline.name]) for pipeline in module.pipelines)
     subjects = (*(subject for subject, _, _ in found), *pipelines)
-    reached = _reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
-    kept = tuple(_without_probes(function) for function in made.functions if function.key in reached)
+    used = reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
+    kept = tuple(_without_probes(function) for function in made.functions if function.key in used)
     return replace(made, functions=kept), subjects
 
 
 def _pipeline(pipeline: Pipeline, course: Course) -> Subject:
     return Subject(pipeline.name, "pipeline", pipeline.span, ranges=course.ranges, course=course)
-
-
-def _reached(functions: dict[str, Function], start: set[str]) -> set[str]:
-    """These functions and all that they call or are differentiated by."""
-    found, fresh = set[str](), set(start)
-    while fresh:
-        found |= fresh
-        mentioned = {key for name in fresh for key in called_by(functions[name], functions.values())}
-        mentioned |= {key for key, function in functions.items() if function.of in fresh}
-        fresh = {key for key in mentioned if key in functions} - found
-    return found
 
 
 def _without_probes(function: Function) -> Function:

@@ -89,7 +89,9 @@ the exit code is 1. Use float, or leave these targets out.""",
         "the Slang compiler crashed",
         """The process that runs Slang died. The message names the input, the entry point and the targets it worked
 on; everything else was compiled. Known causes: a while loop with a compound condition under [MaxIters] in reverse
-mode, and bwd_diff of bwd_diff. `slangad compile --emit slang` writes the Slang text, which reproduces the crash.""",
+mode; bwd_diff of bwd_diff; a property whose `get` is [Differentiable], in place of which write a method:
+`[Differentiable] float twice() { return a * 2.0; }`. `slangad compile --emit slang` writes the Slang text, which
+reproduces the crash.""",
     ),
     "SA241": Explanation(
         "a compiler did not finish in time",

@@ -55,6 +55,7 @@ class Staging:
                 name, text = module
                 binary = (binaries or {}).get(module)
                 if binary is None:
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
                     (folder / name).write_text(text, encoding="utf-8")
                 else:
                     self._share(folder / f"{Path(name).stem}{BINARY}", binary)
@@ -99,9 +100,11 @@ def unstage(message: SlangMessage, staged: Path, job: CompileJob) -> SlangMessag
     """Give a message, and its notes, the names the user knows for staged files."""
     file = message.file
     if _is_staged(Path(file)):
-        file = job.name if Path(file).name == staged.name else Path(file).name
+        parts = Path(file).parts
+        name = "/".join(parts[parts.index(_STAGED) + 1 :])
+        file = job.name if name == staged.name else name
     return replace(message, file=file, notes=tuple(unstage(note, staged, job) for note in message.notes))
 
 
 def _is_staged(path: Path) -> bool:
-    return path.parent.name == _STAGED
+    return _STAGED in path.parts[:-1]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from check.conftest import by_name
+
+from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from check.conftest import Checked
 
 TEXT = """
@@ -69,3 +75,68 @@ def test_check__to_float_of_a_generic__keeps_the_digits_of_the_twin(checked: Che
     results = checked(TO_FLOAT, suffix=".slang")
     assert results["right"].verdict is Verdict.PASS, results["right"].reason
     assert results["wrong"].verdict is Verdict.FAIL
+
+
+def test_check__textures_and_bits_in_files_of_other_folders__have_a_float64_twin(tmp_path: Path) -> None:
+    files = {
+        "sub/near.slang": "Texture3D<half> volume;\n[Differentiable] float n(float x) { return x * x; }\n",
+        "sub/bits.slang": "import near;\n[Differentiable] float b(float x)\n"
+        "{ return x * n(x) * no_diff float(1 + 0 * asuint(3.0)); }\n",
+        "inc/tex.slang": "Texture2D<float4> picture;\n[Differentiable] float t(float x) { return x * x; }\n",
+        "main.slang": 'import "sub/bits.slang";\nimport tex;\nimport near;\n'
+        "[Differentiable] float f(float x) { return b(x) * t(x); }\n"
+        "[Differentiable] float g(float x) { return n(x) + t(x); }\n",
+        "described.py": "import slangad as sa\n"
+        'ext = sa.extern("t", "inc/tex.slang", "(x: float) -> float", differentiable=True)\n'
+        "@sa.kernel\ndef calls(x: sa.Each[float]) -> sa.Each[float]:\n    return ext(x) * 2.0\n",
+    }
+    files["below/up.py"] = files["described.py"].replace("inc/", "../inc/").replace("calls", "calls_up")
+    files["below/up.slang"] = (
+        'import "../deep/er.slang";\n[Differentiable] float h(Er e, float x) { return e.x * x; }\n'
+        "[Differentiable] float i(Held a) { return a.er.x * a.er.x; }\n"
+        "struct Held : IDifferentiable { Er er; }\n"
+    )
+    files["deep/er.slang"] = "import est;\nTexture2D<float4> p;\nstruct Er : IDifferentiable { float x; Est est; }\n"
+    files["deep/est.slang"] = "struct Est : IDifferentiable { float y; }\n"
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    names = ("main.slang", "described.py", "below/up.py", "below/up.slang")
+    inputs = parse_inputs([str(tmp_path / name) for name in names])
+    results = by_name(check(inputs, CheckOptions(include_dirs=(str(tmp_path / "sub"), str(tmp_path / "inc")))))
+    assert {name: (one.verdict.value, one.counts.compared > 100) for name, one in results.items()} == {
+        "f": ("INCONCLUSIVE", True),  # nothing tells what is meant by bits
+        "g": ("PASS", True),
+        **dict.fromkeys(("calls", "calls_up", "h", "i"), ("PASS", True)),
+    }
+
+
+ONE_BAD = """
+import slangad as sa
+bad = sa.extern("f", "bad.slang", "(x: float) -> float", differentiable=True)
+
+@sa.differentiable
+def doubled(x: float) -> float:
+    return bad(x) * 2.0
+
+@sa.kernel
+def calls(x: sa.Each[float]) -> sa.Each[float]:
+    return doubled(x)
+
+@sa.kernel
+def free(x: sa.Each[float]) -> sa.Each[float]:
+    return x * x
+"""
+
+
+def test_check__a_slang_file_without_a_float64_twin__is_trouble_of_its_callers_alone(
+    checked: Checked, tmp_path: Path
+) -> None:
+    text = "Texture2D<vector<float, 4> > picture;\n[Differentiable] float f(float x) { return x * x; }\n"
+    (tmp_path / "bad.slang").write_text(text, encoding="utf-8")
+    results = checked(ONE_BAD)
+    assert {name: one.verdict.value for name, one in results.items()} == {
+        "doubled": "INCONCLUSIVE",
+        "calls": "INCONCLUSIVE",
+        "free": "PASS",
+    }

@@ -60,3 +60,8 @@ def test_codes__used_in_the_code__are_all_explained() -> None:
     unexplained = {code: name for code, name in used.items() if code not in explanations()}
     assert not unexplained
     assert set(explanations()) <= set(used), "explained but never used"
+
+
+def test_explain__a_crash_of_slang__names_properties_and_what_to_write_instead() -> None:
+    text = " ".join(CliRunner().invoke(cli, ["explain", "SA240"]).stdout.split())
+    assert "a property whose `get` is [Differentiable], in place of which write a method" in text

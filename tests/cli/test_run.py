@@ -445,3 +445,50 @@ def _child_of(process: int) -> Path:
             if int(fields[11]) > 60:  # hundredths of a second of user time: past its imports
                 return Path(f"/proc/{child}")
     raise AssertionError("no worker was seen")
+
+
+GLOBALS = """
+uniform float scale;
+StructuredBuffer<float> lut;
+cbuffer Params { float gain; };
+ConstantBuffer<float4> whole;
+float inner(float x) { return x * gain; }
+[Differentiable] float plain(float x) { return x * x; }
+[Differentiable] float scaled(float x) { return x * x * scale; }
+[Differentiable] float looked_up(float x) { return x * no_diff lut[0]; }
+[Differentiable] float called(float x) { return x * no_diff inner(x); }
+"""
+CALLS_GLOBALS = """
+import slangad as sa
+scaled = sa.extern("scaled", "globals.slang", "(x: float) -> float", differentiable=True)
+
+@sa.kernel
+def calls(x: sa.Each[float]) -> sa.Each[float]:
+    return scaled(x) * 2.0
+
+@sa.kernel
+def free(x: sa.Each[float]) -> sa.Each[float]:
+    return x * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        *(("globals.slang:scaled", "scale"), ("globals.slang:looked_up", "lut"), ("globals.slang:called", "gain")),
+        ("calls.py:calls", "scale"),
+    ],
+)
+def test_run__a_function_that_reads_a_global__is_refused(project: Project, kernel: str, name: str) -> None:
+    project.write("globals.slang", GLOBALS)
+    project.write("calls.py", CALLS_GLOBALS)
+    ended = project.run("run", kernel, "--set", "x=[1,2]", code=1)
+    assert f"error[SA426]: {kernel.partition(':')[2]} reads the global '{name}'" in ended.stderr
+    assert f"help: give '{name}' as a parameter" in ended.stderr
+
+
+@pytest.mark.parametrize("kernel", ["globals.slang:plain", "calls.py:free"])
+def test_run__beside_functions_that_read_globals__others_run(project: Project, kernel: str) -> None:
+    project.write("globals.slang", GLOBALS)
+    project.write("calls.py", CALLS_GLOBALS)
+    assert "1 4" in project.run("run", kernel, "--set", "x=[1,2]").stderr

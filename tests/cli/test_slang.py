@@ -262,3 +262,10 @@ def test_compile__an_external_slangc__still_reads_declarations_with_the_library(
     project.write("one.slang", "[Differentiable] float f(float x) { return x; }\n")
     ended = project.run("compile", "one.slang", "--slangc", "/bin/false", "--no-cache", code=4)
     assert "SA247" in ended.stderr or "SA243" in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["compile", "check", "run"])
+def test_specialize__what_no_file_declares__is_refused(project: Project, command: str) -> None:
+    project.write("one.slang", "[Differentiable] float f(float x) { return x; }\n")
+    ended = project.run(command, "one.slang", "--specialize", "nope<float>", code=1)
+    assert "error[SA083]: no Slang file declares 'nope<float>'" in ended.stderr

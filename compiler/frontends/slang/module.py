@@ -2,7 +2,8 @@
 
 Goes in: the file, and someone who has Slang reflect what it declares. Comes out: functions that stand in the file
 (``External``), kernels, and what was left out. The file is imported as it is, or included where it hides names from
-importers, or has entry points, which Slang would hold against every target when imported.
+importers, or has entry points, which Slang would hold against every target when imported. What it imports itself is
+imported too where kernels name structs of that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from slangad.compiler.frontends.encoding import decode, read_bytes
 from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.slang.declared import Declared, DeclaredFunction, read_declared
 from slangad.compiler.frontends.slang.functions import Converted, Found, convert, kernel_names
+from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.places import SourceFiles
 from slangad.compiler.frontends.slang.scan import Scan, scan_text, whole_file
@@ -60,7 +62,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     extra = tuple(sorted(scan.derivatives_of))
     reflection = setting.reflect(path, (*asked, *extra), setting.text)
     declared = read_declared(reflection.text)
-    files = SourceFiles(scan, reflection.dependencies)
+    files = SourceFiles(SourceText(path, text), scan, reflection.dependencies)
     _check_specializations(setting.specialize, declared, problems, scan)
     left_out: list[LeftOut] = []
     found = list(_found(declared, asked, files, left_out))
@@ -84,16 +86,18 @@ def _module(
     dependencies, left_out = rest
     functions = tuple(one.function for one in converted)
     included = any(scan.controls_visibility or scan.has_entry_points for scan in files.own)
-    taken = {*declared.names, *(files.macros() if included else ())}
     kernels = tuple(one.kernel(name) for one, name in zip(converted, kernel_names(functions), strict=True))
     structs = used_structs(functions, kernels, (), ())
+    keys = [struct.key for struct in structs]
+    repeated = Repeated() if included else repeated_imports(keys, declared.names, files.text, files.other_texts)
+    taken = {*declared.names, *repeated.names, *(files.macros() if included else ())}
     return Module(
         name=path.stem,
         source=str(path),
         structs=tuple(StructDef(struct, external=struct.key) for struct in structs),
         functions=functions,
         kernels=kernels,
-        slang_imports=() if included else (path.name,),
+        slang_imports=() if included else (path.name, *repeated.paths),
         sources=(str(path), *(file for file in dependencies if Path(file).resolve() != path.resolve())),
         slang_includes=(path.name,) if included else (),
         taken=tuple(sorted(taken)),
@@ -174,7 +178,7 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
                 yield from (Found(one, text, at, *further) for one, at in _specialized(text, function, declared, files))
             made |= {*specialized}
         else:
-            example = function.pattern.replace("<>", "<float>")
+            example = files.example(function.pattern, place)
             reason = f"it is generic: say for which arguments, as in --specialize '{example}'"
             left_out.append(LeftOut(function.qualified, reason, span=place.span))
     left_out += [

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.slang.generics import example_of
+from slangad.compiler.frontends.slang.imports import SourceText
 from slangad.compiler.frontends.slang.scan import Header, Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
@@ -32,12 +34,14 @@ class SourceFiles:
     """The text of a module: the file itself, its parts, and what else it depends on, scanned when needed.
 
     Args:
-        main: The file itself.
+        text: The text of the file itself.
+        main: What was found in that.
         dependencies: What it depends on, as paths; the file itself may be among them.
     """
 
-    def __init__(self, main: Scan, dependencies: Iterable[str]) -> None:
+    def __init__(self, text: SourceText, main: Scan, dependencies: Iterable[str]) -> None:
         own = Path(main.file).resolve()
+        self.text = text
         self.main = main
         self._others = [path for path in dependencies if Path(path).resolve() != own]
         self._scanned: dict[str, Scan] = {}
@@ -55,6 +59,11 @@ class SourceFiles:
         for scan in self._scans():
             yield from scan.macros
 
+    @property
+    def other_texts(self) -> list[SourceText]:
+        """The text of what the file depends on."""
+        return [SourceText(Path(path), _text_of(path)) for path in self._others]
+
     def place(self, function: DeclaredFunction, which: tuple[int, int] = (0, 1)) -> Place | None:
         """Where a function stands, None if in a file that is merely included; ``which`` as in ``Scan.find``."""
         names = tuple(param.name for param in function.params)
@@ -66,6 +75,11 @@ class SourceFiles:
         if any(scan.find(name, function.path, names) for scan in self._scans()):
             return None
         return Place(self.main.words.get(name, whole_file(self.main.file)))
+
+    def example(self, pattern: str, place: Place) -> str:
+        """The name of a generic function that stands there, with arguments that fit."""
+        span = place.span if place.header and place.span.file == self.main.file else None
+        return example_of(pattern, span, [self.text.text, *(one.text for one in self.other_texts)])
 
     @cached_property
     def without_forward(self) -> Mapping[str, str]:

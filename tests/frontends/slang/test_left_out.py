@@ -172,3 +172,35 @@ def test_specialize__what_slang_cannot_make__is_an_error(load_slang: Loader, ask
 def test_specialize__a_function_of_another_file__does_not_concern_this_one(load_slang: Loader) -> None:
     module = load_slang("left_out.slang", "elsewhere<float>", "generic<half>")
     assert [kernel.name for kernel in module.kernels] == ["fine", "generic_half", "compile_time"]
+
+
+GENERICS = """
+interface IOne { [Differentiable] float at(float x); }
+interface INone {}
+struct Quad : IOne { float k; [Differentiable] float at(float x) { return x * x; } }
+[Differentiable] float sum<let N : int>(float x[N]) { return x[N - 1]; }
+[Differentiable] float evaluated<F : IOne>(F f, float x) { return f.at(x); }
+[Differentiable] float later<F>(F f, float x) where F : IOne { return f.at(x); }
+[Differentiable] float nobody<F : INone>(F f, float x) { return x; }
+[Differentiable] T both<T : __BuiltinFloatingPointType, let N : int>(T x) { return x; }
+[Differentiable] float counted<T : __BuiltinIntegerType>(T k, float x) { return x; }
+struct Table<T : __BuiltinFloatingPointType & IDifferentiable, let N : int> : IDifferentiable
+{
+    T v[N];
+    [Differentiable] T first() { return v[0]; }
+}
+__generic<T : IFloat> [Differentiable] T old(T x) { return x; }
+[Differentiable] float fine(float x) { return x; }
+"""
+
+
+def test_left_out__generics__are_told_with_arguments_that_slang_takes(load_slang: Loader, tmp_path: Path) -> None:
+    path = tmp_path / "generics.slang"
+    path.write_text(GENERICS)
+    asked = [left.reason.split("'")[1] for left in load_slang(path).left_out]
+    assert asked == [
+        *("sum<4>", "evaluated<Quad>", "later<Quad>", "nobody<YOUR_TYPE>", "both<float, 4>", "counted<int>"),
+        *("Table<float, 4>.first", "old<float>"),
+    ]
+    made = load_slang(path, *(text for text in asked if "YOUR" not in text))
+    assert [left.function for left in made.left_out] == ["nobody"]

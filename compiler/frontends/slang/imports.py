@@ -1,0 +1,141 @@
+"""Which imports of a Slang file its kernels must repeat: imports in Slang end at the file that they stand in.
+
+The full names of structs in signatures go in, with the files that Slang read; what to import comes out, and what that
+declares. A file all of whose structs are its own needs nothing. Conditions are not evaluated: what Slang did not read
+is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.frontends.slang.bodies import Function
+from slangad.compiler.frontends.slang.parts import names_of, read_parts
+from slangad.compiler.frontends.slang.tokens import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from slangad.compiler.frontends.slang.tokens import Token
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_DECLARING: Final = frozenset({"struct", "class", "enum", "namespace", "typealias"})
+_BEFORE_IMPORTS: Final = frozenset({";", "}", "__exported", "public"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A file and its text."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """A module that some file imports, by a path that leads to it from the main file."""
+
+    path: str
+    module: SourceText
+    by_main: bool
+
+    @property
+    def declared(self) -> frozenset[str]:
+        """The types and namespaces that it declares."""
+        tokens = read_text(self.module.text).tokens
+        return frozenset(token.text for before, token in pairwise(tokens) if before.text in _DECLARING)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The paths to import, from the folder of the main file, and the names that this brings in."""
+
+    paths: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+def repeated_imports(
+    structs: Collection[str], own: Collection[str], main: SourceText, others: Sequence[SourceText]
+) -> Repeated:
+    """What kernels must import to name structs.
+
+    Args:
+        structs: Their full names.
+        own: What the main file declares at its top.
+        main: The main file.
+        others: The other files that Slang read for it.
+    """
+    foreign = {word for struct in structs for word in _WORD.findall(struct)}.difference(own)
+    roots = {_WORD.findall(struct)[0] for struct in structs} & foreign
+    if not foreign:
+        return Repeated()
+    found = {one.module.path: one for one in reversed([*_imports(main, others)])}
+    declared = {path: one.declared & foreign for path, one in found.items()}
+    every = not roots <= frozenset[str]().union(*declared.values())
+    kept = [one for path, one in reversed(found.items()) if declared[path] or (every and one.by_main)]
+    return Repeated(
+        tuple(dict.fromkeys(one.path for one in kept)),
+        frozenset(name for one in kept for name in _names(one.module)),
+    )
+
+
+def _imports(main: SourceText, others: Sequence[SourceText]) -> Iterator[_Import]:
+    """Every import that Slang followed, the main file's first, as often as it is written."""
+    for importer in (main, *others):
+        for written in _written(read_text(importer.text).tokens):
+            module = _meant(written, importer, others)
+            if module is not None:
+                by_main = importer is main
+                path = _as_written(written, module) if by_main else _from(main.path.parent, module.path)
+                yield _Import(path, module, by_main)
+
+
+def _written(tokens: Sequence[Token]) -> Iterator[str]:
+    """What the imports of a text say, as paths: ``a/b`` for ``import a.b;``."""
+    for k, token in enumerate(tokens):
+        if token.text == "import" and (not k or tokens[k - 1].text in _BEFORE_IMPORTS):
+            end = next((n for n in range(k, len(tokens)) if tokens[n].text == ";"), len(tokens))
+            said = tokens[k + 1 : end]
+            if said and said[0].kind == "string":
+                yield said[0].text.strip('"')
+            else:
+                yield "".join(one.text for one in said).replace(".", "/")
+
+
+def _meant(written: str, importer: SourceText, others: Sequence[SourceText]) -> SourceText | None:
+    """The file that Slang read for an import: one beside the importer, else one that ends like that."""
+    near = _alike(os.path.normpath(importer.path.parent / written))
+    behind = "/" + _alike(re.sub(r"^(?:\.{1,2}/)+", "", written))
+    beside = (one for one in others if _alike(str(one.path)) == near)
+    ending = (one for one in others if _alike(str(one.path)).endswith(behind))
+    return next(beside, None) or next(ending, None)
+
+
+def _alike(path: str) -> str:
+    """A path as Slang compares modules' names with files'."""
+    return path.replace("\\", "/").removesuffix(".slang").replace("_", "-")
+
+
+def _as_written(written: str, module: SourceText) -> str:
+    """What an import says, with the name that the file really has."""
+    folder, _, _ = written.rpartition("/")
+    return f"{folder}/{module.path.name}" if folder else module.path.name
+
+
+def _from(folder: Path, file: Path) -> str:
+    try:
+        return Path(os.path.relpath(file, folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return file.as_posix()
+
+
+def _names(module: SourceText) -> Iterator[str]:
+    """What a module declares at its top, but for what is generic, which nothing in kernels is taken for."""
+    for part in read_parts(module.text, str(module.path)).every:
+        if not (isinstance(part, Function) and (part.header.path or part.header.generic)):
+            yield from names_of(part)
