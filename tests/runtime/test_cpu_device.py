@@ -156,6 +156,19 @@ def test_segment__without_nameless_files__has_one_that_goes(monkeypatch: pytest.
     assert not place.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_segment__closed_in_a_fork__leaves_its_file_to_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "_nameless", lambda: None)
+    segment = Segment(100)
+    pid = os.fork()
+    if pid == 0:
+        segment.close()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert Path(segment.place).exists()
+    segment.close()
+
+
 def test_open__unknown_name__lists_the_devices() -> None:
     with pytest.raises(ToolchainError, match=r"SA250.*no device 'tpu'"):
         open_device("tpu")
