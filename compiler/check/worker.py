@@ -343,8 +343,8 @@ class _Libraries:
         return None if kernel is None else self.runner(replace(task, kernel=kernel), wide=True)
 
     def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
-        from slangad.compiler.runtime.cpu import load_module, without_resources
+        from slangad.compiler.runtime.cpu import load_module
 
         if (wide, number) not in self._modules:
-            self._modules[wide, number] = load_module(library.data, without_resources(library.reflection))
+            self._modules[wide, number] = load_module(library.data, library.reflection)
         return self._modules[wide, number]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.cxx import build_shared_library
-from slangad.compiler.runtime.layout import block_of, dtype_of
+from slangad.compiler.runtime.layout import block_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -241,18 +241,3 @@ def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
         for helper in helpers:
             if not helper.cancel():
                 helper.result()
-
-
-def without_resources(reflection: str) -> str:
-    """Slang's reflection without the globals that the CPU can't be given: nothing that runs uses them."""
-    parsed = json.loads(reflection)
-    parsed["parameters"] = [parameter for parameter in parsed["parameters"] if _can_be_given(parameter)]
-    return json.dumps(parsed)
-
-
-def _can_be_given(parameter: dict[str, Any]) -> bool:
-    try:
-        dtype_of(parameter["type"])
-    except NotImplementedError:
-        return False
-    return True

@@ -95,12 +95,12 @@ def _answer(state: _State, request: object) -> Refused | str:
 
 
 def _serve(state: _State, request: object) -> None:
-    from slangad.compiler.runtime.cpu import load_module, without_resources
+    from slangad.compiler.runtime.cpu import load_module
     from slangad.compiler.runtime.segments import attach
 
     match request:
         case Load(program, library, reflection):
-            state.programs[program] = load_module(library, without_resources(reflection))
+            state.programs[program] = load_module(library, reflection)
         case Submit(dispatches, gone, new):
             for buffer in gone:
                 state.memory.pop(buffer, None)
