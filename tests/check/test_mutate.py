@@ -213,7 +213,7 @@ float f(float x, float y) { return x * x + 0.0 * y; }
 void f_bwd(inout DifferentialPair<float> x, inout DifferentialPair<float> y, float d)
 {
     float t = 2.0 * x.p;
-    if (x.p > 7.0)
+    if (x.p > 7e6)
         t = x.p - y.p;
     float s = 0.0;
     s += t * d;
@@ -294,8 +294,8 @@ def test_mutate__one_name__breaks_only_that(tmp_path: Path, monkeypatch: pytest.
 
 
 OVERLOADS = """
-[BackwardDerivative(f_bwd)] [Differentiable] float f(float x) { return x < 2 ? 0 : x * x; }
-void f_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p < 2 ? 0 : 2 * x.p * d); }
+[BackwardDerivative(f_bwd)] [Differentiable] float f(float x) { return x < 2e6 ? 0 : x * x; }
+void f_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, x.p < 2e6 ? 0 : 2 * x.p * d); }
 [BackwardDerivative(f3_bwd)] [Differentiable] float f(float3 x) { return x.x; }
 void f3_bwd(inout DifferentialPair<float3> x, float d) { x = diffPair(x.p, float3(d, 0, 0)); }
 [BackwardDerivative(g_bwd)] [Differentiable] float g(float x) { return x; }
@@ -307,11 +307,11 @@ void g_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, d); }
     ("words", "tried", "found"),
     [
         (["--only", "f(float)"], {"f(float)"}, 0),
-        (["--only", "f(float)", "--range", "f(float).x=3:4"], {"f(float)"}, 1),
-        (["--only", "f(float)", "--range", "f.x=3:4"], {"f(float)"}, 1),
+        (["--only", "f(float)", "--range", "f(float).x=3e6:4e6"], {"f(float)"}, 1),
+        (["--only", "f(float)", "--range", "f.x=3e6:4e6"], {"f(float)"}, 1),
         (["--only", "f(float)", "--range", "g.x=3:4"], {"f(float)"}, 0),
         (["--only", "f", "--range", "f(float3).x=3:4"], {"f(float)", "f(float3)"}, 0),
-        (["--range", "f(float).x=3:4"], {"f(float)", "f(float3)", "g"}, 1),
+        (["--range", "f(float).x=3e6:4e6"], {"f(float)", "f(float3)", "g"}, 1),
     ],
 )
 def test_mutate__overloads_of_a_slang_file__are_told_apart(
