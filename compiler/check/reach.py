@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.chained import is_stage
-from slangad.compiler.check.parts import using
+from slangad.compiler.check.parts import reached, using
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -108,15 +108,8 @@ def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
 
 def _picks(key: str, functions: Mapping[str, Function]) -> bool:
     """Whether a function, or one that it calls, indexes with a number that is known at run time only."""
-    todo, seen = [key], {key}
-    while todo:
-        for expr in body_exprs(statements(functions[todo.pop()])):
-            if isinstance(expr, Index) and not isinstance(expr.index, Const):
-                return True
-            if isinstance(expr, Call) and expr.function not in seen:
-                seen.add(expr.function)
-                todo.append(expr.function)
-    return False
+    exprs = (expr for own in reached(functions, [key]) for expr in body_exprs(statements(functions[own])))
+    return any(isinstance(expr, Index) and not isinstance(expr.index, Const) for expr in exprs)
 
 
 _PARAMS: Final = (Param("index", INT), Param("extent", INT), Param("slot", INT))

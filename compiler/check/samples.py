@@ -135,7 +135,7 @@ def draw(
     together = _representable(together, columns, low, high, rng, count)
     tried = _tried(together[:count], columns, intervals, integers, rng)
     together = np.concatenate([together, tried])
-    origins += ["number of the text"] * len(tried)
+    origins += [AT_NUMBER] * len(tried)
     keep_apart(together, columns, intervals, integers, rng)
     _keep_counted(together, columns, integers)
     _, first = np.unique(together, axis=0, return_index=True)
@@ -368,7 +368,7 @@ class _Trouble:
     def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
         numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
         wanted = [
-            ("number of the text", {k: number + beside * min(1.0, abs(number))})
+            (AT_NUMBER, {k: number + beside * min(1.0, abs(number))})
             for k in floating[:_MOST_COLUMNS]
             for number in numbers
             for beside in _BESIDE

@@ -10,7 +10,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.parts import called_by
+from slangad.compiler.check.parts import reached
 from slangad.compiler.check.source_files import bodies_of
 from slangad.compiler.check.trap_code import codes_of
 from slangad.compiler.check.trap_tokens import closing, is_stored, steps_behind
@@ -50,10 +50,8 @@ def remedy(module: Module, kernel: str) -> str:
 def _texts(module: Module, kernel: str) -> Iterator[Sequence[Token]]:
     """The Slang text that a kernel reaches, function by function."""
     functions = {function.key: function for function in module.functions}
-    wanted = [one.function for one in module.kernels if one.name == kernel]
-    for key in wanted:
+    for key in reached(functions, {one.function for one in module.kernels if one.name == kernel}):
         function = functions[key]
-        wanted += [called for called in dict.fromkeys(called_by(function, module.functions)) if called not in wanted]
         match function.body:
             case SlangBody(text):
                 yield read_text(text).tokens

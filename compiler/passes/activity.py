@@ -70,8 +70,6 @@ def _mark_kernel_params(module: Module) -> Module:
 
 
 def _function(function: Function, functions: Mapping[str, Function], problems: list[Diagnostic]) -> Function:
-    if not isinstance(function.body, tuple):
-        return function
     if not is_differentiated(function):
         return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
     return map_exprs_of(function, _Marker(functions, Carrying(function, functions), problems).mark)

@@ -9,27 +9,20 @@ A matrix divided by a literal stays as it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import Binary, Const, Construct, Intrinsic, Unary
 from slangad.compiler.ir.types import Matrix
-from slangad.compiler.ir.walk import map_body_exprs, map_functions, rewrite
+from slangad.compiler.ir.walk import map_exprs_of, map_functions, rewrite
 from slangad.compiler.passes.build import number
 
 if TYPE_CHECKING:
-    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.ir.nodes import Expr, Module
 
 
 def spell_matrices(module: Module) -> Module:
     """Rewrites negation, subtraction and division of matrices."""
-    return map_functions(module, _function)
-
-
-def _function(function: Function) -> Function:
-    if not isinstance(function.body, tuple):
-        return function
-    return replace(function, body=map_body_exprs(function.body, lambda e: rewrite(e, _expr)))
+    return map_functions(module, lambda function: map_exprs_of(function, lambda e: rewrite(e, _expr)))
 
 
 def _expr(expr: Expr) -> Expr:

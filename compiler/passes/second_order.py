@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.nodes import Automatic, BackwardCall, Call, Custom, ForwardCall, NoDiff, Param, Role
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_children, statements
+from slangad.compiler.ir.walk import body_exprs, map_children, map_exprs_of, statements
 from slangad.compiler.passes.build import fresh_keys
 from slangad.compiler.passes.carrying import Carrying, is_differentiated
 from slangad.compiler.passes.derivatives.derived import derived_backward
@@ -75,7 +75,7 @@ def _function(function: Function, state: _State) -> Function:
     for expr in body_exprs(statements(function)):
         if isinstance(expr, ForwardCall):
             state.differentiate(expr.function, set())
-    return replace(function, body=map_body_exprs(function.body, lambda e: _expr(e, carrying, state)))
+    return map_exprs_of(function, lambda e: _expr(e, carrying, state))
 
 
 def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:

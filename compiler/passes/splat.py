@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.nodes import Binary, Const, Construct, For, If, Ternary, Unary, While
 from slangad.compiler.ir.types import Vector, is_scalar
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, map_functions, rewrite, statements, walk_stmts
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, map_functions, rewrite, statements, walk_stmts
 from slangad.compiler.passes.carrying import is_differentiated
 
 if TYPE_CHECKING:
@@ -32,12 +32,9 @@ def unspread_scalars(module: Module) -> Module:
 
 
 def _function(function: Function) -> Function:
-    if not isinstance(function.body, tuple):
-        return function
     left = not is_differentiated(function)
     right = left or not _branches(function)
-    body = map_body_exprs(function.body, lambda e: rewrite(e, lambda x: _expr(x, left=left, right=right)))
-    return replace(function, body=body)
+    return map_exprs_of(function, lambda e: rewrite(e, lambda x: _expr(x, left=left, right=right)))
 
 
 def _branches(function: Function) -> bool:

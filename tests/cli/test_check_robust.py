@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from support.processor import children_of, worked
 
 from slangad.cli.main import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GOOD = "\n[Differentiable]\nfloat good(float x) { return x * x; }\n"
 LATER = "\n[Differentiable]\nfloat later(float x) { return x * x * x; }\n"
@@ -229,7 +231,7 @@ def test_check__interrupted_while_a_function_runs__waits_for_nothing(tmp_path: P
     (tmp_path / "endless.slang").write_text(ENDLESS, encoding="utf-8")
     command = [sys.executable, "-m", "slangad.cli", "check", "endless.slang", "--run-limit", "200"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        while not any(_worked(process) > 4.0 for process in _children(child.pid)):
+        while not any(worked(process) > 4.0 for process in children_of(child.pid)):
             assert child.poll() is None
             time.sleep(0.1)
         child.send_signal(number)
@@ -237,20 +239,6 @@ def test_check__interrupted_while_a_function_runs__waits_for_nothing(tmp_path: P
     assert child.returncode == code
     assert said == f"slangad: {'interrupted' if code == 130 else 'ended by SIGTERM'}\n"
     assert "endless" not in shown
-
-
-def _children(process: int) -> list[int]:
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text(encoding="utf-8").split()]
-
-
-def _worked(process: int) -> float:
-    """Seconds of processor time."""
-    try:
-        user, system = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
-    except OSError:
-        return 0.0
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize("option", ["--run-limit", "--time-limit"])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.devices import SOFTWARE, device_of
+from support.processor import children_of, worked
 
 from slangad.cli.main import cli
 from slangad.compiler.runtime import cpu_device
@@ -420,7 +421,7 @@ def test_run__interrupted_while_a_gpu_runs__waits_for_nothing(project: Project, 
     command += ["--device", name, "-o", "out.npz"]
     with subprocess.Popen(command, cwd=project.folder, stderr=subprocess.PIPE, env=environment) as child:
         until = time.monotonic() + 10
-        while _seconds_of(child.pid) < 4 and time.monotonic() < until:
+        while worked(child.pid) < 4 and time.monotonic() < until:
             time.sleep(0.05)
         child.send_signal(signal.SIGTERM)
         _, said = child.communicate(timeout=10)
@@ -429,20 +430,12 @@ def test_run__interrupted_while_a_gpu_runs__waits_for_nothing(project: Project, 
     assert not (project.folder / "out.npz").exists()
 
 
-def _seconds_of(process: int) -> float:
-    """The processor time a process has taken."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
 def _child_of(process: int) -> Path:
     """The worker's entry in /proc, once it runs the kernel."""
     for _ in range(200):
         time.sleep(0.05)
-        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-        for child in children:
-            fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-            if int(fields[11]) > 60:  # hundredths of a second of user time: past its imports
+        for child in children_of(process):
+            if worked(child) > 1.0:  # past its imports
                 return Path(f"/proc/{child}")
     raise AssertionError("no worker was seen")
 
