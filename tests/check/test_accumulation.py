@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check import build
+from slangad.compiler.check.build.libraries import build
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check import build
-from slangad.compiler.check.cpp_faults import first_error, without_faults
+from slangad.compiler.check.build.cpp_faults import first_error, without_faults
+from slangad.compiler.check.build.libraries import build
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
