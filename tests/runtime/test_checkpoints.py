@@ -10,8 +10,8 @@ import pytest
 from support.limits import small_files
 
 from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.training import checkpoints
 from slangad.compiler.runtime.training.checkpoints import load_checkpoint, save_checkpoint
-from slangad.compiler.runtime.training.train import checkpoints
 
 if TYPE_CHECKING:
     from pathlib import Path
