@@ -106,8 +106,8 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """A workload by slangad, and how far its gradients are from float64's."""
     from slangad.compiler.api.program import only_kernel, read_program
-    from slangad.compiler.driver.compile import Options
     from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import Mode, ParameterRole
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import prepare

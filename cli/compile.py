@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.driver.compile import Built, Options
+    from slangad.compiler.driver.model import CompiledInput, Options
     from slangad.compiler.driver.write import Destination, Emit
     from slangad.compiler.ir.nodes import Module
 
@@ -146,48 +146,48 @@ def _check_usage(arguments: CompileArguments) -> None:
         raise click.UsageError("-o - and --format json both want stdout.")
 
 
-def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, ...]:
+def compile_once(session: Session, arguments: CompileArguments) -> tuple[CompiledInput, ...]:
     """Compile all inputs and write what they give.
 
     Raises:
         CompileError: An input was rejected and nothing is written, or only for some targets and the others are written.
         ToolchainError: Slang failed and nothing is written, or a target lacks its tool and the others are written.
     """
-    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.write import deliver
+    from slangad.compiler.driver.write import write_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     options = _options_of(session, arguments)
     destination = _destination_of(arguments)
     with session.progress("compiling") as progress:
-        built = build(parse_inputs(arguments["inputs"]), options, progress)
-    delivery = deliver(built, options, destination)
-    warnings = [warning for one in built for warning in one.warnings]
+        compiled = compile_inputs(parse_inputs(arguments["inputs"]), options, progress)
+    written = write_outputs(compiled, options, destination)
+    warnings = [warning for one in compiled for warning in one.warnings]
     if session.document is not None:
         session.document["output"] = arguments["output"]
-        session.document["files"] = [path.as_posix() for path in delivery.files]
-        session.document["inputs"] = delivery.inputs
+        session.document["files"] = [path.as_posix() for path in written.files]
+        session.document["inputs"] = written.inputs
     session.show(warnings)
-    for one in built:
-        if not one.unit.description.kernels:
-            session.say(f"{one.unit.source} has no kernel, so there is nothing to compile but its Slang")
+    for one in compiled:
+        if not one.slang.description.kernels:
+            session.say(f"{one.slang.source} has no kernel, so there is nothing to compile but its Slang")
         _say_accumulation(session, one)
-    session.say(_summary(built, arguments["output"]))
-    failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
-    refusals = [refusal for one in built for refusal in one.refusals]
+    session.say(_summary(compiled, arguments["output"]))
+    failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
+    refusals = [refusal for one in compiled for refusal in one.refusals]
     if refusals:
         raise CompileError([*refusals, *failures])
     if failures:
         raise ToolchainError(failures)
-    return built
+    return compiled
 
 
 def print_product(session: Session, arguments: CompileArguments) -> None:
     """Put the one product that was asked for on stdout: Slang text unless targets or ``--emit`` say otherwise."""
-    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.write import wanted_products
+    from slangad.compiler.driver.write import wanted_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     unsaid: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
@@ -198,24 +198,24 @@ def print_product(session: Session, arguments: CompileArguments) -> None:
             "-o - prints one product: name one file and at most one --emit, or give an output folder."
         )
     arguments["emit"] = emit
-    (one,) = build(inputs, _options_of(session, arguments))
+    (one,) = compile_inputs(inputs, _options_of(session, arguments))
     if one.refusals:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
     kind = {"slang": "slang", "ir": "ir", "artefacts": "artefact"}[emit[0]]
-    products = [product for product in wanted_products(one, frozenset(emit)) if product.kind == kind]
-    if len(products) != 1:
+    outputs = [output for output in wanted_outputs(one, frozenset(emit)) if output.kind == kind]
+    if len(outputs) != 1:
         raise click.UsageError(
-            f"-o - prints one product, and this gives {len(products)}: name one FILE:KERNEL, one --mode and one -t."
+            f"-o - prints one product, and this gives {len(outputs)}: name one FILE:KERNEL, one --mode and one -t."
         )
     session.show(one.warnings)
-    session.product(products[0].data)
+    session.product(outputs[0].data)
 
 
 def _options_of(session: Session, arguments: CompileArguments) -> Options:
     """The compiler's options from what the command line said."""
-    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.toolchain.cache import Cache, default_cache
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
@@ -255,7 +255,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     if not wanted:
         return None
     from slangad.compiler.ir.text_form.printer import show
-    from slangad.compiler.passes import PASS_NAMES
+    from slangad.compiler.passes.order import PASS_NAMES
 
     unknown = [name for name in wanted if name not in (*PASS_NAMES, "all")]
     if unknown:
@@ -268,7 +268,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     return dump
 
 
-def _say_accumulation(session: Session, one: Built) -> None:
+def _say_accumulation(session: Session, one: CompiledInput) -> None:
     """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
     if session.verbosity < 1:
         return
@@ -276,13 +276,13 @@ def _say_accumulation(session: Session, one: Built) -> None:
     from slangad.compiler.emit.model import Work
     from slangad.compiler.toolchain.targets import TARGETS
 
-    for kernel in one.unit.kernels:
+    for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
-        for entry in one.unit.entries:
+        for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is Work.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
-    if any(way in SCATTERED for kernel in one.unit.kernels for way in kernel.accumulation.values()):
+    if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
         alike: dict[str, list[str]] = {}
         for target in one.targets:
             alike.setdefault(means(TARGETS[target].macros), []).append(target)
@@ -290,12 +290,12 @@ def _say_accumulation(session: Session, one: Built) -> None:
             session.say(f"shared and scatter on {', '.join(targets)}: {said}", level=1)
 
 
-def _summary(built: Sequence[Built], output: str) -> str:
+def _summary(compiled: Sequence[CompiledInput], output: str) -> str:
     """One line for people: how much was compiled, and where it is."""
-    artefacts = sum(product.kind == "artefact" for one in built for product in one.products)
-    kernels = sum(len(one.unit.kernels) for one in built)
-    cached = sum(one.cached for one in built)
-    note = f", {cached} of {len(built)} from the cache" if cached else ""
+    artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
+    kernels = sum(len(one.slang.kernels) for one in compiled)
+    cached = sum(one.cached for one in compiled)
+    note = f", {cached} of {len(compiled)} from the cache" if cached else ""
     return f"{_count(kernels, 'kernel')}, {_count(artefacts, 'artefact')} in {output}{note}"
 
 
