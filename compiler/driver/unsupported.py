@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
-from slangad.compiler.ir.nodes import BackwardCall, Call, ConstantRef, Custom, External, ForwardCall, Intrinsic
+from slangad.compiler.ir.calls import reached_in_order
+from slangad.compiler.ir.nodes import ConstantRef, External, Intrinsic
 from slangad.compiler.ir.types import (
     DOUBLE,
     FLOAT,
@@ -33,11 +34,11 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
     from slangad.compiler.driver.model import CompileSteps, EmittedInput
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Expr, Function, Kernel, Module
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
     from slangad.compiler.ir.types import Type
 
 
@@ -62,12 +63,13 @@ def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
         return {}
     endless = {c.key for c in module.constants if c.type != FLOAT and not all(map(math.isfinite, c.values))}
     found: dict[str, Span] = {}
-    for expr in _exprs(kernel.function, functions, set()):
+    reached = [*reached_in_order(functions, kernel.function)]
+    for expr in (expr for function in reached for expr in body_exprs(statements(function))):
         if isinstance(expr, ConstantRef) and expr.key in endless and expr.span.line:
             found.setdefault(NOT_FINITE, expr.span)
         if isinstance(expr, Intrinsic) and expr.name in _GROUP_OF and element_of(expr.args[0].type) == DOUBLE:
             found.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
-    for type_, span in _typed(kernel.function, functions, set()):
+    for type_, span in (typed for function in reached for typed in _typed(function)):
         for scalar in _scalars(type_):
             if span.line and any(scalar in target.lacks for target in TARGETS.values()):
                 found.setdefault(scalar, span)
@@ -135,34 +137,11 @@ def _refusals(slang: EmittedInput) -> tuple[Diagnostic, ...]:
     )
 
 
-def _exprs(key: str, functions: Mapping[str, Function], seen: set[str]) -> Iterator[Expr]:
-    """Every expression of a function and of what it calls."""
-    seen.add(key)
-    exprs = [*body_exprs(statements(functions[key]))]
-    yield from exprs
-    for callee in _called(functions[key], exprs):
-        if callee not in seen:
-            yield from _exprs(callee, functions, seen)
-
-
-def _called(function: Function, exprs: Iterable[Expr]) -> Iterator[str]:
-    """What a function calls, and its own derivatives."""
-    yield from (expr.function for expr in exprs if isinstance(expr, (Call, BackwardCall, ForwardCall)))
-    if isinstance(function.derivative, Custom):
-        yield from (own for own in (function.derivative.backward, function.derivative.forward) if own)
-
-
-def _typed(key: str, functions: Mapping[str, Function], seen: set[str]) -> Iterator[tuple[Type, Span]]:
-    """The types of all that a function and what it calls is made of, with their places; its own signature first."""
-    function = functions[key]
-    seen.add(key)
+def _typed(function: Function) -> Iterator[tuple[Type, Span]]:
+    """The types of all that a function is made of, with their places; those of its parameters first."""
     yield from ((param.type, param.span) for param in function.params)
-    exprs = [*body_exprs(statements(function))]
-    yield from ((expr.type, expr.span) for expr in exprs)
+    yield from ((expr.type, expr.span) for expr in body_exprs(statements(function)))
     yield function.result, function.span
-    for callee in _called(function, exprs):
-        if callee not in seen:
-            yield from _typed(callee, functions, seen)
 
 
 def _scalars(type_: Type) -> Iterator[str]:
