@@ -34,7 +34,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from slangad.compiler.driver.model import CompileSteps, EmittedInput
     from slangad.compiler.errors.spans import Span
