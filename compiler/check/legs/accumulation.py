@@ -265,7 +265,7 @@ class _LaunchSize:
             row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, own])), (len(far), len(own))))
             at = row, own[place]
             if far[at] >= 0.0:
-                numbers = (float(array[at]) for array in (actual, expected, slack, size))
+                numbers = float(actual[at]), float(expected[at]), float(slack[at]), float(size[at])
                 yield ComparedSum(names[own[place]], self.extents.domain, *numbers)
 
     def _along(

@@ -66,8 +66,8 @@ def outcome(
     if about_sample:
         row = column = -1
     cotangent = () if weights is None else tuple(float(w) for w in weights[index[0]])
-    shown = (float(array[index]) for array in (numbers.actual, numbers.expected, numbers.slack))
-    bad = Wrong(index[0], row, column, *shown, cotangent)
+    actual, expected, slack = (float(array[index]) for array in (numbers.actual, numbers.expected, numbers.slack))
+    bad = Wrong(index[0], row, column, actual, expected, slack, cotangent)
     return Compared(LegResult(leg, LegState.DISAGREES, count, float(far[index])), Verdict.FAIL, message, bad)
 
 
