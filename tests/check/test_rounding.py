@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.reference.rounding import ULP64, rounded, scatter, terms
+from slangad.compiler.check.reference.rounding import rounded, scatter, terms
+from slangad.compiler.check.tolerances import ULP64
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
