@@ -17,7 +17,7 @@ These fields are normalised before the comparison, and no others:
 - the fields ``seconds`` of a report become 0.
 
 Free text (``message``, ``reason``, ``help`` and the other names in ``documents.WORDING``, and stderr) may differ in
-words. It must hold the same numbers in the same order. The exit code is 1 if anything else differs.
+words. It must hold the same numbers and codes in the same order. The exit code is 1 if anything else differs.
 """
 
 from __future__ import annotations

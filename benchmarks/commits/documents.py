@@ -12,7 +12,7 @@ WORDING = frozenset(("message", "reason", "detail", "cause", "notes", "help", "l
 DIGESTED = frozenset(("samples", "sample", "jacobian", "curve", "inputs"))
 """Names of fields that hold many numbers: each is one line with their hash."""
 TIMES = frozenset(("seconds",))
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
+_NUMBER = re.compile(r"\bSA\d+\b|(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Document:
 
     Attributes:
         lines: What must be the same.
-        wording: Free text by its place, of which only the numbers must be the same.
+        wording: Free text by its place, of which only numbers and codes must be the same.
         numbers: How many numbers ``lines`` stand for.
     """
 
@@ -70,7 +70,7 @@ def digest(content: bytes) -> str:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers in a text, in order; digits in names such as float32 are none."""
+    """Return the numbers and diagnostic codes in a text, in order. Names such as float32 are no numbers."""
     return _NUMBER.findall(text)
 
 
