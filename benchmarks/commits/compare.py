@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Recorded = tuple[list[str], dict[str, str], int]
 """The lines, the free text by place, and how many numbers the lines stand for."""
 Items = dict[str, dict[str, Recorded]]
+ORDER = ("diagnostics", "emitted Slang", "IR", "verdicts", "numbers of verdicts", "artefacts", "reflection")
+"""Kinds whose differences cause differences of other kinds, such as hashes in manifests. They are shown first."""
 WIDTH = 240
 """Characters of a line to show."""
 
@@ -38,7 +40,8 @@ def compare(before: Path, after: Path, *, examples: int) -> int:
         sys.exit(f"The recordings are of different programs, settings or machines:\n{head}\n{other_head}")
     wordings: dict[str, None] = {}
     counts = {
-        kind: _compare_kind(first.get(kind, {}), second.get(kind, {}), wordings) for kind in sorted({*first, *second})
+        kind: _compare_kind(first.get(kind, {}), second.get(kind, {}), wordings)
+        for kind in sorted({*first, *second}, key=_place)
     }
     _print_table(counts)
     for kind, count in counts.items():
@@ -63,6 +66,11 @@ def _read(path: Path) -> tuple[dict[str, object], Items]:
         for kind, found in part["items"].items():
             items.setdefault(kind, {}).update(found)
     return heads[0] | {"shards": 1}, items
+
+
+def _place(kind: str) -> tuple[int, str]:
+    """Return the place of a kind in the table."""
+    return next((place for place, start in enumerate(ORDER) if kind.startswith(start)), len(ORDER)), kind
 
 
 def _compare_kind(before: dict[str, Recorded], after: dict[str, Recorded], wordings: dict[str, None]) -> Count:

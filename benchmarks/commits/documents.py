@@ -75,7 +75,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 def without_wording(text: str, wording: dict[str, str]) -> str:
-    """Return a JSON text with all its free text blanked, so that its layout can be compared."""
+    """Return a JSON text with its free text replaced, so that the rest can be compared byte for byte."""
     for words in sorted(set(wording.values()), key=len, reverse=True):
         text = text.replace(json.dumps(words, ensure_ascii=False), '"(text)"')
     return text

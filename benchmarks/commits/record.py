@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,8 +186,7 @@ def _file(kind: str, content: bytes) -> Document:
     if kind == "manifests":
         text = content.decode()
         document = Document().add(json.loads(text))
-        document.lines.append(f"layout: {digest(without_wording(text, document.wording).encode())}")
-        return document
+        return replace(document, lines=without_wording(text, document.wording).split("\n"))
     if kind.startswith("artefacts") or kind == "reflection" or len(content) > LONGEST_TEXT:
         return Document([f"{len(content)} bytes, {digest(content)}"])
     return Document(content.decode().split("\n"))
