@@ -11,10 +11,8 @@ Then everything that was written is compared: text and artefacts byte for byte, 
 Both commits get the same programs: those of BASE. ``--record`` needs the checkout's dependencies in the environment or
 on PYTHONPATH, which is kept. ``--shard 2/8`` records a part; ``--compare`` joins all parts in a folder.
 
-These fields are normalised before the comparison, and no others:
-
-- the folder of a job, an absolute path, becomes ``WORK``;
-- the fields ``seconds`` of a report become 0.
+Nothing is normalised before the comparison but the fields ``seconds`` of a report, which become 0. All jobs run in one
+folder of the system's temporary folder, so that absolute paths are the same; two recordings can't run at once.
 
 Free text (``message``, ``reason``, ``help`` and the other names in ``documents.WORDING``, and stderr) may differ in
 words. It must hold the same numbers and codes in the same order. The exit code is 1 if anything else differs.
@@ -90,7 +88,7 @@ def _compare_commits(base: str, head: str, arguments: argparse.Namespace) -> int
         checkouts = {"base": _commit(base), "head": _commit(head)}
         try:
             for name, commit in checkouts.items():
-                _git("worktree", "add", "--detach", str(work / name), commit)
+                _git("worktree", "add", "--quiet", "--detach", str(work / name), commit)
             inputs = write_inputs(work / "base", work / "inputs")
             for name in checkouts:
                 record(work / name, inputs, work / f"recording-{name}", _settings(arguments))

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +30,8 @@ from commits.jobs import GROUPS, OUTPUT, Job, jobs_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORK = b"WORK"
+WORK = Path(tempfile.gettempdir()).resolve() / "slangad-compare-commits"
+"""Where jobs run, the same folder for all recordings: the IR holds absolute paths, and manifests hold its hash."""
 LONGEST_TEXT = 200_000
 """Bytes of a text that a recording keeps. Of longer ones it keeps the hash."""
 SECONDS = 7200
@@ -62,20 +65,18 @@ def record(checkout: Path, inputs: Path, folder: Path, settings: Settings) -> No
     jobs = jobs_of(inputs, settings.groups, settings.seeds)[:: settings.every][part - 1 :: of]
     items: dict[str, dict[str, list[object]]] = defaultdict(dict)
     seconds: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary).resolve()
-        environment = _environment(checkout, work)
+    start, processor = time.perf_counter(), _processor_seconds()
+    with _work_folder():
+        environment = _environment(checkout)
         _expect_import_from(checkout, environment)
-        start = time.perf_counter()
         with ThreadPoolExecutor(settings.processes) as pool:
-            running = {pool.submit(_timed, job, inputs, work / str(n), environment): job for n, job in enumerate(jobs)}
+            running = {pool.submit(_timed, job, inputs, environment): job for job in jobs}
             for done, future in enumerate(as_completed(running), 1):
                 job = running[future]
                 seconds[job.name], recorded = future.result()
                 for kind, name, document in recorded:
                     items[kind][f"{job.name}: {name}" if name else job.name] = document.record
                 _show_progress(done, len(jobs), time.perf_counter() - start)
-        passed = time.perf_counter() - start
     head = {
         "inputs": digest_of(inputs),
         "groups": settings.groups,
@@ -84,19 +85,35 @@ def record(checkout: Path, inputs: Path, folder: Path, settings: Settings) -> No
         "shards": of,
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "work": str(WORK),
     }
     _write(folder / f"recording-{part}-of-{of}.json.gz", {"head": head, "seconds": seconds, "items": items})
-    _show_times(jobs, seconds, passed)
+    _show_times(jobs, seconds)
+    passed, processor = time.perf_counter() - start, _processor_seconds() - processor
+    print(f"{len(jobs)} jobs in {passed:.0f} s, {processor:.0f} s of processor time", file=sys.stderr)
 
 
-def _environment(checkout: Path, work: Path) -> dict[str, str]:
+@contextmanager
+def _work_folder() -> Iterator[None]:
+    """Make the folder for the jobs, and remove it at the end."""
+    try:
+        WORK.mkdir()
+    except FileExistsError:
+        sys.exit(f"{WORK} exists: another recording runs, or one was killed; then remove it")
+    try:
+        yield
+    finally:
+        shutil.rmtree(WORK)
+
+
+def _environment(checkout: Path) -> dict[str, str]:
     """Return the environment of all jobs: the checkout's package, no cache or byte code of another one."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SLANGAD_")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment | {
         "PYTHONPATH": os.pathsep.join([str(checkout), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "PYTHONPYCACHEPREFIX": str(work / "bytecode"),
-        "SLANGAD_CACHE_DIR": str(work / "cache"),
+        "PYTHONPYCACHEPREFIX": str(WORK / "bytecode"),
+        "SLANGAD_CACHE_DIR": str(WORK / "cache"),
         "COLUMNS": "120",
         "NO_COLOR": "1",
     }
@@ -109,9 +126,9 @@ def _expect_import_from(checkout: Path, environment: dict[str, str]) -> None:
         sys.exit(f"{checkout} is to be recorded, but Python imports {found.strip()}")
 
 
-def _timed(job: Job, inputs: Path, work: Path, environment: dict[str, str]) -> tuple[float, Items]:
-    shutil.copytree(inputs / job.folder, work / job.folder)
-    folder = work / job.folder
+def _timed(job: Job, inputs: Path, environment: dict[str, str]) -> tuple[float, Items]:
+    folder = WORK / re.sub(r"\W+", "-", job.name)
+    shutil.copytree(inputs / job.folder, folder)
     command = [sys.executable, "-m", "slangad.cli", *job.arguments]
     start = time.perf_counter()
     try:
@@ -125,12 +142,10 @@ def _timed(job: Job, inputs: Path, work: Path, environment: dict[str, str]) -> t
             stdin=subprocess.DEVNULL,
         )
         seconds = time.perf_counter() - start
-        printed = [
-            stream.replace(os.fsencode(work), WORK).decode(errors="replace") for stream in (ended.stdout, ended.stderr)
-        ]
-        items = [_outcome(ended.returncode, printed[1]), *_printed(job, printed[0]), *_written(folder / OUTPUT, work)]
+        stdout, stderr = (stream.decode(errors="replace") for stream in (ended.stdout, ended.stderr))
+        items = [_outcome(ended.returncode, stderr), *_printed(job, stdout), *_written(folder / OUTPUT)]
     finally:
-        shutil.rmtree(work)
+        shutil.rmtree(folder)
     return seconds, items
 
 
@@ -162,11 +177,11 @@ def _report(values: dict[str, object]) -> Iterator[tuple[str, str, Document]]:
     yield "reports around results", "", Document().add({**values, "names": names})
 
 
-def _written(folder: Path, work: Path) -> Iterator[tuple[str, str, Document]]:
+def _written(folder: Path) -> Iterator[tuple[str, str, Document]]:
     """The files that a compilation wrote."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            content = path.read_bytes().replace(os.fsencode(work), WORK)
+            content = path.read_bytes()
             kind = _kind(path.name)
             yield kind, path.relative_to(folder).as_posix(), _file(kind, content)
 
@@ -203,7 +218,7 @@ def _show_progress(done: int, of: int, seconds: float) -> None:
         print(f"{done} of {of} jobs, {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def _show_times(jobs: list[Job], seconds: dict[str, float], passed: float) -> None:
+def _show_times(jobs: list[Job], seconds: dict[str, float]) -> None:
     for group in GROUPS:
         for command in ("compile", "check"):
             times = [seconds[job.name] for job in jobs if job.group == group and job.arguments[0] == command]
@@ -212,6 +227,8 @@ def _show_times(jobs: list[Job], seconds: dict[str, float], passed: float) -> No
                     f"{group} {command}: {len(times)} jobs, {sum(times):.0f} s in all, the longest {max(times):.1f} s",
                     file=sys.stderr,
                 )
+
+
+def _processor_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = used.ru_utime + used.ru_stime
-    print(f"{len(jobs)} jobs in {passed:.0f} s, {processor:.0f} s of processor time", file=sys.stderr)
+    return used.ru_utime + used.ru_stime
