@@ -1,7 +1,8 @@
 """Every page of docs/ begins with an example that runs and prints what the page shows.
 
 The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
-names it, and is written when the example reaches it. A ``console`` block holds commands and their output:
+begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
+commands and their output:
 
     `fit.py`:
     ```python
@@ -40,7 +41,6 @@ WITHOUT_EXAMPLE = {
     "architecture.md": "a map of the source, held by test_architecture.py",
     "build-systems.md": "not converted yet",
     "checkers.md": "not converted yet",
-    "ci.md": "not converted yet",
     "cli.md": "not converted yet",
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
     "language.md": "not converted yet",
@@ -54,7 +54,7 @@ WITHOUT_EXAMPLE = {
 
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
 BLOCK = re.compile(
-    r"(?:^`(?P<file>[^`\n]+)`:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 DURATION = re.compile(r"\b[0-9.]+ s\b")
 END = "end of the output"
