@@ -46,7 +46,6 @@ WITHOUT_EXAMPLE = {
     "language.md": "not converted yet",
     "pipelines.md": "not converted yet",
     "running.md": "not converted yet",
-    "slang-input.md": "not converted yet",
     "slang-notes.md": "observations of other programs",
     "yaml.md": "not converted yet",
 }
@@ -56,7 +55,7 @@ LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml
 BLOCK = re.compile(
     r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-DURATION = re.compile(r"\b[0-9.]+ s\b")
+DURATION = re.compile(r"\b[0-9.]+ m?s\b")
 END = "end of the output"
 ANY_LINES = r"(?:[^\n]*\n)*"
 
@@ -99,7 +98,7 @@ def _updated(shown: str, printed: str) -> str:
     """Return the new output, with the shown lines that contain ``…`` where they still match, and without durations."""
     varying = [line for line in shown.splitlines(keepends=True) if "…" in line and line != "…\n"]
     return "".join(
-        next((old for old in varying if re.fullmatch(_as_pattern(old), line)), DURATION.sub("… s", line))
+        next((old for old in varying if re.fullmatch(_as_pattern(old), line)), DURATION.sub("…", line))
         for line in printed.splitlines(keepends=True)
     )
 
