@@ -40,7 +40,6 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT_EXAMPLE = {
     "architecture.md": "a map of the source, held by test_architecture.py",
     "build-systems.md": "not converted yet",
-    "checkers.md": "not converted yet",
     "cli.md": "not converted yet",
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
     "language.md": "not converted yet",
