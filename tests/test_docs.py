@@ -45,11 +45,12 @@ WITHOUT_EXAMPLE = {
     "language.md": "not converted yet",
     "pipelines.md": "not converted yet",
     "running.md": "not converted yet",
-    "slang-notes.md": "observations of other programs",
     "yaml.md": "not converted yet",
 }
 """Pages that need no example, with the reason."""
 
+ROOT = DOCS.parent
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
 BLOCK = re.compile(
     r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -158,6 +159,24 @@ def test_page__its_example__prints_what_it_shows(
                 (DOCS / name).write_text(page, encoding="utf-8")
             else:
                 assert _matches(command.output, printed), f"$ {command.line}\n{printed}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *DOCS.rglob("*.md")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_page__its_links__lead_somewhere(page: Path) -> None:
+    broken = []
+    for file, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
 
 
 def test_page__without_example__has_none() -> None:
