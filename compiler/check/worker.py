@@ -10,26 +10,27 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from slangad.compiler.diagnostics import SlangadError
-from slangad.compiler.toolchain.processes import Child, ProcessDiedError
+from slangad.compiler.errors.diagnostics import SlangadError
+from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.check.accumulate import Launches
-    from slangad.compiler.check.build import Library
-    from slangad.compiler.check.chain_judge import ChainTask
-    from slangad.compiler.check.device import DeviceJob, DeviceModule, DevicePrograms
-    from slangad.compiler.check.extents import Extents
-    from slangad.compiler.check.judge import Plan
-    from slangad.compiler.check.launch import RowFunction, Runner, Several
-    from slangad.compiler.check.shapes import Search
-    from slangad.compiler.check.whole import WholeRunner
-    from slangad.compiler.check.whole_device import DeviceLaunches
+    from slangad.compiler.check.build.libraries import Library
+    from slangad.compiler.check.model.functions import RowFunction
+    from slangad.compiler.check.model.launch_columns import Extents
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.pipeline_companions import ChainTask
+    from slangad.compiler.check.run.companions import Launches
+    from slangad.compiler.check.run.device import DeviceJob, DeviceModule, DevicePrograms
+    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.launch_device import DeviceLaunches
+    from slangad.compiler.check.run.thread import Runner, Several
+    from slangad.compiler.check.sampling.shapes import Search
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.report.model import Result
-    from slangad.compiler.runtime.cpu import CpuModule
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
 TIME_LIMIT: Final = 60.0
 """Seconds one subject may take."""
@@ -121,7 +122,7 @@ class Worker:
 
 def main() -> None:
     """Serve one parent: take libraries, then judge tasks until stdin ends."""
-    from slangad.compiler.toolchain.frames import private_stdout, requests, send
+    from slangad.compiler.toolchain.workers.frames import private_stdout, requests, send
 
     libraries = _Libraries()
     with private_stdout() as pipe:
@@ -147,8 +148,9 @@ class _Libraries:
 
     def judge(self, task: Task | ChainTask) -> Result:
         """Judge one subject: thread by thread, launch by launch, or as a chain of launches."""
-        from slangad.compiler.check.judge import Twins, judge
-        from slangad.compiler.check.silent import with_silent
+        from slangad.compiler.check.method import judge
+        from slangad.compiler.check.run.companions import Companions
+        from slangad.compiler.check.verdict.explain.lost_gradients import with_lost_gradients
 
         if not isinstance(task, Task):
             return self._judge_chain(task)
@@ -157,11 +159,11 @@ class _Libraries:
         narrow = None if task.narrow is None else self.runner(task, wide=False)
         oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
         wide = self.runner(task, wide=True)
-        twins = Twins(oracle, watch, device, launches=self._launches(task), arrays=wide)
-        return with_silent(judge(task.plan, wide, narrow, twins), task.plan, task.kernel, wide)
+        companions = Companions(oracle, watch, device, launches=self._launches(task), arrays=wide)
+        return with_lost_gradients(judge(task.plan, wide, narrow, companions), task.plan, task.kernel, wide)
 
     def _judge_chain(self, task: ChainTask) -> Result:
-        from slangad.compiler.check.chain_judge import judge_chain
+        from slangad.compiler.check.pipeline_companions import judge_chain
 
         return judge_chain(task, self.holding, self._on_device)
 
@@ -175,7 +177,9 @@ class _Libraries:
         return None
 
     def _judge_whole(self, task: Task, reach: Kernel) -> Result:
-        from slangad.compiler.check.judge import Twins, blank, judge
+        from slangad.compiler.check.method import judge
+        from slangad.compiler.check.run.companions import Companions
+        from slangad.compiler.check.verdict.decide import blank
         from slangad.compiler.report.model import Verdict
 
         twins = [kernel for kernel in (task.oracle, task.watch, reach) if kernel is not None]
@@ -190,7 +194,7 @@ class _Libraries:
             for kernel in (task.oracle, task.watch)
         )
         device, reached = self.whole_on_device(task, found), self.whole(replace(task, kernel=reach), found)
-        others = Twins(oracle, watch, device, reached, self._launches(task, found))
+        others = Companions(oracle, watch, device, reached, self._launches(task, found))
         return judge(task.plan, self.whole(task, found), narrow, others)
 
     def _extents(self, task: Task, reach: Kernel) -> Extents | str:
@@ -198,7 +202,7 @@ class _Libraries:
         return self._search(task, reach).find()
 
     def _search(self, task: Task, reach: Kernel) -> Search:
-        from slangad.compiler.check.shapes import Search
+        from slangad.compiler.check.sampling.shapes import Search
 
         twin = replace(task, kernel=reach)
         plan = task.plan
@@ -214,8 +218,8 @@ class _Libraries:
 
     def _launches(self, task: Task, small: Extents | None = None) -> Launches | None:
         """The kernel as it is launched, at any size; ``small`` is one that fits."""
-        from slangad.compiler.check.accumulate import Launches
-        from slangad.compiler.check.extents import Extents
+        from slangad.compiler.check.model.launch_columns import Extents
+        from slangad.compiler.check.run.companions import Launches
 
         if task.launch is None or not self._entries(replace(task, kernel=task.launch), wide=True)[1]:
             return None
@@ -252,9 +256,9 @@ class _Libraries:
 
     def whole(self, task: Task, extents: Extents, *, wide: bool = True) -> WholeRunner:
         """A task's kernel launch by launch, in one precision."""
-        from slangad.compiler.check.extents import launch_inputs, launch_results
-        from slangad.compiler.check.launch import NARROW, WIDE
-        from slangad.compiler.check.whole import WholeRunner
+        from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
+        from slangad.compiler.check.run.launch import WholeRunner
+        from slangad.compiler.check.run.thread import NARROW, WIDE
 
         module, points = self._entries(task, wide=wide)
         entries = {mode: tuple(e for e in points if e.mode is mode) for mode in dict.fromkeys(e.mode for e in points)}
@@ -263,8 +267,8 @@ class _Libraries:
 
     def whole_on_device(self, task: Task, extents: Extents) -> DeviceLaunches | str | None:
         """The task's kernel on the device, launch by launch."""
-        from slangad.compiler.check.extents import launch_inputs, launch_results
-        from slangad.compiler.check.whole_device import DeviceLaunches
+        from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
+        from slangad.compiler.check.run.launch_device import DeviceLaunches
 
         found = self._on_device(task.kernel.name)
         if found is None or isinstance(found, str):
@@ -276,8 +280,8 @@ class _Libraries:
 
     def on_device(self, task: Task) -> Runner | str | None:
         """The task's kernel on the device, or why the device doesn't take it; None where the CPU is the device."""
-        from slangad.compiler.check.columns import input_table, result_table
-        from slangad.compiler.check.launch import NARROW, Runner
+        from slangad.compiler.check.model.columns import input_table, result_table
+        from slangad.compiler.check.run.thread import NARROW, Runner
 
         programs = self._programs()
         if programs is None:
@@ -299,7 +303,7 @@ class _Libraries:
 
     def _programs(self) -> DevicePrograms | None:
         """What there is on the device; None where the CPU is the device."""
-        from slangad.compiler.check.device import DevicePrograms
+        from slangad.compiler.check.run.device import DevicePrograms
 
         if self._device is None and self._load is not None and self._load.device is not None:
             self._device = DevicePrograms(self._load.device)
@@ -307,8 +311,8 @@ class _Libraries:
 
     def runner(self, task: Task, *, wide: bool) -> Runner:
         """The entry points of a task's kernel in one precision."""
-        from slangad.compiler.check.columns import input_table, result_table
-        from slangad.compiler.check.launch import NARROW, WIDE, Runner, Several
+        from slangad.compiler.check.model.columns import input_table, result_table
+        from slangad.compiler.check.run.thread import NARROW, WIDE, Runner, Several
 
         module, points = self._entries(task, wide=wide)
         found: CpuModule | Several = module
@@ -343,7 +347,7 @@ class _Libraries:
         return None if kernel is None else self.runner(replace(task, kernel=kernel), wide=True)
 
     def _module(self, number: int, library: Library, *, wide: bool) -> CpuModule:
-        from slangad.compiler.runtime.cpu import load_module
+        from slangad.compiler.runtime.device.cpu_kernels import load_module
 
         if (wide, number) not in self._modules:
             self._modules[wide, number] = load_module(library.data, library.reflection)

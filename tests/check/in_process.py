@@ -9,8 +9,8 @@ from slangad.compiler.check import worker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.check.build import Library
-    from slangad.compiler.check.device import DeviceJob
+    from slangad.compiler.check.build.libraries import Library
+    from slangad.compiler.check.run.device import DeviceJob
     from slangad.compiler.report.model import Result
 
 

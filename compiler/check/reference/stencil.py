@@ -1,0 +1,105 @@
+"""Polynomials through function values around a point: values go in, slopes with error bars come out.
+
+Central differences extrapolated by Richardson are the polynomial through the points of a ladder of steps. Here that
+polynomial is fitted to more points than it needs, and what it misses says how far its slope can be trusted: rounding
+noise, too large a step, a kink or a jump inside the window all show up as residue. Nodes are multiples of 1/4096 by odd
+numbers, so that a point plus a node times a power of two is exact in float64, and no two windows fall into step with
+a function that oscillates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.model.arrays import Floats
+
+
+EPSILON: Final = float(np.finfo(np.float64).eps)
+_GRAIN: Final = 4096
+_SAFETY: Final = 12.0
+"""Standard errors in half a bar: covers what is cut off, whose effect on the slope is larger than on the residue."""
+_CENTRAL: Final = (751, 1481, 2161, 2753, 3271, 3671, 3943, 4079)
+_SECOND: Final = (313, 929, 1373, 1873, 2309, 2711, 3083, 3457, 3767, 4057)
+_ONE_SIDED: Final = (37, 149, 331, 599, 937, 1319, 1753, 2207, 2659, 3079, 3449, 3739, 3947, 4073)
+
+
+@dataclass(frozen=True, slots=True)
+class Stencil:
+    """Where to evaluate, in units of the window's half width, and what to make of the values.
+
+    Attributes:
+        nodes: Shape (M,).
+        slope: The slope at zero is this times the values.
+        value: The value at zero, likewise.
+        smooth: What the polynomial makes of the values; the residue is their difference.
+        spread: Standard error of the slope for values of standard error one.
+        freedom: Values more than coefficients.
+    """
+
+    nodes: Floats
+    slope: Floats
+    value: Floats
+    smooth: Floats
+    spread: float
+    freedom: int
+
+    def fit(self, values: Floats) -> tuple[Floats, Floats]:
+        """Slope and half its error bar for a window of half width one; values are along the last axis."""
+        with np.errstate(all="ignore"):
+            size = np.max(np.abs(values), axis=-1)
+            moved = values - values[..., :1]
+            unit = np.max(np.abs(moved), axis=-1)
+            unit = np.where(unit > 0.0, unit, 1.0)
+            moved = moved / unit[..., None]
+            slope = (moved @ self.slope) * unit
+            residue = moved - moved @ self.smooth.T
+            scatter = np.sqrt(np.sum(residue * residue, axis=-1) / self.freedom) * unit
+            bar = _SAFETY * self.spread * np.maximum(scatter, EPSILON * size / 2.0)
+        finite = np.isfinite(values).all(axis=-1)
+        return np.where(finite, slope, np.nan), np.where(finite & np.isfinite(bar), bar, np.inf)
+
+
+def _stencil(nodes: tuple[float, ...], degree: int) -> Stencil:
+    points = np.array(nodes, np.float64) / _GRAIN
+    powers = np.polynomial.chebyshev.chebvander(points, degree)
+    inverse = np.linalg.pinv(powers)
+    slopes = np.array([_slope_at_zero(k, degree) for k in range(degree + 1)])
+    slope = slopes @ inverse
+    spread = float(np.sqrt(np.sum(slope * slope)))
+    value = np.polynomial.chebyshev.chebvander(np.zeros(1), degree)[0] @ inverse
+    return Stencil(points, slope, value, powers @ inverse, spread, len(nodes) - degree - 1)
+
+
+def _slope_at_zero(index: int, degree: int) -> float:
+    basis = np.zeros(degree + 1)
+    basis[index] = 1.0
+    return float(np.polynomial.chebyshev.chebval(0.0, np.polynomial.chebyshev.chebder(basis)))
+
+
+@cache
+def central() -> Stencil:
+    """Both sides and the point itself; exact for polynomials up to degree 8."""
+    return _stencil((*(-n for n in reversed(_CENTRAL)), 0, *_CENTRAL), 8)
+
+
+@cache
+def second() -> Stencil:
+    """Other points and a lower degree, to confirm what ``central`` found."""
+    return _stencil((*(-n for n in reversed(_SECOND)), 0, *_SECOND), 6)
+
+
+@cache
+def one_sided(sign: int) -> Stencil:
+    """One side, without the point itself, where a jump may be; exact for polynomials up to degree 7."""
+    return _stencil(tuple(sign * n for n in _ONE_SIDED), 7)
+
+
+@cache
+def scattered(sign: int) -> Stencil:
+    """One side, likewise; a low degree that leaves the noise of the values nearly as it is."""
+    return _stencil(tuple(sign * n for n in _ONE_SIDED), 3)

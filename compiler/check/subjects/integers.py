@@ -1,0 +1,305 @@
+"""What a function does with whole numbers: functions go in, values that samples should try and keep apart come out.
+
+A mode is compared with ``5``, or three times it plus one with ``37``, an index stays within an array, a loop runs ``n``
+times at most 64: integers that nobody declared are tried there too, whether the function does it or one that it calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.model.integers import Integers
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Custom,
+    For,
+    Index,
+    Intrinsic,
+    Let,
+    Member,
+    Read,
+    Swizzle,
+    ThreadId,
+    Unary,
+    Var,
+)
+from slangad.compiler.ir.types import Matrix, is_integral
+from slangad.compiler.ir.walk import body_exprs, root, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.ir.nodes import Expr, Function, Stmt
+
+_COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
+MASK_BITS: Final = 20
+LARGEST: Final = (1 << 32) - 1
+"""Larger numbers are not tried."""
+_MASKS: Final = frozenset({"&", "|", "^", ">>"})
+_CLIPS: Final = frozenset({"min", "max", "clamp"})
+_DIVISIONS: Final = {"mod": "%", "floor_div": "/"}
+_THREAD: Final = "thread_id_"
+
+
+_Fact = tuple[str, str, int]
+_NUMBER, _INDEX, _TURNS, _STORE = "number", "index", "turns", "store"
+
+
+def integers_of(function: Function, functions: Mapping[str, Function]) -> Integers:
+    """What a function and those that it calls do with its integers."""
+    names = {param.name for param in function.params}
+    found = _facts(function, functions, {})
+    facts = [fact for fact in found if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
+    sizes: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for kind, path, value in facts:
+        known = sizes if kind == _INDEX else most if kind == _TURNS else None
+        if known is not None:
+            known[path] = min(value, known.get(path, value))
+    numbers = [(path, value) for kind, path, value in facts if kind == _NUMBER]
+    tried = [(path, near) for path, number in numbers for near in beside(number) if near <= most.get(path, near)]
+    tried += [(path, turns) for path, bound in most.items() for turns in (bound - 1, bound) if turns >= 0]
+    threads = ((int(path[len(_THREAD) :]), value) for path, value in numbers if path.startswith(_THREAD))
+    return Integers(
+        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= LARGEST)),
+        tuple(sizes.items()),
+        tuple(dict.fromkeys(path for kind, path, _ in facts if kind == _STORE)),
+        tuple(dict.fromkeys(threads)),
+    )
+
+
+def beside(number: int) -> tuple[int, ...]:
+    """A number and its neighbours; none below zero but such as are meant, as -1 beside 0."""
+    least = -1 if number == 0 else min(0, number)
+    return tuple(near for near in (number, number - 1, number + 1) if near >= least)
+
+
+def around(operator: str, number: int) -> tuple[int, ...]:
+    """Integers that tell ``n operator number`` from the same with another number."""
+    if operator == "%":
+        return (number,)
+    if operator == ">>":
+        return (1 << min(number, MASK_BITS),)
+    above = 1 << number.bit_length()
+    return number, above, above >> 1, above - 1 - number
+
+
+def solved(operator: str, by: int, value: int) -> tuple[int, ...]:
+    """Integers for which ``n operator by`` is a value."""
+    match operator:
+        case "*":
+            return (value // max(by, 1),)
+        case "/":
+            return value * by, (value + 1) * by
+        case "+":
+            return (value - by,)
+        case "-":
+            return (value + by,)
+        case "<<" if by < MASK_BITS:
+            return (value >> by,)
+        case ">>" if by < MASK_BITS:
+            return value << by, (value + 1) << by
+        case "%" | "&":
+            return value, value + by
+        case _:
+            return (value,)
+
+
+def _owner(path: str) -> str:
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
+
+
+def _facts(
+    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+) -> tuple[_Fact, ...]:
+    """What is done with the parameters of a function, by kind and path; ``found`` is what is known already."""
+    if function.key not in found:
+        found[function.key] = ()
+        facts = [*_in_statements(function), *_in_expressions(function, functions, found)]
+        if isinstance(function.derivative, Custom):
+            own = (function.derivative.backward, function.derivative.forward)
+            facts += (
+                fact for key in own if key and key in functions for fact in _facts(functions[key], functions, found)
+            )
+        found[function.key] = tuple(dict.fromkeys(facts))
+    return found[function.key]
+
+
+def _in_statements(function: Function) -> Iterator[_Fact]:
+    known = _known(function)
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, For) and stmt.bounded and isinstance(stmt.start, Const):
+            yield _TURNS, _way(stmt.stop, known), int(stmt.start.value) + stmt.step * stmt.limit
+        elif isinstance(stmt, Assign) and isinstance(stmt.target, Read):
+            yield from _stored(stmt.target, known)
+
+
+def _in_expressions(
+    function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
+) -> Iterator[_Fact]:
+    known = _known(function)
+    values = _values(function, known)
+    for expr in body_exprs(statements(function)):
+        match expr:
+            case Binary(op=op, left=left, right=right) if op in _COMPARED and is_integral(left.type):
+                yield from _compared((left, right), known, values)
+            case Intrinsic(name=name, args=args) if name in _CLIPS and is_integral(expr.type):
+                yield from _compared(args, known, values)
+            case Binary(op=op, left=left, right=right) if op in _MASKS and is_integral(left.type):
+                number = _number(right)
+                if number is not None and number >= 0:
+                    yield from ((_NUMBER, _way(left, known), one) for one in around(op, number))
+            case Index(value=value, index=index):
+                size = value.type.rows if isinstance(value.type, Matrix) else getattr(value.type, "size", 0)
+                index, by = _moved(index)
+                if size > by and is_integral(index.type):
+                    yield _INDEX, _way(index, known), size - by
+            case Call(function=key, args=args) if key in functions:
+                yield from _through(functions[key], args, known, _facts(functions[key], functions, found))
+            case _:
+                pass
+
+
+def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapping[str, Expr]) -> Iterator[_Fact]:
+    """What is compared with numbers."""
+    numbers = tuple(number for number in map(_number, operands) if number is not None)
+    for operand in operands:
+        yield from ((_NUMBER, way, number) for way, number in _reached(operand, numbers, known, values))
+
+
+def _through(
+    called: Function, args: tuple[Expr, ...], known: Mapping[str, str], facts: tuple[_Fact, ...]
+) -> Iterator[_Fact]:
+    """What a function does with its parameters, as what is done with those of its caller."""
+    ways = {param.name: _way(arg, known) for param, arg in zip(called.params, args, strict=False)}
+    for kind, path, value in facts:
+        owner = _owner(path)
+        if owner.startswith(_THREAD):
+            yield kind, path, value
+        elif ways.get(owner):
+            yield kind, ways[owner] + path[len(owner) :], value
+
+
+def _stored(target: Read, known: Mapping[str, str]) -> Iterator[_Fact]:
+    """The parameter that tells threads' places apart in a store, unless a thread's number does."""
+    ways = [_way(_moved(index)[0], known) for index in target.indices]
+    if not any(way.startswith(_THREAD) for way in ways):
+        yield from ((_STORE, way, 0) for way in ways[:1] if way)
+
+
+def _moved(index: Expr) -> tuple[Expr, int]:
+    """An index without the numbers that are added to it, and their sum."""
+    by = 0
+    while isinstance(index, Binary) and index.op in ("+", "-") and isinstance(index.right, Const):
+        by += int(index.right.value) if index.op == "+" else -int(index.right.value)
+        index = index.left
+    return index, by
+
+
+def _known(function: Function) -> dict[str, str]:
+    """The paths that names stand for: parameters that are never set, and locals that are set once."""
+    names = {param.name: param.name for param in function.params}
+    often = Counter(_set_by(function))
+    names |= dict.fromkeys((name for name in often if name in names), "")
+    for stmt in walk_stmts(statements(function)):
+        name, value = _definition(stmt)
+        if name and value is not None and name not in names and often[name] == 1:
+            names[name] = _way(value, names)
+    return names
+
+
+def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
+    """What locals are that are set once and are no part of a parameter."""
+    often = Counter(_set_by(function))
+    found = (_definition(stmt) for stmt in walk_stmts(statements(function)))
+    return {name: value for name, value in found if value is not None and often[name] == 1 and not known.get(name)}
+
+
+def _reached(
+    expr: Expr, wanted: Iterable[int], known: Mapping[str, str], values: Mapping[str, Expr]
+) -> Iterator[tuple[str, int]]:
+    """The parts of parameters that an expression is after steps of arithmetic, and what gives it one of some values."""
+    way = _way(expr, known)
+    if way:
+        yield from ((way, value) for value in wanted)
+        return
+    match expr:
+        case Var(name=name) if name in values:
+            yield from _reached(values[name], wanted, known, {n: v for n, v in values.items() if n != name})
+        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+            yield from _reached(operand, wanted, known, values)
+        case Unary(op="-", operand=operand):
+            yield from _reached(operand, [-value for value in wanted], known, values)
+        case Binary(op=op, left=left, right=right) if (by := _number(right)) is not None:
+            yield from _reached(left, [one for value in wanted for one in solved(op, by, value)], known, values)
+        case Intrinsic(name=name, args=(left, right)) if name in _DIVISIONS and (by := _number(right)) is not None:
+            found = [one for value in wanted for one in solved(_DIVISIONS[name], by, value)]
+            yield from _reached(left, found, known, values)
+        case Intrinsic(name="min" | "max", args=(left, right)) if _number(right) is not None:
+            yield from _reached(left, wanted, known, values)
+        case Binary(op="-", left=left, right=right) if (by := _number(left)) is not None:
+            yield from _reached(right, [by - value for value in wanted], known, values)
+        case Binary(op="+" | "*" as op, left=left, right=right) if (by := _number(left)) is not None:
+            yield from _reached(right, [one for value in wanted for one in solved(op, by, value)], known, values)
+        case _:
+            pass
+
+
+def _set_by(function: Function) -> Iterator[str]:
+    """The name of a local or parameter for each time that it, or a part of it, is set."""
+    for stmt in walk_stmts(statements(function)):
+        target = root(stmt.target) if isinstance(stmt, Assign) else None
+        if target is not None:
+            yield target.name
+        elif isinstance(stmt, Let) and stmt.value is not None:
+            yield stmt.name
+        elif isinstance(stmt, For):
+            yield stmt.variable
+
+
+def _definition(stmt: Stmt) -> tuple[str, Expr | None]:
+    match stmt:
+        case Let(name=name, value=value) | Assign(target=Var(name=name), value=value):
+            return name, value
+        case _:
+            return "", None
+
+
+def _way(expr: Expr, known: Mapping[str, str]) -> str:
+    """The path of the parameter's part that an expression is; empty if it is none."""
+    match expr:
+        case Var(name=name):
+            return known.get(name, "")
+        case ThreadId(axis=axis):
+            return f"{_THREAD}{axis}"
+        case Member(value=value, name=name) | Swizzle(value=value, components=name):
+            way = _way(value, known)
+            return f"{way}.{name}" if way else ""
+        case Index(value=value, index=Const(value=place)):
+            way = _way(value, known)
+            return f"{way}[{place}]" if way else ""
+        case Index(value=value) | Read(source=value):
+            return _way(value, known)
+        case Cast(operand=operand) if is_integral(operand.type) and is_integral(expr.type):
+            return _way(operand, known)
+        case _:
+            return ""
+
+
+def _number(expr: Expr) -> int | None:
+    match expr:
+        case Const(value=value) if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        case Unary(op="-", operand=operand):
+            number = _number(operand)
+            return None if number is None else -number
+        case Cast(operand=operand):
+            return _number(operand)
+        case _:
+            return None

@@ -1,0 +1,133 @@
+"""What is probably wrong: a wrong Jacobian and the right one go in, the likely cause comes out in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.arrays import Floats
+
+
+_CLOSE: Final = 1e-5
+_SIMPLE: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
+
+
+def likely_cause(
+    found: Floats,
+    expected: Floats,
+    names: Sequence[str],
+    groups: Sequence[str],
+    entry: int,
+    accused: npt.NDArray[np.bool_] | None = None,
+) -> str:
+    """Name what makes one input's gradients wrong.
+
+    Args:
+        found: The leg's slopes by samples and inputs, of one result; NaN where not known.
+        expected: The oracle's.
+        names: The inputs' paths.
+        groups: What each is a component of.
+        entry: The input that is wrong.
+        accused: The samples at which it is, as far as is known: an entry may be tiny beside others and wrong.
+    """
+    mine, right = found[:, entry], expected[:, entry]
+    known = np.isfinite(mine) & np.isfinite(right)
+    if not known.any():
+        return "the derivative is not a number" if not np.isfinite(mine).any() else ""
+    if not np.isfinite(mine[np.isfinite(right)]).all():
+        return "the derivative is not a number"
+    mine, right = mine[known], right[known]
+    size = float(np.abs(right).max())
+    if size == 0.0:
+        return "the result does not depend on this input, but the derivative says so"
+    wrong = np.abs(mine - right) > _CLOSE * size
+    if accused is not None:
+        wrong |= accused[known] & (np.abs(mine - right) > 0.0)
+    if wrong.any() and np.all(mine[wrong] == 0.0):
+        return _nothing(mine, wrong, right)
+    return _swapped(found[known], expected[known], names, groups, entry) or _scaled(mine, right, wrong, size)
+
+
+def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float]) -> str:
+    """Name why the gradient for a cotangent is not the sum of the gradients of the results, weighted by it.
+
+    Args:
+        found: One input's gradient for the cotangent.
+        slopes: The same input's gradients for cotangents of one result each, which are right.
+        cotangent: One number for each result.
+    """
+    weights = np.asarray(cotangent)
+    close = _CLOSE * float(np.abs(slopes).sum())
+    if abs(found - float(slopes.sum())) <= close and close > 0.0:
+        return "the cotangent is not used: the gradient is the one for a cotangent of 1"
+    if abs(found - float((np.abs(weights) * slopes).sum())) <= close * float(np.abs(weights).max()):
+        return "the cotangent's sign is lost"
+    return "the gradient is not proportional to the cotangent"
+
+
+def _nothing(mine: Floats, wrong: npt.NDArray[np.bool_], right: Floats) -> str:
+    if not np.any(mine):
+        return "no gradient reaches this input: a missing term, detach, a cast or a parameter that was forgotten"
+    if wrong.sum() < (right != 0.0).sum():
+        return "no gradient reaches this input at some samples: one branch or one index is forgotten"
+    return "no gradient reaches this input"
+
+
+def _swapped(found: Floats, expected: Floats, names: Sequence[str], groups: Sequence[str], entry: int) -> str:
+    mine = found[:, entry]
+    for other in range(expected.shape[1]):
+        theirs = expected[:, other]
+        if other == entry or not np.isfinite(theirs).all() or not _same(mine, theirs):
+            continue
+        if groups[other] == groups[entry] and "][" in names[entry]:
+            return f"it is the gradient of {names[other]}: a transposed matrix or swapped indices"
+        return f"it is the gradient of {names[other]}: swapped arguments"
+    return ""
+
+
+def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: float) -> str:
+    if _same(mine, -right):
+        return "the sign is wrong"
+    if wrong.any() and wrong.sum() < len(wrong) and _same(mine[wrong], -right[wrong]):
+        return "the sign is wrong at some samples: in one branch, or a missing absolute value"
+    factor = _factor(mine[wrong], right[wrong])
+    if factor is not None:
+        everywhere = np.all(np.abs(mine - factor * right) <= _CLOSE * np.abs(right) + 1e-3 * _CLOSE * size)
+        return f"a factor of {_number(factor)}" + (
+            "" if everywhere else " at some samples: in one branch or at an edge"
+        )
+    difference = mine - right
+    if len(difference) > 2 and np.ptp(difference) <= _CLOSE * float(np.abs(difference).max()):
+        return f"a constant term of {_number(float(np.median(difference)))} too much"
+    if (~wrong).sum() >= max(2, wrong.sum()):
+        return "wrong at some samples only: one branch, one index or the edge of a loop"
+    return "a missing or a wrong term"
+
+
+def _factor(mine: Floats, right: Floats) -> float | None:
+    """What all of the wrong slopes are multiplied by, if they are."""
+    size = float(np.abs(right).max(initial=0.0))
+    big = np.abs(right) > 1e-6 * size
+    if big.sum() < 2:
+        return None
+    ratios = mine[big] / right[big]
+    factor = float(np.median(ratios))
+    return factor if np.ptp(ratios) <= min(_CLOSE * abs(factor), 0.1 * abs(factor - 1.0)) else None
+
+
+def _same(a: Floats, b: Floats) -> bool:
+    size = float(np.abs(b).max(initial=0.0))
+    return size > 0.0 and bool(np.all(np.abs(a - b) <= _CLOSE * size))
+
+
+def _number(value: float) -> str:
+    near = next((s for s in _SIMPLE if abs(value - s) <= _CLOSE * s), None)
+    if near is not None:
+        return f"{near:.3g}"
+    return f"{value:.6g}" if abs(value - 1.0) > _CLOSE else f"{value:.9g}"
