@@ -50,6 +50,7 @@ WITHOUT_EXAMPLE = {
 """Pages that need no example, with the reason."""
 
 ROOT = DOCS.parent
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
 BLOCK = re.compile(
@@ -177,6 +178,18 @@ def test_page__its_links__lead_somewhere(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in _anchors(target)):
             broken.append(f"{file}#{anchor}")
     assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page__source_files_that_it_names__exist(page: Path) -> None:
+    folders = (ROOT, ROOT / "compiler")
+    missing = [
+        name
+        for name in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text(encoding="utf-8"))
+        if any((folder / name.split("/")[0]).is_dir() for folder in folders)
+        and not any((folder / name).is_file() for folder in folders)
+    ]
+    assert missing == []
 
 
 def test_page__without_example__has_none() -> None:
