@@ -192,6 +192,17 @@ def test_page__source_files_that_it_names__exist(page: Path) -> None:
     assert missing == []
 
 
+def test_source__pages_that_it_names__exist() -> None:
+    sources = [path for folder in ("cli", "compiler", "templates", "tests") for path in (ROOT / folder).rglob("*.*")]
+    named = {
+        name
+        for path in sources
+        if path.suffix in {".py", ".slang"}
+        for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text(encoding="utf-8", errors="replace"))
+    }
+    assert sorted(name for name in named if not (ROOT / name).is_file()) == []
+
+
 def test_page__without_example__has_none() -> None:
     assert [
         name

@@ -1,8 +1,8 @@
-"""Descriptions that have not changed since they were emitted: an input goes in, its Slang comes out without running it.
+"""Reuse the Slang of a description that has not changed, without loading it.
 
-Only pure descriptions are remembered: those whose Python files import nothing but slangad, a few standard modules and
-each other, and call nothing that looks outside. All that such a description can depend on is its files,
-so their hashes say whether the memory holds. Others are run anew each time; docs/decisions/recall.md has more.
+Only pure descriptions are cached: their Python files import nothing but slangad, a few standard modules and each other,
+and call nothing that reads the outside world. Such a description depends on its files alone, and the cache compares
+their hashes. Other descriptions are loaded in every run; see docs/decisions/description-cache.md.
 """
 
 from __future__ import annotations
