@@ -93,7 +93,7 @@ def both_N(p: float2, q: float2) -> tuple[float, float2]:
 
 COUNT = """
 import sys
-from slangad.compiler.compilers import Compilers
+from slangad.compiler.driver.slang_compilers import Compilers
 jobs = []
 compile = Compilers.compile
 def counted(self, given, progress=None):

@@ -130,8 +130,8 @@ def library_seconds(folder: Path) -> float:
     """What the Slang library takes for the kernel's entry points and targets, in one session of one process."""
     import pickle
 
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import Options, describe, job_of
+    from slangad.compiler.driver.compile import Options, describe, job_of
+    from slangad.compiler.driver.inputs import parse_inputs
 
     options = Options(targets=TARGETS)
     (unit,) = describe(parse_inputs([str(folder / "one.py")]), options)

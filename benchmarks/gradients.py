@@ -105,14 +105,14 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
 
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """A workload by slangad, and how far its gradients are from float64's."""
+    from slangad.compiler.api.program import only_kernel, read_program
+    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.emit.model import Mode, ParameterRole
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import only_kernel, read_program
-    from slangad.compiler.runtime.arrays import prepare
-    from slangad.compiler.runtime.devices import open_device
-    from slangad.compiler.runtime.execute import Run
-    from slangad.compiler.runtime.modes import RunMode
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import prepare
+    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.pipeline.run_kernel import Run
 
     given = made(workload, divide, small=device_name == "cpu")
     (item,) = parse_inputs((str(HERE / "workloads" / f"{FILES[workload]}.py"),))

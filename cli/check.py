@@ -175,11 +175,11 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text to be left as it is)
-    from slangad.compiler.check.mutation import check_mutants
-    from slangad.compiler.check.said_shapes import SaidShapeError
+    from slangad.compiler.check.mutation.report import check_mutants
     from slangad.compiler.check.session import UnknownNameError, check
-    from slangad.compiler.diagnostics import CheckFailed
-    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.check.subjects.requested_shapes import SaidShapeError
+    from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.errors.diagnostics import CheckFailed
 
     said_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
@@ -221,8 +221,8 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
     Raises:
         CheckFailed: One did, and none may.
     """
-    from slangad.compiler.check.surviving import line_of, mutants_of, mutation_lines, place_in, survivors
-    from slangad.compiler.diagnostics import CheckFailed
+    from slangad.compiler.check.mutation.surviving import line_of, mutants_of, mutation_lines, place_in, survivors
+    from slangad.compiler.errors.diagnostics import CheckFailed
     from slangad.compiler.report import json
     from slangad.compiler.report.model import Verdict
 
@@ -303,7 +303,7 @@ def _device(name: str) -> tuple[str, str]:
     """
     if name == "cpu":
         return name, ""
-    from slangad.compiler.runtime.devices import open_device
+    from slangad.compiler.runtime.device.devices import open_device
 
     with open_device(name) as device:
         return device.name, device.adapter
@@ -336,7 +336,7 @@ def apply_project(arguments: CheckArguments) -> None:
     Raises:
         CompileError: The settings are wrong.
     """
-    from slangad.compiler.project import find_project, inputs_of
+    from slangad.compiler.driver.settings import find_project, inputs_of
 
     project = find_project(Path.cwd())
     if project is None:

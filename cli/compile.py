@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.delivery import Destination, Emit
+    from slangad.compiler.driver.compile import Built, Options
+    from slangad.compiler.driver.write import Destination, Emit
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.pipeline import Built, Options
 
 MODES = ("forward", "backward", "jvp")
 
@@ -153,10 +153,10 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
         CompileError: An input was rejected and nothing is written, or only for some targets and the others are written.
         ToolchainError: Slang failed and nothing is written, or a target lacks its tool and the others are written.
     """
-    from slangad.compiler.delivery import deliver
-    from slangad.compiler.diagnostics import CompileError, ToolchainError
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import build
+    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.write import deliver
+    from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     options = _options_of(session, arguments)
     destination = _destination_of(arguments)
@@ -185,10 +185,10 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
 
 def print_product(session: Session, arguments: CompileArguments) -> None:
     """Put the one product that was asked for on stdout: Slang text unless targets or ``--emit`` say otherwise."""
-    from slangad.compiler.delivery import wanted_products
-    from slangad.compiler.diagnostics import CompileError, ToolchainError
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import build
+    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.write import wanted_products
+    from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     unsaid: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
     emit = arguments["emit"] or unsaid
@@ -215,9 +215,9 @@ def print_product(session: Session, arguments: CompileArguments) -> None:
 
 def _options_of(session: Session, arguments: CompileArguments) -> Options:
     """The compiler's options from what the command line said."""
-    from slangad.compiler.pipeline import Options
+    from slangad.compiler.driver.compile import Options
     from slangad.compiler.toolchain.cache import Cache, default_cache
-    from slangad.compiler.toolchain.request import DEFAULT_TIME_LIMIT
+    from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
     compiles = not arguments["emit"] or "artefacts" in arguments["emit"]
     cache_dir = arguments["cache_dir"]
@@ -240,7 +240,7 @@ def _options_of(session: Session, arguments: CompileArguments) -> Options:
 
 
 def _destination_of(arguments: CompileArguments) -> Destination:
-    from slangad.compiler.delivery import Destination
+    from slangad.compiler.driver.write import Destination
 
     return Destination(
         folder=Path(arguments["output"]),
@@ -254,7 +254,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     """What shows the IR after the passes that were asked for."""
     if not wanted:
         return None
-    from slangad.compiler.ir.text import show
+    from slangad.compiler.ir.text_form.printer import show
     from slangad.compiler.passes import PASS_NAMES
 
     unknown = [name for name in wanted if name not in (*PASS_NAMES, "all")]
@@ -272,7 +272,7 @@ def _say_accumulation(session: Session, one: Built) -> None:
     """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
     if session.verbosity < 1:
         return
-    from slangad.compiler.emit.accumulations import SCATTERED, WORDS, means
+    from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
     from slangad.compiler.emit.model import Work
     from slangad.compiler.toolchain.targets import TARGETS
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.errors.diagnostics import Diagnostic
 
 BROKEN_PIPE = 141
 """Exit code when the reader of stdout went away: what a shell shows for a program ended by SIGPIPE."""
@@ -103,7 +103,7 @@ class Session:
             _discard_stdout()
             raise click.exceptions.Exit(BROKEN_PIPE) from None
         except OSError as error:
-            from slangad.compiler.toolchain.failures import failed
+            from slangad.compiler.toolchain.messages.failures import failed
 
             _discard_stdout()
             raise failed(

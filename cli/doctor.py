@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.cli.console import Session
-    from slangad.compiler.runtime.inventory import Check, Inventory
+    from slangad.compiler.runtime.device.inventory import Check, Inventory
 
 MEGABYTE = 1 << 20
 
@@ -29,8 +29,8 @@ def doctor_command(session: Session, slangc: Path | None, output_format: str) ->
 
     Exits with 4 when a target fails that needs nothing but slangad's own dependencies.
     """
-    from slangad.compiler.diagnostics import Diagnostic, ToolchainError
-    from slangad.compiler.runtime.inventory import take_inventory
+    from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
+    from slangad.compiler.runtime.device.inventory import take_inventory
 
     if output_format == "json":
         session.document = {}

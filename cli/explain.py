@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def explain_command(session: Session, code: str | None, *, list_all: bool) -> None:
     """Explain an error code at length, for example SA012."""
-    from slangad.compiler.explanations import explanations
+    from slangad.compiler.errors.explain import explanations
 
     table = explanations()
     if list_all:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slangad import __version__
-from slangad.compiler.diagnostics import CompileError, SlangadError, ToolchainError
+from slangad.compiler.errors.diagnostics import CompileError, SlangadError, ToolchainError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def leave(code: object) -> None:
     """End the process if it was interrupted while a GPU runs something: an orderly end would wait for that."""
     if code not in (INTERRUPTED, TERMINATED):
         return
-    from slangad.compiler.runtime.devices import is_left_busy
+    from slangad.compiler.runtime.device.devices import is_left_busy
 
     if is_left_busy():
         sys.stdout.flush()
@@ -83,7 +83,7 @@ def leave(code: object) -> None:
 
 
 def _too_little_memory() -> ToolchainError:
-    from slangad.compiler.runtime.devices import too_little_memory
+    from slangad.compiler.runtime.device.devices import too_little_memory
 
     return too_little_memory("this machine")
 

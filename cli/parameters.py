@@ -59,7 +59,7 @@ class DeviceName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Accept a known name."""
-        from slangad.compiler.runtime.devices import AUTO, DEVICES
+        from slangad.compiler.runtime.device.devices import AUTO, DEVICES
 
         if value not in (AUTO, *DEVICES):
             self.fail(f"there is no device {value!r}. Choose from {', '.join((AUTO, *DEVICES))}.", param, ctx)
@@ -72,7 +72,7 @@ class DeviceName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """The devices whose names start like this."""
-        from slangad.compiler.runtime.devices import AUTO, DEVICES
+        from slangad.compiler.runtime.device.devices import AUTO, DEVICES
 
         rows = {AUTO: "a GPU that works, else the CPU"} | {name: kind.title for name, kind in DEVICES.items()}
         return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]
@@ -137,7 +137,7 @@ class CodeName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Accept a known code; suggest the nearest otherwise."""
-        from slangad.compiler.explanations import explanations, nearest
+        from slangad.compiler.errors.explain import explanations, nearest
 
         code = value.strip("[]").upper()
         if code in explanations():
@@ -153,7 +153,7 @@ class CodeName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """The codes that start like this, with their titles."""
-        from slangad.compiler.explanations import explanations
+        from slangad.compiler.errors.explain import explanations
 
         start = incomplete.upper()
         return [CompletionItem(c, help=entry.title) for c, entry in explanations().items() if c.startswith(start)]

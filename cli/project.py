@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from slangad.cli.compile import CompileArguments
-    from slangad.compiler.project import Project
+    from slangad.compiler.driver.settings import Project
 
 
 def apply_project(arguments: CompileArguments) -> None:
@@ -22,7 +22,7 @@ def apply_project(arguments: CompileArguments) -> None:
     project = _project_here()
     if project is None:
         return
-    from slangad.compiler.project import inputs_of
+    from slangad.compiler.driver.settings import inputs_of
 
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
@@ -45,7 +45,7 @@ def _project_here() -> Project | None:
     here = Path.cwd()
     if not any(_mentions_settings(folder / "pyproject.toml") for folder in (here, *here.parents)):
         return None
-    from slangad.compiler.project import find_project
+    from slangad.compiler.driver.settings import find_project
 
     return find_project(here)
 
@@ -72,7 +72,7 @@ def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
     Raises:
         CompileError: The settings are wrong, or a pattern has no files any more.
     """
-    from slangad.compiler.project import find_project, inputs_of
+    from slangad.compiler.driver.settings import find_project, inputs_of
 
     project = find_project(Path.cwd()) if arguments.get("from_project") else None
     return arguments["inputs"] if project is None else inputs_of(project)

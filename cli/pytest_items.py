@@ -13,8 +13,8 @@ import click
 import pytest
 
 from slangad.cli.pytest_summary import REASON, VERDICT
-from slangad.compiler.diagnostics import CompileError, ToolchainError
-from slangad.compiler.inputs import SIGNS, has_sign
+from slangad.compiler.driver.inputs import SIGNS, has_sign
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +88,11 @@ class GradientFile(pytest.File):
         return found
 
     def _names(self) -> list[tuple[str, int]]:
-        from slangad.compiler.check.mend import load_what_compiles
-        from slangad.compiler.check.subjects import find_subjects
-        from slangad.compiler.compilers import Compilers
+        from slangad.compiler.check.repair.load import load_what_compiles
+        from slangad.compiler.check.subjects.find import find_subjects
+        from slangad.compiler.driver.compile import Options
+        from slangad.compiler.driver.slang_compilers import Compilers
         from slangad.compiler.frontends.slang.model import SlangSetting
-        from slangad.compiler.pipeline import Options
 
         options = options_for(self.config, self._shown)
         setting = Options(
@@ -110,7 +110,7 @@ class GradientFile(pytest.File):
         from dataclasses import replace
 
         from slangad.compiler.check.session import check
-        from slangad.compiler.inputs import Input
+        from slangad.compiler.driver.inputs import Input
 
         chosen = {item.name for item in self.session.items if isinstance(item, GradientItem) and item.parent is self}
         options = options_for(self.config, self._shown)

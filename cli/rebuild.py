@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slangad.cli.console import Session
 from slangad.cli.outcome import clean_up_when_terminated, outcome
-from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
 if TYPE_CHECKING:
     from slangad.cli.compile import CompileArguments

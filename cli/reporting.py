@@ -79,7 +79,7 @@ def _put(session: Session, text: str, output: Path | None) -> None:
 @contextmanager
 def _telling(output: Path | None) -> Iterator[None]:
     """Say where nothing could be written."""
-    from slangad.compiler.toolchain.failures import failed
+    from slangad.compiler.toolchain.messages.failures import failed
 
     try:
         yield

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.programs import Program
-    from slangad.compiler.runtime.arrays import Prepared
-    from slangad.compiler.runtime.chains import Chain
-    from slangad.compiler.runtime.execute import KernelPlan
-    from slangad.compiler.runtime.modes import RunMode
-    from slangad.compiler.runtime.signature import Signature
-    from slangad.compiler.runtime.summary import Outputs
+    from slangad.compiler.api.program import Program
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+    from slangad.compiler.runtime.pipeline.runnable import Chain
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 MODES = ("forward", "backward", "jvp", "jtjvp")
@@ -84,12 +84,12 @@ def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
 
 def _run(session: Session, arguments: RunArguments) -> Outputs:
     """Read, check, compile, run; nothing is written yet."""
-    from slangad.compiler.runtime.chains import Chain
-    from slangad.compiler.runtime.devices import open_device
-    from slangad.compiler.runtime.execute import run_kernel
-    from slangad.compiler.runtime.modes import RunMode
-    from slangad.compiler.runtime.narrowing import narrowed_gradients
-    from slangad.compiler.runtime.summary import Outputs
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
+    from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
+    from slangad.compiler.runtime.pipeline.runnable import Chain
 
     mode = RunMode(arguments["mode"])
     program, plan = _plan(arguments)
@@ -109,12 +109,12 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
 def _run_chain(session: Session, arguments: RunArguments, program: Program, chain: Chain) -> Outputs:
     """The same for a pipeline."""
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.arrays import refuse_nan
-    from slangad.compiler.runtime.devices import open_device
-    from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain, signature_of
-    from slangad.compiler.runtime.modes import RunMode
-    from slangad.compiler.runtime.narrowing import narrowed_gradients
-    from slangad.compiler.runtime.summary import Outputs
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import refuse_nan
+    from slangad.compiler.runtime.arrays.summary import Outputs
+    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
+    from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
 
     mode, name = RunMode(arguments["mode"]), chain.pipeline.name
     with _explained(arguments, chain.signature):
@@ -132,10 +132,10 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
 
 
 def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
-    from slangad.compiler.check.global_memory import refuse_globals
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import chosen, kernels_of, read_program
+    from slangad.compiler.api.program import chosen, kernels_of, read_program
+    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.inputs import parse_inputs
 
     options = Options(
         targets=(),
@@ -152,7 +152,7 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
 
 
 def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepared:
-    from slangad.compiler.runtime.arrays import prepare, refuse_nan
+    from slangad.compiler.runtime.arrays.prepare import prepare, refuse_nan
 
     with _explained(arguments, plan.signature):
         _refuse_unused(arguments, plan.signature, mode)
@@ -164,15 +164,15 @@ def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepar
 
 def _refuse_unused(arguments: RunArguments, signature: Signature, mode: RunMode) -> None:
     """Refuse what --set gives and the mode has no use for; files may be for several modes."""
-    from slangad.compiler.runtime.arrays import refuse_unused
+    from slangad.compiler.runtime.arrays.prepare import refuse_unused
 
     refuse_unused(signature, mode, dict(arguments["values"]), f"in mode {mode.value}")
 
 
 def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict[str, object]:
     """What files and the command line give, and what is drawn for the rest if that is asked for."""
-    from slangad.compiler.runtime.files import read_arrays
-    from slangad.compiler.runtime.sampling import draw_missing
+    from slangad.compiler.runtime.arrays.files import read_arrays
+    from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
     given: dict[str, object] = {**read_arrays(arguments["inputs"]), **dict(arguments["values"])}
     if arguments["random"] is None:
@@ -198,8 +198,8 @@ def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: Signature, 
 @contextmanager
 def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
     """Says what --random lacks to draw what is missing."""
-    from slangad.compiler.runtime.arrays import InputError
-    from slangad.compiler.runtime.sampling import explain_undrawn
+    from slangad.compiler.runtime.arrays.prepare import InputError
+    from slangad.compiler.runtime.pipeline.random_inputs import explain_undrawn
 
     try:
         yield
@@ -211,8 +211,8 @@ def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
     """Put the arrays where they are wanted, and say what they are."""
-    from slangad.compiler.runtime.files import save_arrays, write_arrays
-    from slangad.compiler.runtime.summary import infinite, lines, record
+    from slangad.compiler.runtime.arrays.files import save_arrays, write_arrays
+    from slangad.compiler.runtime.arrays.summary import infinite, lines, record
 
     session.show(infinite(outputs))
     output = arguments["output"]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.diagnostics import Diagnostic
-    from slangad.compiler.programs import Program
-    from slangad.compiler.runtime.arrays import Prepared
-    from slangad.compiler.runtime.chains import Chain
-    from slangad.compiler.runtime.training import Plan, Trainer
+    from slangad.compiler.api.program import Program
+    from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.training.train import Plan, Trainer
     from slangad.compiler.toolchain.cache import Cache
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -93,7 +93,7 @@ def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None
 
 def _refuse_overwriting(arguments: TrainArguments) -> None:
     """No output is another one, nor what is read; looked at before anything takes time."""
-    from slangad.compiler.runtime.files import refuse_overwriting
+    from slangad.compiler.runtime.arrays.files import refuse_overwriting
 
     named = {
         "--checkpoint": arguments["checkpoint"],
@@ -129,12 +129,12 @@ def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
 
 def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
     from slangad.compiler.emit.model import Mode
-    from slangad.compiler.runtime.checkpoints import nothing_to_resume
-    from slangad.compiler.runtime.devices import open_device
-    from slangad.compiler.runtime.loop import Ending, train
-    from slangad.compiler.runtime.modes import RunMode
-    from slangad.compiler.runtime.narrowing import narrowed_gradients
-    from slangad.compiler.runtime.training import Trainer
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
+    from slangad.compiler.runtime.training.checkpoints import nothing_to_resume
+    from slangad.compiler.runtime.training.loop import Ending, train
+    from slangad.compiler.runtime.training.train import Trainer
 
     cache = launch_cache(arguments)
     program, chain = _chain(arguments, cache)
@@ -163,7 +163,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
 
 def _resumed(arguments: TrainArguments, trainer: Trainer, path: Path) -> list[Diagnostic]:
     """Go on from a checkpoint if that is asked for; whatever else the file is, it is not replaced."""
-    from slangad.compiler.runtime.checkpoints import load_checkpoint, nothing_left, resume
+    from slangad.compiler.runtime.training.checkpoints import load_checkpoint, nothing_left, resume
 
     checkpoint = load_checkpoint(path)
     if not arguments["resume"]:
@@ -180,11 +180,11 @@ def _left(step: int, checkpoint: Path | None) -> str:
 
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
     """What is trained, with the optimizer that the command line says."""
-    from slangad.compiler.check.global_memory import refuse_globals
-    from slangad.compiler.inputs import parse_inputs
-    from slangad.compiler.pipeline import Options
-    from slangad.compiler.programs import as_chain, chosen, kernels_of, read_program
-    from slangad.compiler.runtime.trainable import check_trainable, with_optimizer
+    from slangad.compiler.api.program import as_chain, chosen, kernels_of, read_program
+    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.runtime.training.trainable import check_trainable, with_optimizer
 
     options = Options(
         targets=(),
@@ -201,7 +201,7 @@ def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Cha
 
 
 def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
-    from slangad.compiler.runtime.training import Plan
+    from slangad.compiler.runtime.training.train import Plan
 
     optimizer = chain.pipeline.optimizer
     assert optimizer is not None  # noqa: S101  (with_optimizer has looked)
@@ -210,11 +210,11 @@ def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
 
 
 def _prepare(session: Session, arguments: TrainArguments, chain: Chain, plan: Plan) -> Prepared:
-    from slangad.compiler.runtime.arrays import refuse_nan, refuse_unused
-    from slangad.compiler.runtime.execute_chain import signature_of
-    from slangad.compiler.runtime.files import read_arrays
-    from slangad.compiler.runtime.modes import RunMode
-    from slangad.compiler.runtime.trainable import prepare_training
+    from slangad.compiler.runtime.arrays.files import read_arrays
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import refuse_nan, refuse_unused
+    from slangad.compiler.runtime.pipeline.run import signature_of
+    from slangad.compiler.runtime.training.trainable import prepare_training
 
     refuse_unused(signature_of(chain), RunMode.FORWARD, dict(arguments["values"]), "for training")
     given: dict[str, object] = {**read_arrays(arguments["data"]), **dict(arguments["values"])}
@@ -255,7 +255,7 @@ def _write(
 ) -> None:
     """Put what was asked for where it is wanted, all or nothing, and say how it went."""
     from slangad.compiler.report.json import document
-    from slangad.compiler.runtime.files import save_together, write_arrays
+    from slangad.compiler.runtime.arrays.files import save_together, write_arrays
 
     record = _record(arguments, trainer)
     outputs: dict[Path, Callable[[IO[bytes]], object]] = {}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.cli.project import inputs_now
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ def watch(session: Session, arguments: CompileArguments) -> None:
 
 
 def _files_of(arguments: CompileArguments) -> set[str]:
-    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.driver.inputs import parse_inputs
 
     return {str(item.path) for item in parse_inputs(arguments["inputs"])}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import load as load
+    from slangad.compiler.api.load import load as load
     from slangad.compiler.lang.public import *  # noqa: F403
 
 
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (module attribute of any kin
     if name.startswith("__") and name != "__all__":
         raise AttributeError(name)
     if name == "load":
-        from slangad.compiler.calls import load
+        from slangad.compiler.api.load import load
 
         return load
     from slangad.compiler.lang import public

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from slangad.compiler.runtime.cxx import find_cxx
-from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
+from slangad.compiler.runtime.device.cxx import find_cxx
+from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import Toolchain
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import wgpu
 
-    from slangad.compiler.runtime.cxx import CxxCompiler
+    from slangad.compiler.runtime.device.cxx import CxxCompiler
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic, ToolchainError
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
 
 
 @pytest.mark.parametrize("kind", [CompileError, ToolchainError])

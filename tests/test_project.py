@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
-from slangad.compiler.project import Project, find_project, inputs_of, read_project
+from slangad.compiler.driver.settings import Project, find_project, inputs_of, read_project
+from slangad.compiler.errors.diagnostics import CompileError
 
 if TYPE_CHECKING:
     from pathlib import Path

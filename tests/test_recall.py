@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options, build, describe
+from slangad.compiler.driver.compile import Options, build, describe
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.toolchain.cache import Cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.products import Description
+    from slangad.compiler.driver.outputs import Description
 
 LIBRARY = """import slangad as sa
 GAIN = 2.0

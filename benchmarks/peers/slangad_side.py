@@ -12,7 +12,7 @@ from support.zoo_mutants import all_mutants, module_of
 
 from slangad import __version__
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

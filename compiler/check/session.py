@@ -12,51 +12,50 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check import build
-from slangad.compiler.check.blame import with_blame
-from slangad.compiler.check.bounds import watch_loops
-from slangad.compiler.check.build import Built, Setting, build_both, twin_job
-from slangad.compiler.check.chain_judge import ChainTask
-from slangad.compiler.check.clips import without_clips
-from slangad.compiler.check.columns import input_table
-from slangad.compiler.check.device import DeviceJob
-from slangad.compiler.check.extents import anywhere_table
-from slangad.compiler.check.intent import Intents, add_oracles
-from slangad.compiler.check.mend import load_what_compiles, mend_twin, text_of
-from slangad.compiler.check.mended import Mended
-from slangad.compiler.check.mutate import add_mutants, broken_of, is_mutant, left_alone
-from slangad.compiler.check.parts import only
-from slangad.compiler.check.plans import make_plan
-from slangad.compiler.check.reach import add_reaches, is_launch
-from slangad.compiler.check.refusals import refused, twins_lost
-from slangad.compiler.check.said_shapes import refuse_shapes
-from slangad.compiler.check.samples import covers
-from slangad.compiler.check.slang_bounds import count_turns
-from slangad.compiler.check.subjects import Subject, find_subjects, with_shapes
-from slangad.compiler.check.traps import with_traps
-from slangad.compiler.check.used import used
-from slangad.compiler.check.witnesses import kernels_apart
-from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
-from slangad.compiler.compilers import Compilers
-from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.check.build.libraries import Built, Setting, build_both, prelude, twin_job
+from slangad.compiler.check.build.separately import kernels_apart
+from slangad.compiler.check.model.columns import input_table
+from slangad.compiler.check.model.launch_columns import anywhere_table
+from slangad.compiler.check.mutation.mutate import add_mutants, broken_of, is_mutant, left_alone
+from slangad.compiler.check.repair.load import load_what_compiles, mend_twin, text_of
+from slangad.compiler.check.repair.repaired import Mended
+from slangad.compiler.check.run.device import DeviceJob
+from slangad.compiler.check.run.worker import Broken, Crashed, Task, Worker
+from slangad.compiler.check.sampling.samples import covers
+from slangad.compiler.check.subjects.find import Subject, find_subjects, with_shapes
+from slangad.compiler.check.subjects.plans import make_plan
+from slangad.compiler.check.subjects.refusals import refused, twins_lost
+from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
+from slangad.compiler.check.twins.declared import Intents, add_oracles
+from slangad.compiler.check.twins.index_ranges import add_reaches, is_launch
+from slangad.compiler.check.twins.loop_bounds import watch_loops
+from slangad.compiler.check.twins.slang_loop_bounds import count_turns
+from slangad.compiler.check.twins.unclipped import without_clips
+from slangad.compiler.check.verdict.explain.callers import with_blame
+from slangad.compiler.check.verdict.explain.traps import with_traps
+from slangad.compiler.check.verdict.judge_pipeline import ChainTask
+from slangad.compiler.check.versions import used
+from slangad.compiler.driver.compile import Options, refuse_specializations
+from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
-from slangad.compiler.lacking import not_on
+from slangad.compiler.ir.subset import only
 from slangad.compiler.passes import run_passes
-from slangad.compiler.pipeline import Options, refuse_specializations
 from slangad.compiler.report.model import Failure, Leg, Report, Result, Verdict
-from slangad.compiler.runtime.devices import Source
-from slangad.compiler.spans import Span
+from slangad.compiler.runtime.device.devices import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from slangad.compiler.check.columns import Column
-    from slangad.compiler.check.slang_bounds import Turns
+    from slangad.compiler.check.model.columns import Column
+    from slangad.compiler.check.twins.slang_loop_bounds import Turns
+    from slangad.compiler.driver.inputs import Input
     from slangad.compiler.frontends.slang.model import Reflection
-    from slangad.compiler.inputs import Input
     from slangad.compiler.ir.nodes import Module
     from slangad.compiler.toolchain.cache import Cache
 
@@ -360,7 +359,7 @@ class _Session:
         kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
         emitted = emit_module(only(module, kernels))
         include = (str(item.path.absolute().parent), *self._options.include_dirs)
-        text = build.prelude(module) + emitted.text
+        text = prelude(module) + emitted.text
         source = Source(include, self._options.defines, self._options.cache)
         name = self._options.device
         refused = {k.name: found[0].message for k in kernels if (found := not_on(name, module, (k.name,)))}
@@ -477,7 +476,7 @@ def _cause_of_death(how: str, task: Task | ChainTask) -> str:
 
 
 def _failed(task: Task | ChainTask, how: str, cause: str) -> Result:
-    from slangad.compiler.check.judge import blank
+    from slangad.compiler.check.verdict.judge import blank
 
     failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=cause, reproduce=task.plan.command)
     return replace(blank(task.plan, Verdict.FAIL, f"{how}; likely {cause}"), failures=(failure,))

@@ -9,8 +9,8 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.intrinsics import is_own
 from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.emit.text.intrinsics import is_own
 from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
 from slangad.compiler.ir.types import FLOAT as FLOAT_TYPE

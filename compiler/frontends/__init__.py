@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.spans import Span
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from slangad.compiler.spans import NOWHERE, Span
+from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Tensor, Texture, Type

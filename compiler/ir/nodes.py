@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.ir.expressions import (
     BackwardCall,
     Binary,
@@ -38,7 +39,6 @@ from slangad.compiler.ir.expressions import (
     Var,
 )
 from slangad.compiler.ir.kernels import Accumulation, Buffer, Kernel, KernelParam, KernelResult, Memory
-from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Pipeline

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
     Assign,
     BackwardCall,

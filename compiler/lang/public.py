@@ -4,7 +4,21 @@
 
 from __future__ import annotations
 
-from slangad.compiler.lang.annotations import (
+from slangad.compiler.lang.decorators.derivatives import bwd_diff, diff_pair, fwd_diff, no_diff, probe
+from slangad.compiler.lang.decorators.external import extern
+from slangad.compiler.lang.decorators.functions import differentiable, function
+from slangad.compiler.lang.decorators.kernels import SGD, Adam, AdamW, kernel, pipeline
+from slangad.compiler.lang.decorators.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
+from slangad.compiler.lang.decorators.policies import (
+    clip_gradient,
+    finite_difference,
+    straight_through,
+    subgradient,
+    surrogate,
+)
+from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
+from slangad.compiler.lang.intrinsics.calls import *  # noqa: F403  (one name per row of the intrinsics table)
+from slangad.compiler.lang.types.annotations import (
     DiffPair,
     Each,
     InOutTensor,
@@ -18,20 +32,12 @@ from slangad.compiler.lang.annotations import (
     Uniform,
     texture,
 )
-from slangad.compiler.lang.arrays import Array
-from slangad.compiler.lang.calls import *  # noqa: F403  (one name per row of the intrinsics table)
-from slangad.compiler.lang.copies import copy, zeros
-from slangad.compiler.lang.derivatives import bwd_diff, diff_pair, fwd_diff, no_diff, probe
-from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
-from slangad.compiler.lang.external import extern
-from slangad.compiler.lang.functions import differentiable, function
-from slangad.compiler.lang.kernels import SGD, Adam, AdamW, kernel, pipeline
-from slangad.compiler.lang.loops import max_iters, range, static_assert, thread_count, thread_id  # noqa: A004  (sa.range)
-from slangad.compiler.lang.matrices import *  # noqa: F403  (the matrix types)
-from slangad.compiler.lang.policies import clip_gradient, finite_difference, straight_through, subgradient, surrogate
-from slangad.compiler.lang.scalars import double, half, uint
-from slangad.compiler.lang.struct import struct
-from slangad.compiler.lang.vectors import *  # noqa: F403  (the vector types)
+from slangad.compiler.lang.types.arrays import Array
+from slangad.compiler.lang.types.copies import copy, zeros
+from slangad.compiler.lang.types.matrices import *  # noqa: F403  (the matrix types)
+from slangad.compiler.lang.types.scalars import double, half, uint
+from slangad.compiler.lang.types.struct import struct
+from slangad.compiler.lang.types.vectors import *  # noqa: F403  (the vector types)
 
 __all__ = [
     "SGD",

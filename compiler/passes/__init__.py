@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from slangad.compiler.passes.pipeline import PASS_NAMES, PIPELINE, Pass, run_passes
+from slangad.compiler.passes.order import PASS_NAMES, PIPELINE, Pass, run_passes
 
 __all__ = ["PASS_NAMES", "PIPELINE", "Pass", "run_passes"]

@@ -12,9 +12,9 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.figures import encodable
 from slangad.compiler.report.model import Failure, Jacobian, Report, Verdict
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from inspect import cleandoc
 from types import NoneType, UnionType
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.check_json import DERIVED, NOT_FINITE
 from slangad.compiler.report.model import SCHEMA, Number, Report, Verdict
-from slangad.compiler.spans import Span
 
 Schema = dict[str, object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.messages.failures import failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

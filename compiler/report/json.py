@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.errors.diagnostics import Diagnostic
 
 SCHEMA = 1
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal
 
-from slangad.compiler.spans import NOWHERE, Span
+from slangad.compiler.errors.spans import NOWHERE, Span
 
 SCHEMA: Final = 1
 """Of the report; grows when a field changes its meaning or goes away."""

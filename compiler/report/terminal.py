@@ -12,7 +12,7 @@ from slangad.compiler.report.text import Reader, Role, lines_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.report.model import Report
     from slangad.compiler.report.text import Line
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from slangad.compiler.diagnostics import Diagnostic
-    from slangad.compiler.spans import Span
+    from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.errors.spans import Span
 
 Role = Literal["plain", "place", "error", "warning", "note", "message", "gutter", "caret", "help", "good", "faint"]
 TAB_WIDTH = 4

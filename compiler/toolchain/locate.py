@@ -12,7 +12,7 @@ import re
 import shutil
 from pathlib import Path
 
-from slangad.compiler.toolchain.failures import failed
+from slangad.compiler.toolchain.messages.failures import failed
 
 LIBRARY_VARIABLE = "SLANGAD_SLANG_LIBRARY"
 _PATTERNS = ("libslang-compiler.so*", "libslang-compiler*.dylib", "slang-compiler.dll", "libslang.so*", "slang.dll")

@@ -11,21 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import Diagnostic
-from slangad.compiler.toolchain.arguments import module_arguments
-from slangad.compiler.toolchain.backends import LibraryBackend, SlangcBackend
-from slangad.compiler.toolchain.collect import Collector
-from slangad.compiler.toolchain.events import Work
-from slangad.compiler.toolchain.failures import failed
-from slangad.compiler.toolchain.library import SlangSession
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.toolchain.jobs.arguments import module_arguments
+from slangad.compiler.toolchain.jobs.cached_results import ResultCache
+from slangad.compiler.toolchain.jobs.collect import Collector
+from slangad.compiler.toolchain.jobs.pool import Pool
+from slangad.compiler.toolchain.jobs.prebuilt import ModuleStore
+from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.jobs.staging import BINARY, Staging
+from slangad.compiler.toolchain.jobs.tasks import Task, cut, worker_count
 from slangad.compiler.toolchain.locate import find_library, find_slangc
-from slangad.compiler.toolchain.pool import Pool
-from slangad.compiler.toolchain.prebuilt import ModuleStore
-from slangad.compiler.toolchain.request import CompileJob, CompileResult
-from slangad.compiler.toolchain.results import ResultCache
-from slangad.compiler.toolchain.staging import BINARY, Staging
+from slangad.compiler.toolchain.messages.failures import failed
 from slangad.compiler.toolchain.targets import TARGETS
-from slangad.compiler.toolchain.tasks import Task, cut, worker_count
+from slangad.compiler.toolchain.workers.backends import LibraryBackend, SlangcBackend
+from slangad.compiler.toolchain.workers.events import Work
+from slangad.compiler.toolchain.workers.library import SlangSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.wrapping import with_kernels
 
-from slangad.compiler.diagnostics import CompileError
 from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.ir.text import parse, show
+from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.passes import run_passes
 from slangad.compiler.report.text import render
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

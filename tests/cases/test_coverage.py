@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from slangad.compiler.explanations import explanations
-from slangad.compiler.frontends import fence
-from slangad.compiler.frontends.codes import CODES
+from slangad.compiler.errors.codes.frontends import CODES
+from slangad.compiler.errors.explain import explanations
+from slangad.compiler.frontends.reading import fence
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

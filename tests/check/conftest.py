@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

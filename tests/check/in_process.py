@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check import worker
+from slangad.compiler.check.run import worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.check.build import Library
-    from slangad.compiler.check.device import DeviceJob
+    from slangad.compiler.check.build.libraries import Library
+    from slangad.compiler.check.run.device import DeviceJob
     from slangad.compiler.report.model import Result
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check import build
+from slangad.compiler.check.build import libraries
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_check__sums_over_threads__agree_with_what_each_thread_gives(checked: Ch
 @pytest.mark.parametrize("what", BROKEN)
 def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     library, good, bad = BROKEN[what]
-    emit = build.emit_module
+    emit = libraries.emit_module
 
     def broken(module: Module) -> EmittedModule:
         emitted = emit(module)
@@ -77,7 +77,7 @@ def test_check__a_lost_addition__fails(checked: Checked, monkeypatch: pytest.Mon
             libraries={k: t.replace(good, bad) if k == library else t for k, t in emitted.libraries.items()},
         )
 
-    monkeypatch.setattr(build, "emit_module", broken)
+    monkeypatch.setattr(libraries, "emit_module", broken)
     results = checked(TEXT, samples=16)
     wrong = ["gathered"] if not library else ["fitted", "averaged"]
     for name in wrong:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.columns import Column
-from slangad.compiler.check.samples import constants_in, draw_beyond
+from slangad.compiler.check.model.columns import Column
+from slangad.compiler.check.sampling.samples import constants_in, draw_beyond
 from slangad.compiler.ir.nodes import Range
 from slangad.compiler.report.model import Verdict
 

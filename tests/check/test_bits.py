@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from check.conftest import by_name
 
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:

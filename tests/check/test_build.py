@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.build import DEATHS, Setting, build_both
-from slangad.compiler.check.subjects import find_subjects
-from slangad.compiler.compilers import Compilers
+from slangad.compiler.check.build.libraries import DEATHS, Setting, build_both
+from slangad.compiler.check.subjects.find import find_subjects
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.slang_compilers import Compilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.passes import run_passes
-from slangad.compiler.pipeline import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from slangad.compiler.toolchain.request import CompileJob, CompileResult
+    from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
 HANGS_SLANG = """
 [Differentiable]

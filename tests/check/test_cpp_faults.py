@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check import build
-from slangad.compiler.check.cpp_faults import first_error, without_faults
+from slangad.compiler.check.build import libraries
+from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_check__loop_that_counts_down__is_a_defect_of_slang_for_gpus_too(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[tuple[int, int]] = []
-    build_both = build.build_both
+    build_both = libraries.build_both
 
     def counted(*arguments: object) -> object:
         wide, narrow = build_both(*arguments)  # type: ignore[arg-type]  # as they came

@@ -11,7 +11,7 @@ from support.devices import device_of
 
 from slangad.compiler.check import session
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:

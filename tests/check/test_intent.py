@@ -9,7 +9,7 @@ import pytest
 from check.conftest import by_name
 
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.mend import load_what_compiles
-from slangad.compiler.compilers import Compilers
+from slangad.compiler.check.repair.load import load_what_compiles
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.slang_compilers import Compilers
 from slangad.compiler.frontends.slang.model import SlangSetting
-from slangad.compiler.pipeline import Options
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ DECLARED = {
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     from slangad.compiler.check.session import CheckOptions, check
-    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.driver.inputs import parse_inputs
 
     path = tmp_path_factory.mktemp("mixed") / "mixed.slang"
     path.write_text(MIXED, encoding="utf-8")

@@ -12,8 +12,8 @@ from support.devices import device_of
 
 from slangad.compiler.check import session
 from slangad.compiler.report.model import Leg, LegState, Verdict
-from slangad.compiler.runtime.gpu_device import GpuDevice
-from slangad.compiler.runtime.steps import Steps
+from slangad.compiler.runtime.device.slangpy_device import GpuDevice
+from slangad.compiler.runtime.pipeline.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.report.model import Result
-    from slangad.compiler.runtime.devices import Buffer, Launch, Source
-    from slangad.compiler.runtime.gpu_device import GpuProgram
+    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.slangpy_device import GpuProgram
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HEAD = """
@@ -384,7 +384,7 @@ def test_check__a_shape_and_a_range_of_a_pipeline__are_taken_from_the_command_li
 
 def _check_file(path: Path) -> tuple[Result, ...]:
     from slangad.compiler.check.session import CheckOptions, check
-    from slangad.compiler.inputs import parse_inputs
+    from slangad.compiler.driver.inputs import parse_inputs
 
     return check(parse_inputs([str(path)]), CheckOptions(samples=32)).results
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.rounding import ULP64, rounded, scatter, terms
+from slangad.compiler.check.reference.rounding import ULP64, rounded, scatter, terms
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.ir.text import parse, show
+from slangad.compiler.ir.text_form.printer import parse, show
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.slang_bounds import counted
+from slangad.compiler.check.twins.slang_loop_bounds import counted
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:

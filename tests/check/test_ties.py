@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.columns import Column
-from slangad.compiler.check.samples import draw
-from slangad.compiler.check.ties import lies_between, tied_with
+from slangad.compiler.check.kinks.ties import lies_between, tied_with
+from slangad.compiler.check.model.columns import Column
+from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.ir.nodes import Range
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.toolchain.cache import Cache

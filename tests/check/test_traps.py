@@ -9,11 +9,11 @@ import pytest
 from check.conftest import by_name
 
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.check.traps import with_traps
-from slangad.compiler.frontends.slang.tokens import read_text
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.check.verdict.explain.traps import with_traps
+from slangad.compiler.driver.inputs import parse_inputs
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Failure, Leg, Result, Verdict
-from slangad.compiler.spans import Span
+from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
     from check.conftest import Checked

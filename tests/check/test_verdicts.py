@@ -128,7 +128,9 @@ def test_check__nan_at_a_kink__is_no_subgradient(checked: Checked) -> None:
 
 
 def test_check__a_derivative_that_stores_far_outside__is_a_failure_of_that_function(checked: Checked) -> None:
-    text = GOOD + """
+    text = (
+        GOOD
+        + """
 [Differentiable]
 [BackwardDerivative(wild_bwd)]
 float wild(float a[4], int i) { return a[i & 3]; }
@@ -139,6 +141,7 @@ void wild_bwd(inout DifferentialPair<float[4]> a, int i, float d_out)
     a = diffPair(a.p, g);
 }
 """
+    )
     results = checked(text, ".slang")
     assert results["good"].verdict is Verdict.PASS
     assert results["wild"].verdict is Verdict.FAIL
@@ -312,7 +315,9 @@ DifferentialPair<float> f_f(DifferentialPair<float> x)
 
 
 def test_check__threads_numbers__are_such_as_a_launch_has(checked: Checked) -> None:
-    text = HEAD_OF_KERNELS + """
+    text = (
+        HEAD_OF_KERNELS
+        + """
 @sa.kernel
 def quarters(x: Each[float]) -> Each[float]:
     s = 0.0
@@ -328,13 +333,16 @@ def fog(x: Each[float], s: Each[float]) -> Each[float]:
     w = (float(sa.thread_id(2)) + 0.5) / float(sa.thread_count(2))
     return x * s * (sa.sqrt(1.0 - u) + sa.sqrt(1.0 - v) + sa.log(1.0 - w))
 """
+    )
     results = checked(text)
     assert [result.verdict for result in results.values()] == [Verdict.PASS, Verdict.PASS]
     assert all(result.counts.compared > 100 for result in results.values())
 
 
 def test_check__loops_of_kernels_that_add_up_and_know_their_thread__compile(checked: Checked) -> None:
-    text = HEAD_OF_KERNELS + """
+    text = (
+        HEAD_OF_KERNELS
+        + """
 @sa.kernel
 def until(x: Each[float]) -> Sum[float]:
     s = x * x
@@ -350,6 +358,7 @@ def powers(x: Each[float], p: Param[float]) -> Each[float]:
         s = s * p
     return s
 """
+    )
     verdicts = {name: result.verdict for name, result in checked(text).items()}
     assert verdicts == {"until": Verdict.PASS, "powers": Verdict.PASS}
 

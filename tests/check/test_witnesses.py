@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.witnesses import kernels_apart
-from slangad.compiler.compilers import Compilers
+from slangad.compiler.check.build.separately import kernels_apart
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.slang_compilers import Compilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
-from slangad.compiler.pipeline import Options
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from support.zoo_mutants import all_mutants, module_of
 from support.zoo_pipelines import PIPELINES
 
 from slangad.compiler.check.session import CheckOptions, check
-from slangad.compiler.inputs import parse_inputs
+from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.toolchain.cache import default_cache
 

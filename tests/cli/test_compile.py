@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.devices import device_of
 
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.session import Toolchain

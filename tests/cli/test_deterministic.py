@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime.devices import open_device
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.device.devices import open_device
 
 if TYPE_CHECKING:
     import subprocess

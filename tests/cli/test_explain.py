@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-from slangad.compiler.explanations import as_markdown, explanations
+from slangad.compiler.errors.explain import as_markdown, explanations
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -48,7 +48,7 @@ def test_explain__list__has_every_code_once() -> None:
 
 def test_errors_page__matches_the_registry() -> None:
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    assert page == as_markdown(), "run: python -m slangad.compiler.explanations > docs/errors.md"
+    assert page == as_markdown(), "run: python -m slangad.compiler.errors.explain > docs/errors.md"
 
 
 def test_codes__used_in_the_code__are_all_explained() -> None:

@@ -17,8 +17,8 @@ from slangad import __version__
 from slangad.cli.console import Session
 from slangad.cli.main import cli
 from slangad.cli.outcome import outcome
-from slangad.compiler.diagnostics import CheckFailed, CompileError, Diagnostic, ToolchainError
-from slangad.compiler.spans import Span
+from slangad.compiler.errors.diagnostics import CheckFailed, CompileError, Diagnostic, ToolchainError
+from slangad.compiler.errors.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +176,7 @@ def test_session__colour__flag_wins_over_environment(
 
 
 def test_session__quiet__keeps_errors_only(capsys: pytest.CaptureFixture[str]) -> None:
-    from slangad.compiler.diagnostics import Severity
+    from slangad.compiler.errors.diagnostics import Severity
 
     session = Session(verbosity=-1)
     session.show([Diagnostic("SA001", "bad"), Diagnostic("SA002", "odd", severity=Severity.WARNING)])

@@ -18,8 +18,8 @@ from support.devices import SOFTWARE, device_of
 from support.processor import children_of, worked
 
 from slangad.cli.main import cli
-from slangad.compiler.runtime import cpu_device
-from slangad.compiler.runtime.devices import DEVICES
+from slangad.compiler.runtime.device import cpu_device
+from slangad.compiler.runtime.device.devices import DEVICES
 
 if TYPE_CHECKING:
     from conftest import Project

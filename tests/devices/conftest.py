@@ -8,8 +8,8 @@ import pytest
 from support.devices import DEVICES, GPUS, device_of, loaded
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import LoadedFile
-    from slangad.compiler.runtime.devices import Device
+    from slangad.compiler.api.load import LoadedFile
+    from slangad.compiler.runtime.device.devices import Device
 
 
 @pytest.fixture(params=DEVICES)

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from support.devices import GPUS, device_of
 
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import read_program
-from slangad.compiler.runtime.arrays import prepare
-from slangad.compiler.runtime.execute import KernelPlan, run_kernel
-from slangad.compiler.runtime.modes import RunMode
-from slangad.compiler.runtime.sampling import draw_missing
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import prepare
+from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
+from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan, run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import Signature
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = [ROOT / "samples" / name for name in ("network/mlp.py", "quickstart/brdf.py", "root/kepler.py")]

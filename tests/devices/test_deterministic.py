@@ -10,13 +10,13 @@ import pytest
 from support.devices import largest, loaded, near
 from support.nearest import nearest_sum
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime import execute
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.pipeline import run_kernel as execute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.calls import LoadedFile, Outcome
+    from slangad.compiler.api.load import LoadedFile, Outcome
 
     Arrays = Mapping[str, Any]
 

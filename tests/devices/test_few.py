@@ -13,7 +13,7 @@ from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 

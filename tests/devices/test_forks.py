@@ -170,7 +170,7 @@ def test_fork__children_that_live_on__do_not_keep_the_worker(tmp_path: Path) -> 
 
 
 ON_GPU = """
-from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.errors.diagnostics import ToolchainError
 
 x = np.ones(5, np.float32)
 print(K.scale(x, 2.0, device=DEVICE)[0])

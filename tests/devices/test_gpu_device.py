@@ -16,16 +16,16 @@ import pytest
 from support.limits import small_files
 
 import slangad as sa
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
-from slangad.compiler.runtime.choice import is_software
-from slangad.compiler.runtime.devices import Launch, Source
-from slangad.compiler.runtime.segments import free_addresses
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.device.choice import is_software
+from slangad.compiler.runtime.device.devices import Launch, Source
+from slangad.compiler.runtime.device.segments import free_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slangad.compiler.runtime.devices import Device
+    from slangad.compiler.runtime.device.devices import Device
 
 pytestmark = pytest.mark.toolchain
 F4 = np.dtype("f4")

@@ -10,7 +10,7 @@ import pytest
 from support.devices import near
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 

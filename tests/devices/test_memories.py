@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from support.devices import largest, near
 
-from slangad.compiler.runtime.arrays import InputError
+from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.targets import ALWAYS
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
     from slangad.compiler.toolchain.session import Toolchain
 
 pytestmark = pytest.mark.toolchain

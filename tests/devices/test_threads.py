@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from support.devices import near
 
-from slangad.compiler import calls
-from slangad.compiler.runtime.gpu_device import captured_prints
+from slangad.compiler.api import load as calls
+from slangad.compiler.runtime.device.slangpy_device import captured_prints
 
 if TYPE_CHECKING:
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 DESCRIBED = Path(__file__).with_name("memories.py")
 THREADS, TIMES = 4, 15

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from support.devices import device_of
 
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import Program, read_program
-from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
-from slangad.compiler.runtime.loop import Ending, train
-from slangad.compiler.runtime.modes import RunMode
-from slangad.compiler.runtime.trainable import prepare_training
-from slangad.compiler.runtime.training import Plan, Trainer
+from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
+from slangad.compiler.runtime.training.loop import Ending, train
+from slangad.compiler.runtime.training.train import Plan, Trainer
+from slangad.compiler.runtime.training.trainable import prepare_training
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
 
 ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler import calls
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import read_program
-from slangad.compiler.runtime.devices import Launch, open_device
-from slangad.compiler.runtime.webgpu_device import WebgpuDevice
-from slangad.compiler.runtime.webgpu_limits import check_shader
-from slangad.compiler.runtime.wgsl import Shader
+from slangad.compiler.api import load as calls
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.device.devices import Launch, open_device
+from slangad.compiler.runtime.device.webgpu_device import WebgpuDevice
+from slangad.compiler.runtime.device.webgpu_limits import check_shader
+from slangad.compiler.runtime.device.wgsl import Shader
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.programs import Program
+    from slangad.compiler.api.program import Program
 
 pytestmark = pytest.mark.toolchain
 FOLDER = Path(__file__).parent

@@ -11,15 +11,15 @@ from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.nodes import Accumulation
 from slangad.compiler.passes import run_passes
-from slangad.compiler.passes.exact_sums import sum_exactly
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.passes.sum_exactly import sum_exactly
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.targets import ALWAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.toolchain.request import Artefact
+    from slangad.compiler.toolchain.jobs.request import Artefact
     from slangad.compiler.toolchain.session import Toolchain
 
 pytestmark = pytest.mark.toolchain

@@ -13,7 +13,7 @@ from support.cpu import build
 
 from slangad.compiler.emit import EmittedModule, EntryPoint, Mode, emit_module
 from slangad.compiler.frontends import load
-from slangad.compiler.ir.text import parse
+from slangad.compiler.ir.text_form.printer import parse
 from slangad.compiler.passes import run_passes
 
 DESCRIBED = Path(__file__).parent / "described"

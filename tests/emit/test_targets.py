@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slangad.compiler.driver.unsupported import first_places
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
-from slangad.compiler.lacking import first_places
 from slangad.compiler.passes import run_passes
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.targets import ALWAYS, ROOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import Artefact
+    from slangad.compiler.toolchain.jobs.request import Artefact
     from slangad.compiler.toolchain.session import Toolchain
 
 pytestmark = pytest.mark.toolchain

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slangad.compiler.emit import emit_module
-from slangad.compiler.emit.literals import literal
-from slangad.compiler.emit.names import Scope, ascii_name
-from slangad.compiler.emit.wrapping import LIMIT, wrap
-from slangad.compiler.emit.writer import Writer
+from slangad.compiler.emit.text.line_breaks import LIMIT, wrap
+from slangad.compiler.emit.text.literals import literal
+from slangad.compiler.emit.text.names import Scope, ascii_name
+from slangad.compiler.emit.text.writer import Writer
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.nodes import Assign, Binary, Function, Module, Param, Return, Var
-from slangad.compiler.ir.text import parse
+from slangad.compiler.ir.text_form.printer import parse
 from slangad.compiler.ir.types import DOUBLE, FLOAT, HALF, INT, UINT, Scalar
 from slangad.compiler.passes import run_passes
-from slangad.compiler.spans import Span
 
 
 @pytest.mark.parametrize(

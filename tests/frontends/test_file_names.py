@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.driver.inputs import parse_inputs
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.inputs import parse_inputs
 
 if TYPE_CHECKING:
     from pathlib import Path

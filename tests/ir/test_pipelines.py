@@ -10,8 +10,8 @@ import slangad as sa
 from slangad.compiler.frontends.yaml.sections import OPTIMIZER
 from slangad.compiler.frontends.yaml.shape import Record
 from slangad.compiler.ir.pipelines import SETTINGS
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.verify import verify
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.verify.module import verify
 
 TEXT = """\
 module m from "m.py"

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from support.modules import modules
 
 from slangad.compiler.ir.nodes import Const, Function, Module, Return
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.tokens import ReadError
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.text_form.tokens import ReadError
 from slangad.compiler.ir.types import FLOAT
 
 

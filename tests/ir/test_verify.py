@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slangad.compiler.ir.text import parse
-from slangad.compiler.ir.verify import CODES, verify
+from slangad.compiler.errors.codes.passes import CODES
+from slangad.compiler.ir.text_form.printer import parse
+from slangad.compiler.ir.verify.module import verify
 
 STRUCT = "struct M M {\n a: float\n no_diff b: float3\n}\nconstant T T: Array[float, 2] = 1.0 2.0\n"
 F = "function f f(x: float, no_diff k: float, n: int) -> float { return x }\n"

@@ -16,9 +16,9 @@ import slangad as sa
 from slangad.compiler.emit import Mode, ParameterRole
 from slangad.compiler.frontends.python.module import load_python
 from slangad.compiler.ir import types as ir
-from slangad.compiler.lang.construct import annotation_of, from_host, zero
-from slangad.compiler.lang.signature import signature_of
-from slangad.compiler.lang.values import convert
+from slangad.compiler.lang.decorators.signature import signature_of
+from slangad.compiler.lang.types.construct import annotation_of, from_host, zero
+from slangad.compiler.lang.types.values import convert
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -14,9 +14,9 @@ import pytest
 import slangad as sa
 from slangad import Array, float2, float3
 from slangad.compiler.ir import types as ir
+from slangad.compiler.lang.decorators.source import class_definition_of, definition_of, remember_source
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
-from slangad.compiler.lang.source import class_definition_of, definition_of, remember_source
-from slangad.compiler.lang.struct import record_of
+from slangad.compiler.lang.types.struct import record_of
 
 
 @sa.struct

@@ -13,11 +13,17 @@ import pytest
 import slangad as sa
 from slangad import Array, Each, Mean, NoDiff, Param, Sum, Tensor, Texture2D, Uniform, float3, float4x4
 from slangad.compiler.ir import types as ir
-from slangad.compiler.lang.annotations import Memory, TextureOptions, ir_type, memory_annotation, result_annotation
+from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
+from slangad.compiler.lang.decorators.policies import ClipGradient, FiniteDifference, Subgradient
+from slangad.compiler.lang.decorators.signature import signature_of
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
-from slangad.compiler.lang.functions import DescribedFunction, describe
-from slangad.compiler.lang.policies import ClipGradient, FiniteDifference, Subgradient
-from slangad.compiler.lang.signature import signature_of
+from slangad.compiler.lang.types.annotations import (
+    Memory,
+    TextureOptions,
+    ir_type,
+    memory_annotation,
+    result_annotation,
+)
 
 
 def f(x: float) -> float:

@@ -12,11 +12,11 @@ from support.table import BOOL3, FLOAT2, FLOAT3, MATRIX, SQUARE, arguments, type
 
 import slangad as sa
 from slangad.compiler.ir import types as ir
-from slangad.compiler.lang.calls import FUNCTIONS
 from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, TypeRuleError, python_equivalents
-from slangad.compiler.lang.operators import call_intrinsic
-from slangad.compiler.lang.tracing import Dual, Node, apply, new_level, pull
-from slangad.compiler.lang.values import try_type_of, wrapped
+from slangad.compiler.lang.intrinsics.calls import FUNCTIONS
+from slangad.compiler.lang.types.operators import call_intrinsic
+from slangad.compiler.lang.types.tracing import Dual, Node, apply, new_level, pull
+from slangad.compiler.lang.types.values import try_type_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

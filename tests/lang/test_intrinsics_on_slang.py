@@ -10,8 +10,8 @@ from support.table import arguments, types_of
 
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic
-from slangad.compiler.lang.tracing import Node, apply, new_level, pull
-from slangad.compiler.runtime.cpu import CpuModule, build_module
+from slangad.compiler.lang.types.tracing import Node, apply, new_level, pull
+from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 
 SEEDS = 16
 ROWS = [
@@ -86,7 +86,7 @@ def program(row: Intrinsic) -> str:
 
 @pytest.fixture(scope="module")
 def module(toolchain: object) -> CpuModule:
-    from slangad.compiler.toolchain.request import CompileJob
+    from slangad.compiler.toolchain.jobs.request import CompileJob
 
     library = (files("slangad") / "templates" / "slangad.slang").read_text()
     source = "import slangad;\n" + "".join(program(row) for row in ROWS)

@@ -10,7 +10,7 @@ from support.nearest import nearest_sum
 
 from slangad.compiler.emit.library import EXACT, library_text
 from slangad.compiler.emit.model import EXACT_WORDS
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     import wgpu

@@ -12,7 +12,7 @@ from support.library import DTYPE, Floats, Found, Function, build, run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.runtime.cpu import CpuModule
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
 pytestmark = pytest.mark.toolchain
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.verify import verify
-from slangad.compiler.passes.fusion import fuse_stages
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.verify.module import verify
+from slangad.compiler.passes.fuse_stages import fuse_stages
 
 TEXT = """\
 module m from "m.py"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.codes.passes import CODES
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.verify import InvalidModule
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.verify.module import InvalidModule
 from slangad.compiler.passes import PASS_NAMES, run_passes
-from slangad.compiler.passes.codes import CODES
 
 DESCRIBED = Path(__file__).parents[1] / "emit" / "described"
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.verify import verify
-from slangad.compiler.passes.activity import mark_no_diff
-from slangad.compiler.passes.declare import declare_locals
-from slangad.compiler.passes.dynamic_index import separate_reads
-from slangad.compiler.passes.loops import bound_loops
-from slangad.compiler.passes.matrices import spell_matrices
-from slangad.compiler.passes.nests import even_nests
-from slangad.compiler.passes.repeated_indices import part_repeated_indices
-from slangad.compiler.passes.splat import unspread_scalars
-from slangad.compiler.passes.tuples import lower_tuples
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.verify.module import verify
+from slangad.compiler.passes.bound_loops import bound_loops
+from slangad.compiler.passes.declare_locals import declare_locals
+from slangad.compiler.passes.equalize_nested_loops import even_nests
+from slangad.compiler.passes.lower_tuples import lower_tuples
+from slangad.compiler.passes.mark_no_diff import mark_no_diff
+from slangad.compiler.passes.separate_indexed_reads import separate_reads
+from slangad.compiler.passes.spell_matrices import spell_matrices
+from slangad.compiler.passes.spread_scalars import unspread_scalars
+from slangad.compiler.passes.store_rows import part_repeated_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,12 +14,12 @@ import pytest
 import xmlschema
 from support import reports
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.formats import FORMATS, publish, render
 from slangad.compiler.report.github import markdown, step_summary, workflow_commands
 from slangad.compiler.report.junit import junit_xml
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.report.sarif import sarif_json
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from slangad.compiler.report.model import Report

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import Diagnostic, Severity
+from slangad.compiler.errors.diagnostics import Diagnostic, Severity
+from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.report.json import diagnostic_records, document
 from slangad.compiler.report.text import render
-from slangad.compiler.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.runtime.cpu import CpuModule, build_module
+from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import CompileResult
+    from slangad.compiler.toolchain.jobs.request import CompileResult
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import read_program
-from slangad.compiler.runtime.arrays import InputError, prepare
-from slangad.compiler.runtime.conversion import MisfitError, convert
-from slangad.compiler.runtime.modes import RunMode
-from slangad.compiler.runtime.sampling import draw_missing
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import InputError, prepare
+from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.arrays import Prepared
-    from slangad.compiler.runtime.signature import Part, Signature
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Part, Signature
 
 
 @cache

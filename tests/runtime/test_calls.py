@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.diagnostics import CompileError, ToolchainError
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.ir.pipelines import Optimizer
-from slangad.compiler.runtime.arrays import InputError
-from slangad.compiler.runtime.trainable import prepare_training
-from slangad.compiler.runtime.training import Plan
+from slangad.compiler.runtime.arrays.prepare import InputError
+from slangad.compiler.runtime.training.train import Plan
+from slangad.compiler.runtime.training.trainable import prepare_training
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 DESCRIBED = Path(__file__).with_name("described.py")
@@ -253,7 +253,7 @@ def test_load__kernels_that_fusion_made__are_not_named(sums: LoadedFile) -> None
 
 
 def test_import__slangad__loads_nothing_of_it() -> None:
-    heavy = ("numpy", "slangpy", "slangad.compiler.calls")
+    heavy = ("numpy", "slangpy", "slangad.compiler.api.load")
     code = f"import sys, slangad; slangad.__version__; print([m for m in {heavy} if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.diagnostics import CompileError
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import Program, read_program
-from slangad.compiler.runtime.devices import open_device
-from slangad.compiler.runtime.execute_chain import prepare_chain, run_chain
-from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.device.devices import open_device
+from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slangad.compiler.runtime.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
 
     Arrays = dict[str, Any]
 

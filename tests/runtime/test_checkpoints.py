@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.limits import small_files
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime import checkpoints
-from slangad.compiler.runtime.checkpoints import load_checkpoint, save_checkpoint
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.training import checkpoints
+from slangad.compiler.runtime.training.checkpoints import load_checkpoint, save_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from support.limits import small_files
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime import cxx as cxx_module
-from slangad.compiler.runtime.cpu import load_module
-from slangad.compiler.runtime.cxx import CxxCompiler, build_shared_library, find_cxx
-from slangad.compiler.runtime.layout import dtype_of
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.device import cxx as cxx_module
+from slangad.compiler.runtime.device.cpu_kernels import load_module
+from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library, find_cxx
+from slangad.compiler.runtime.device.layout import dtype_of
 from slangad.compiler.toolchain.cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from slangad.compiler.runtime.cpu import CpuModule
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
 pytestmark = pytest.mark.toolchain
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.diagnostics import CompileError, ToolchainError
 from slangad.compiler.emit.model import EmittedModule
-from slangad.compiler.runtime import cpu_device, segments
-from slangad.compiler.runtime.cpu_device import CpuDevice
-from slangad.compiler.runtime.devices import Launch, Sliced, Source, open_device
-from slangad.compiler.runtime.segments import Segment, attach
+from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
+from slangad.compiler.runtime.device import cpu_device, segments
+from slangad.compiler.runtime.device.cpu_device import CpuDevice
+from slangad.compiler.runtime.device.devices import Launch, Sliced, Source, open_device
+from slangad.compiler.runtime.device.segments import Segment, attach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

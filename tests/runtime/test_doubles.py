@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.runtime.modes import RunMode
-from slangad.compiler.runtime.narrowing import narrowed_gradients
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slangad.compiler.calls import LoadedFile
+    from slangad.compiler.api.load import LoadedFile
 
 pytestmark = pytest.mark.toolchain
 DESCRIBED = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.runtime.files import save_arrays, save_bytes, save_together
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.arrays.files import save_arrays, save_bytes, save_together
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither such pipes nor such devices")
 

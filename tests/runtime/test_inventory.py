@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slangad.compiler.runtime import inventory
+from slangad.compiler.runtime.device import inventory
 
 
 @pytest.mark.toolchain

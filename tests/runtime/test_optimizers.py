@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.emit.steps import emit_steps, state_scalar
+from slangad.compiler.emit.entry_points.steps import emit_steps, state_scalar
+from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.pipelines import Optimizer
-from slangad.compiler.runtime.devices import open_device
-from slangad.compiler.runtime.signature import DTYPES
-from slangad.compiler.runtime.steps import Steps
-from slangad.compiler.runtime.training import optimizer_settings
+from slangad.compiler.runtime.arrays.signature import DTYPES
+from slangad.compiler.runtime.device.devices import open_device
+from slangad.compiler.runtime.pipeline.steps import Steps
+from slangad.compiler.runtime.training.train import optimizer_settings
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.runtime.devices import Buffer, Device
+    from slangad.compiler.runtime.device.devices import Buffer, Device
 
     Array = np.ndarray[Any, Any]
 

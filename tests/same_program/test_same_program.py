@@ -10,7 +10,7 @@ import pytest
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule

@@ -10,8 +10,8 @@ import numpy as np
 from slangad.compiler.emit import EmittedModule, EntryPoint, Mode, ParameterRole, emit_module
 from slangad.compiler.emit.library import DOUBLE, library_text
 from slangad.compiler.passes import run_passes
-from slangad.compiler.runtime.cpu import CpuModule, build_module
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_here
 
 if TYPE_CHECKING:

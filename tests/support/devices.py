@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.calls import opened_device
-from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.api.load import opened_device
+from slangad.compiler.errors.diagnostics import ToolchainError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slangad.compiler.calls import LoadedFile
-    from slangad.compiler.runtime.devices import Device
+    from slangad.compiler.api.load import LoadedFile
+    from slangad.compiler.runtime.device.devices import Device
 
 GPUS = ("vulkan", "cuda", "webgpu")
 DEVICES = ("cpu", *GPUS)

@@ -18,10 +18,10 @@ import numpy as np
 import slangad as sa
 from slangad.compiler.emit import Mode, ParameterRole, emit_module
 from slangad.compiler.frontends import load
-from slangad.compiler.lang.values import scalars_of
+from slangad.compiler.lang.types.values import scalars_of
 from slangad.compiler.passes import run_passes
-from slangad.compiler.runtime.cpu import build_module
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.runtime.device.cpu_kernels import build_module
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_here
 from support.cpu import Program
 from support.programs import Generated, module_text

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from slangad.compiler.emit.library import DOUBLE, ELEMENTS, FLOAT, HALF, INTEGERS, library_text
-from slangad.compiler.runtime.cpu import CpuModule, build_module
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_here
 
 LIBRARY = tuple((name, library_text(name)) for name in (FLOAT, HALF, DOUBLE, INTEGERS, ELEMENTS))

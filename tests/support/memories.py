@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangad.compiler.inputs import Input
-from slangad.compiler.lang.arrays import ArrayValue
-from slangad.compiler.lang.copies import zeros
+from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
 from slangad.compiler.lang.execution.gradients import backward, jvp
-from slangad.compiler.lang.struct import record_of
-from slangad.compiler.lang.values import map_floating
-from slangad.compiler.pipeline import Options
-from slangad.compiler.programs import Program, read_program
-from slangad.compiler.runtime.arrays import prepare
-from slangad.compiler.runtime.execute import run_kernel
-from slangad.compiler.runtime.modes import RunMode
+from slangad.compiler.lang.types.arrays import ArrayValue
+from slangad.compiler.lang.types.copies import zeros
+from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.values import map_floating
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import prepare
+from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from support.devices import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from slangad.compiler.runtime.devices import DeviceProgram
+    from slangad.compiler.runtime.device.devices import DeviceProgram
 
     Arrays = dict[str, np.ndarray]
     Rng = np.random.Generator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf, nan
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import (
     Counts,
     Curve,
@@ -25,7 +26,6 @@ from slangad.compiler.report.model import (
     Value,
     Verdict,
 )
-from slangad.compiler.spans import Span
 
 HOSTILE = (
     "]]>",

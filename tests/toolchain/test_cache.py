@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import slangad
-from slangad.compiler.toolchain import results
 from slangad.compiler.toolchain.cache import DIRECTORY_VARIABLE, SIZE_VARIABLE, Cache, cache_directory, default_cache
-from slangad.compiler.toolchain.messages import SlangMessage
-from slangad.compiler.toolchain.records import pack_result, unpack_result
-from slangad.compiler.toolchain.request import Artefact, CompileJob, CompileResult
+from slangad.compiler.toolchain.jobs import cached_results as results
+from slangad.compiler.toolchain.jobs.records import pack_result, unpack_result
+from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
+from slangad.compiler.toolchain.messages.messages import SlangMessage
 from slangad.compiler.toolchain.session import Toolchain, compile_jobs
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def test_results__again__comes_from_the_cache_without_slang(cache: Cache, tmp_pa
 import sys
 from pathlib import Path
 from slangad.compiler.toolchain.cache import Cache
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_jobs
 (result,) = compile_jobs([{job(entry, tmp_path)!r}], cache=Cache(Path({str(cache.directory)!r})))
 assert result.cached

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from slangad.compiler.toolchain.deadlines import deadline
+from slangad.compiler.toolchain.workers.deadlines import deadline
 
 
 def _started(code: str) -> subprocess.Popen[bytes]:

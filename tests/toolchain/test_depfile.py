@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.toolchain.depfile import depfile_text
+from slangad.compiler.driver.depfile import depfile_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

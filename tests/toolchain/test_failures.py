@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import slangad
-from slangad.compiler.diagnostics import ToolchainError
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.locate import LIBRARY_VARIABLE
-from slangad.compiler.toolchain.request import CompileJob
 from slangad.compiler.toolchain.session import Toolchain, compile_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import CompileResult
+    from slangad.compiler.toolchain.jobs.request import CompileResult
 
 pytestmark = pytest.mark.toolchain
 
@@ -92,7 +92,7 @@ def test_library__named_but_absent__is_a_toolchain_error(monkeypatch: pytest.Mon
 
 SCRIPT = """
 import sys
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import compile_jobs
 try:
     compile_jobs([CompileJob("k.slang", sys.argv[1], ("bad",), ("hlsl",), time_limit=60.0)])

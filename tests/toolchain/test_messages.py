@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.diagnostics import Severity
-from slangad.compiler.spans import Span
-from slangad.compiler.toolchain.codes import CODES
-from slangad.compiler.toolchain.messages import SlangMessage, parse_messages, to_diagnostics
-from slangad.compiler.toolchain.translations import translation_of
+from slangad.compiler.errors.codes.toolchain import CODES
+from slangad.compiler.errors.diagnostics import Severity
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.toolchain.messages.messages import SlangMessage, parse_messages, to_diagnostics
+from slangad.compiler.toolchain.messages.translations import translation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import CompileResult
+    from slangad.compiler.toolchain.jobs.request import CompileResult
 
 PRINTED = (
     "E30015\terror\t/t/k.slang\t3\t86\t3\t88\tundefined identifier\n"

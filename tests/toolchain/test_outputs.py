@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import slangad
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.toolchain.outputs import write_files
+from slangad.compiler.driver.write_files import write_files
+from slangad.compiler.errors.diagnostics import ToolchainError
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -64,8 +64,8 @@ def test_write_files__parent_is_a_file__changes_nothing(tmp_path: Path) -> None:
 SCRIPT = """
 import resource, signal, sys
 from pathlib import Path
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.toolchain.outputs import write_files
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.driver.write_files import write_files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 folder = Path(sys.argv[1])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.toolchain.cache import Cache
-from slangad.compiler.toolchain.messages import to_diagnostics
-from slangad.compiler.toolchain.prebuilt import ModuleStore
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.prebuilt import ModuleStore
+from slangad.compiler.toolchain.jobs.request import CompileJob
+from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.session import Toolchain, compile_here
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import CompileResult
+    from slangad.compiler.toolchain.jobs.request import CompileResult
 
 pytestmark = pytest.mark.toolchain
 

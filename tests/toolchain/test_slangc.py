@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import slangad
-from slangad.compiler.diagnostics import ToolchainError
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.session import Toolchain, compile_jobs
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.skipif(os.name != "posix", reason="the stand-in is a script")]
@@ -26,8 +26,8 @@ STAND_IN = """#!{python}
 import sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from slangad.compiler.toolchain.events import Code, Front, Reflection, Work
-from slangad.compiler.toolchain.library import SlangSession
+from slangad.compiler.toolchain.workers.events import Code, Front, Reflection, Work
+from slangad.compiler.toolchain.workers.library import SlangSession
 from slangad.compiler.toolchain.locate import find_library
 words = sys.argv[1:]
 options = dict(zip(words, words[1:]))

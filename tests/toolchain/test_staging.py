@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from support.limits import small_files
 
-from slangad.compiler.diagnostics import ToolchainError
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
-from slangad.compiler.runtime.cpu_device import CpuDevice
-from slangad.compiler.runtime.cxx import CxxCompiler, build_shared_library
-from slangad.compiler.runtime.devices import Launch, Source
-from slangad.compiler.toolchain.failures import not_written
-from slangad.compiler.toolchain.request import CompileJob
-from slangad.compiler.toolchain.staging import Staging
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.runtime.device.cpu_device import CpuDevice
+from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library
+from slangad.compiler.runtime.device.devices import Launch, Source
+from slangad.compiler.toolchain.jobs.request import CompileJob
+from slangad.compiler.toolchain.jobs.staging import Staging
+from slangad.compiler.toolchain.messages.failures import not_written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from slangad.compiler.toolchain.targets import ALWAYS, TARGETS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.toolchain.request import Artefact, CompileResult
+    from slangad.compiler.toolchain.jobs.request import Artefact, CompileResult
 
     Shade = tuple[str, tuple[str, ...], dict[str, object]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from slangad.compiler.toolchain.request import CompileJob
-from slangad.compiler.toolchain.tasks import cut, worker_count
+from slangad.compiler.toolchain.jobs.request import CompileJob
+from slangad.compiler.toolchain.jobs.tasks import cut, worker_count
 
 SIX = ("spirv", "glsl", "hlsl", "metal", "wgsl", "cuda")
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.spans import Span
+    from slangad.compiler.errors.spans import Span
 
 CONSTANT: Final = "constant "
 """How names of module constants begin in the log; their values are always seen elsewhere."""

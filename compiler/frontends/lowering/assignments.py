@@ -9,7 +9,7 @@ from slangad.compiler.frontends.lowering import memories, operators
 from slangad.compiler.frontends.lowering.aliases import ANY, CONSTANT, Path
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, fits, retype, strong
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Assign,
     Const,
@@ -47,8 +47,8 @@ from slangad.compiler.ir.walk import root, walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.spans import Span
 
 
 def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Sequence[Stmt]:

@@ -13,16 +13,16 @@ from slangad.compiler.frontends.lowering.context import Constants, Context
 from slangad.compiler.frontends.lowering.conversions import fits
 from slangad.compiler.frontends.lowering.expressions import lower_expr
 from slangad.compiler.frontends.lowering.statements import block, finish
-from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.ir.nodes import Assign, Role, Stmt, Var
 from slangad.compiler.ir.types import Type, is_floating, strengthen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import Scope, Signature
-    from slangad.compiler.frontends.places import Places
-    from slangad.compiler.spans import Span
+    from slangad.compiler.frontends.reading.locations import Places
 
 _MAX_ROUNDS: Final = 16
 

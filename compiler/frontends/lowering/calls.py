@@ -6,7 +6,8 @@ import ast
 import contextlib
 from typing import TYPE_CHECKING
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import constructors, forms, memories
 from slangad.compiler.frontends.lowering.constants import constant
 from slangad.compiler.frontends.lowering.conversions import coerce
@@ -25,11 +26,10 @@ from slangad.compiler.frontends.lowering.entities import (
     ValueEntity,
 )
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
-from slangad.compiler.frontends.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,15 +22,15 @@ from slangad.compiler.ir.types import (
     element_of,
     show,
 )
-from slangad.compiler.lang.constants import constant_parts
+from slangad.compiler.lang.types.constants import constant_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.lowering.entities import ValueEntity
-    from slangad.compiler.frontends.problems import Rejected
-    from slangad.compiler.spans import Span
+    from slangad.compiler.frontends.reading.problems import Rejected
 
 MAX_TABLE: Final = 4096
 Number = int | float | bool

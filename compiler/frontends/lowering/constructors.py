@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.spans import Span
 
 
 def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.frontends.lowering.aliases import AliasLog
-from slangad.compiler.frontends.problems import Problems, Rejected
+from slangad.compiler.frontends.reading.problems import Problems, Rejected
 from slangad.compiler.ir.nodes import Comment, Expr, Function, Role, Stmt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import Refused, Scope, Signature
-    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.frontends.reading.locations import Places
     from slangad.compiler.ir.types import Type
-    from slangad.compiler.spans import Span
 
 
 UsedConstant: TypeAlias = "tuple[str, Type, tuple[int | float | bool, ...]]"

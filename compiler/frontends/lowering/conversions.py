@@ -26,9 +26,9 @@ from slangad.compiler.ir.types import (
 )
 
 if TYPE_CHECKING:
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.frontends.problems import Rejected
-    from slangad.compiler.spans import Span
+    from slangad.compiler.frontends.reading.problems import Rejected
 
 
 def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:

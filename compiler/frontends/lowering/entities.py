@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from slangad.compiler.spans import NOWHERE, Span
+from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

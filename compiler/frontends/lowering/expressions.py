@@ -12,7 +12,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Refused,
     ValueEntity,
 )
-from slangad.compiler.frontends.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
 

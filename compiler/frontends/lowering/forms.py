@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.frontends.problems import Rejected
+    from slangad.compiler.frontends.reading.problems import Rejected
 
 LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
 

@@ -13,9 +13,9 @@ from slangad.compiler.lang.intrinsics import INTRINSICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
-    from slangad.compiler.spans import Span
 
 
 def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, arg_spans: Sequence[Span]) -> Expr:

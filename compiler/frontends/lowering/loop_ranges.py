@@ -12,8 +12,8 @@ from slangad.compiler.ir.nodes import Const, Expr
 from slangad.compiler.ir.types import INT
 
 if TYPE_CHECKING:
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from slangad.compiler.frontends.lowering.context import Context, LoopFlow
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.forms import misplaced_bound
 from slangad.compiler.frontends.lowering.loop_ranges import Turns, range_turns, whole_constant
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Binary,
     Const,
@@ -31,7 +31,7 @@ from slangad.compiler.ir.nodes import (
 from slangad.compiler.ir.types import BOOL, INT, Array, Matrix, Type, Vector, show, strengthen
 
 if TYPE_CHECKING:
-    from slangad.compiler.spans import Span
+    from slangad.compiler.errors.spans import Span
 
 Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
 

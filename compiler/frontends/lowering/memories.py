@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import coerce, strong
-from slangad.compiler.frontends.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Extent, NoDiff, Read, Sample, Var
 from slangad.compiler.ir.types import (
     FLOAT,
@@ -31,9 +31,9 @@ from slangad.compiler.ir.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.lowering.entities import Parameter
-    from slangad.compiler.spans import Span
 
 _METHODS: Final = {"sample": ("uv",), "load": ("row", "column")}
 

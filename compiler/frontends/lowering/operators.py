@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.lowering.conversions import coerce, meet, spread, strong
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.lowering.powers import power_function
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir.nodes import Binary, Call, Const, ConstantRef, Expr, Member, Swizzle, Ternary, Unary, Var
 from slangad.compiler.ir.types import (
     BOOL,

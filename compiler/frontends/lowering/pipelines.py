@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from slangad.compiler.frontends.lowering.sizes import lower_domain
 from slangad.compiler.frontends.lowering.values import ARRAYS, Known, bind, constant_argument, element
-from slangad.compiler.frontends.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
 from slangad.compiler.ir.types import show
@@ -19,12 +19,12 @@ from slangad.compiler.ir.types import show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
-    from slangad.compiler.frontends.places import Places
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.nodes import KernelParam, KernelResult
     from slangad.compiler.ir.pipelines import Argument, Optimizer, Size
-    from slangad.compiler.spans import Span
 
 DOMAIN: Final = "domain"
 _LINE: Final = "write small = halve(image, domain=(64, 64)), and return what the last kernel gives"

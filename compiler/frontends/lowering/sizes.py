@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from slangad.compiler.ir.pipelines import Computed, Extended
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.problems import Rejected
+    from slangad.compiler.frontends.reading.problems import Rejected
     from slangad.compiler.ir.pipelines import Size
 
 _OPERATORS: Final[dict[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//"}

@@ -10,7 +10,7 @@ from slangad.compiler.frontends.lowering.assignments import assign_name, assign_
 from slangad.compiler.frontends.lowering.conversions import coerce, strong
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.operators import condition
-from slangad.compiler.frontends.problems import Rejected
+from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Break,
     Const,
@@ -28,8 +28,8 @@ from slangad.compiler.ir.types import BOOL, VOID, DiffPair, Tuple, Type, Void, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.spans import Span
 
 
 def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:

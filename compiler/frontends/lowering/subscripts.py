@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.conversions import strong
 from slangad.compiler.frontends.lowering.memories import element, memory
-from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Extent, Index, Member, Swizzle
 from slangad.compiler.ir.types import (
     INT,

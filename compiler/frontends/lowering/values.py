@@ -11,10 +11,10 @@ from slangad.compiler.ir.pipelines import Fixed, Given
 from slangad.compiler.ir.types import Scalar, Tensor, Texture, Type, is_floating, show
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.nodes import KernelParam
     from slangad.compiler.ir.pipelines import Argument
-    from slangad.compiler.spans import Span
 
 TENSORS: Final = (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
 ARRAYS: Final = (Memory.EACH, *TENSORS)

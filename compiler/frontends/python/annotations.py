@@ -6,16 +6,16 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.places import Places
-from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation
+from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UnknownNameError
-from slangad.compiler.lang.resolve import resolve
-from slangad.compiler.lang.struct import StructRecord
+from slangad.compiler.lang.types.annotations import Memory, ir_type, memory_annotation
+from slangad.compiler.lang.types.struct import StructRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.types import Type
 
 

@@ -6,13 +6,13 @@ import ast
 import linecache
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.reading.locations import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.lang.errors import Argument
-    from slangad.compiler.spans import Span
 
 
 def place_of_argument(argument: Argument, call: Span) -> Span:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.exhaustive import assert_never
-from slangad.compiler.frontends.fence import fence_function
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.frontends.kernel_rules.policies import (
+    check_active,
+    check_own_derivative,
+    check_policy,
+    check_surrogate,
+)
 from slangad.compiler.frontends.lowering.body import BodyRole
 from slangad.compiler.frontends.lowering.entities import FunctionEntity, Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
-from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.policy_rules import check_active, check_own_derivative, check_policy, check_surrogate
+from slangad.compiler.frontends.reading.fence import fence_function
+from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -24,16 +29,16 @@ from slangad.compiler.ir.nodes import (
     Surrogate,
 )
 from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
-from slangad.compiler.lang import policies
+from slangad.compiler.lang.decorators import policies
+from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.source import Definition, definition_of
 
 if TYPE_CHECKING:
     import ast
     from types import FunctionType
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.python.world import Described, World
-    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)

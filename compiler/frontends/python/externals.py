@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.python.arguments import place_of_argument
 from slangad.compiler.frontends.python.load import shown_path
 from slangad.compiler.ir.nodes import External, Function, Param
+from slangad.compiler.lang.decorators.external import FILE, SIGNATURE
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.external import FILE, SIGNATURE
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.python.world import World
-    from slangad.compiler.lang.external import ExternalFunction
+    from slangad.compiler.lang.decorators.external import ExternalFunction
 
 
 def declare_external(world: World, value: ExternalFunction) -> Signature | None:

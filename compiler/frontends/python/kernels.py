@@ -6,10 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.fence import fence_function
-from slangad.compiler.frontends.lowering.body import BodyRole
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import (
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.kernel_rules.memories import (
     check_has_output,
     check_param_memory,
     check_result_memory,
@@ -17,24 +15,26 @@ from slangad.compiler.frontends.memories import (
     python_spelling,
     type_in,
 )
-from slangad.compiler.frontends.places import Places
+from slangad.compiler.frontends.lowering.body import BodyRole
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
+from slangad.compiler.frontends.reading.fence import fence_function
+from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
 from slangad.compiler.ir.types import VOID, DiffPair, Tuple, Type, Void, show
-from slangad.compiler.lang.annotations import result_annotation
+from slangad.compiler.lang.decorators.resolve import scope_of
+from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.resolve import scope_of
-from slangad.compiler.lang.source import Definition, definition_of
-from slangad.compiler.spans import Span
+from slangad.compiler.lang.types.annotations import result_annotation
 
 if TYPE_CHECKING:
     from types import FunctionType
 
     from slangad.compiler.frontends.python.world import World
-    from slangad.compiler.lang.annotations import Memory as MemoryAnnotation
-    from slangad.compiler.lang.annotations import ResultAnnotation
-    from slangad.compiler.lang.kernels import KernelObject
+    from slangad.compiler.lang.decorators.kernels import KernelObject
+    from slangad.compiler.lang.types.annotations import Memory as MemoryAnnotation
+    from slangad.compiler.lang.types.annotations import ResultAnnotation
 
 
 @dataclass(frozen=True, slots=True)

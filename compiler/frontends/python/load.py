@@ -22,16 +22,16 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.frontends.encoding import decode, read_bytes
-from slangad.compiler.frontends.fence import fence_function, fence_struct
-from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.python.arguments import place_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
+from slangad.compiler.frontends.reading.encoding import decode, read_bytes
+from slangad.compiler.frontends.reading.fence import fence_function, fence_struct
+from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
+from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
-from slangad.compiler.lang.source import remember_source
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.frontends import assembly
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
+from slangad.compiler.frontends.kernel_rules.memories import is_active
+from slangad.compiler.frontends.kernel_rules.probes import check_kernels
+from slangad.compiler.frontends.lowering import assembly
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.entities import Refused
-from slangad.compiler.frontends.memories import is_active
-from slangad.compiler.frontends.orders import refuse_higher_orders
-from slangad.compiler.frontends.probes import check_kernels
-from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
 from slangad.compiler.frontends.python.externals import external_function
@@ -24,19 +24,19 @@ from slangad.compiler.frontends.python.load import LoadedFile, import_path, load
 from slangad.compiler.frontends.python.pipelines import describe_pipeline
 from slangad.compiler.frontends.python.signatures import annotations_for
 from slangad.compiler.frontends.python.world import Described, PythonScope, World
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, Sampling, StructDef
 from slangad.compiler.ir.types import carries_gradient
+from slangad.compiler.lang.decorators.external import ExternalFunction
+from slangad.compiler.lang.decorators.functions import DescribedFunction
+from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.external import ExternalFunction
-from slangad.compiler.lang.functions import DescribedFunction
-from slangad.compiler.lang.kernels import KernelObject, PipelineObject
-from slangad.compiler.lang.struct import StructRecord, record_of
-from slangad.compiler.spans import Span
+from slangad.compiler.lang.types.struct import StructRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.frontends.places import Places
+    from slangad.compiler.frontends.reading.locations import Places
     from slangad.compiler.ir.pipelines import Pipeline
 
 
@@ -244,7 +244,7 @@ def _lower_own(world: World, described: Described, own: OwnDerivative) -> Functi
 
 def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
     value, signature = declared.object, declared.signature
-    from slangad.compiler.lang.resolve import scope_of
+    from slangad.compiler.lang.decorators.resolve import scope_of
 
     names = scope_of(value.python, value.frame_locals, None)
     annotations = Annotations(declared.places, world.problems, value.python.__globals__, names)

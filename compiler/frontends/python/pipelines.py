@@ -9,27 +9,27 @@ from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
 from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python import vocabulary
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.kernels import kernel_params, kernel_results
 from slangad.compiler.frontends.python.signatures import argument_span
+from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.ir.pipelines import Optimizer
+from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.decorators.resolve import closure_of, scope_of
+from slangad.compiler.lang.decorators.source import definition_of
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.kernels import KernelObject, PipelineObject
-from slangad.compiler.lang.resolve import closure_of, scope_of
-from slangad.compiler.lang.source import definition_of
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FunctionType
 
-    from slangad.compiler.frontends.problems import Problems
     from slangad.compiler.frontends.python.kernels import DescribedKernel
     from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.pipelines import Pipeline
 
 

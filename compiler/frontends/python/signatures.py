@@ -8,26 +8,26 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from slangad.compiler.frontends.fence import fence_function
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.kernel_rules.memories import check_function_memory, python_spelling, type_in
 from slangad.compiler.frontends.lowering.constants import is_default_for
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import check_function_memory, python_spelling, type_in
-from slangad.compiler.frontends.places import Places
-from slangad.compiler.frontends.problems import Problems
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.world import Described, World
+from slangad.compiler.frontends.reading.fence import fence_function
+from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import show
-from slangad.compiler.lang.resolve import scope_of
-from slangad.compiler.lang.struct import record_of
-from slangad.compiler.spans import Span
+from slangad.compiler.lang.decorators.resolve import scope_of
+from slangad.compiler.lang.types.struct import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.ir.types import Struct, Type
-    from slangad.compiler.lang.functions import DescribedFunction
-    from slangad.compiler.lang.source import Definition
+    from slangad.compiler.lang.decorators.functions import DescribedFunction
+    from slangad.compiler.lang.decorators.source import Definition
 
 
 def annotations_for(world: World, value: DescribedFunction[..., object], places: Places) -> Annotations:

@@ -17,9 +17,9 @@ from slangad.compiler.frontends.lowering.entities import (
     TypeEntity,
 )
 from slangad.compiler.ir.types import BOOL, FLOAT, INT
-from slangad.compiler.lang.annotations import ir_type
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
+from slangad.compiler.lang.types.annotations import ir_type
 
 _SA_FORMS: Final = (
     "no_diff", "bwd_diff", "fwd_diff", "diff_pair", "zeros", "copy", "max_iters", "thread_id", "thread_count",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
     MISSING,
@@ -20,22 +21,21 @@ from slangad.compiler.frontends.lowering.entities import (
     TypeEntity,
     ValueEntity,
 )
-from slangad.compiler.frontends.places import Places
 from slangad.compiler.frontends.python import vocabulary
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
+from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.lang.decorators.external import ExternalFunction
+from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
+from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.decorators.resolve import closure_of
+from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError, FieldError
-from slangad.compiler.lang.external import ExternalFunction
-from slangad.compiler.lang.functions import DescribedFunction, describe
-from slangad.compiler.lang.kernels import KernelObject, PipelineObject
-from slangad.compiler.lang.resolve import closure_of
-from slangad.compiler.lang.source import Definition, definition_of
-from slangad.compiler.lang.struct import FieldRecord, StructRecord, record_of
-from slangad.compiler.spans import Span
+from slangad.compiler.lang.types.struct import FieldRecord, StructRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.types import Struct, Type
 
 
@@ -162,7 +162,7 @@ class World:
     def record(self, struct: Struct) -> StructRecord | None:
         """The record of a struct type."""
         if struct.key not in self.structs:
-            from slangad.compiler.lang.struct import CLASSES
+            from slangad.compiler.lang.types.struct import CLASSES
 
             found = record_of(CLASSES.get(struct))
             if found is not None:

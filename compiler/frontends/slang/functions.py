@@ -23,10 +23,10 @@ from slangad.compiler.ir.types import VOID, Type, show
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from slangad.compiler.frontends.problems import Problems
-    from slangad.compiler.frontends.slang.declared import DeclaredFunction, DeclaredStruct
-    from slangad.compiler.frontends.slang.places import Place
-    from slangad.compiler.frontends.slang.scan import Header
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.frontends.slang.locations import Place
+    from slangad.compiler.frontends.slang.reflected import DeclaredFunction, DeclaredStruct
+    from slangad.compiler.slang_text.headers import Header
 
 _ALL: Final = frozenset({"Differentiable", "BackwardDifferentiable"})
 _BACKWARD_ALONE: Final = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.slang.tokens import read_text
+from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slangad.compiler.frontends.slang.tokens import Token
-    from slangad.compiler.spans import Span
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.slang_text.tokens import Token
 
 _OF_FLOATS: Final = (
     *("__BuiltinFloating", "__BuiltinArithmetic", "__BuiltinSigned", "__BuiltinReal", "__BuiltinType"),

@@ -14,14 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.slang.bodies import Function
-from slangad.compiler.frontends.slang.parts import names_of, read_parts
-from slangad.compiler.frontends.slang.tokens import read_text
+from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.slang_text.parts import names_of, read_parts
+from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from slangad.compiler.frontends.slang.tokens import Token
+    from slangad.compiler.slang_text.tokens import Token
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _DECLARING: Final = frozenset({"struct", "class", "enum", "namespace", "typealias"})

@@ -10,7 +10,7 @@ from slangad.compiler.ir.types import VOID, Array, Field, Matrix, Scalar, Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.frontends.slang.declared import DeclaredParam, DeclaredStruct, Json
+    from slangad.compiler.frontends.slang.reflected import DeclaredParam, DeclaredStruct, Json
 
 _NOISE: Final = re.compile(r", (?:DefaultDataLayout|Access\.\w+|AddressSpace\.\w+)\b")
 _VECTOR: Final = re.compile(r"\bvector<(\w+),\s*(\d)>")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.errors.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

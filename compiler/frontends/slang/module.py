@@ -14,24 +14,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.frontends.assembly import used_structs
-from slangad.compiler.frontends.encoding import decode, read_bytes
-from slangad.compiler.frontends.problems import Problems
-from slangad.compiler.frontends.slang.declared import Declared, DeclaredFunction, read_declared
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.frontends.lowering.assembly import used_structs
+from slangad.compiler.frontends.reading.encoding import decode, read_bytes
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.slang.functions import Converted, Found, convert, kernel_names
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
 from slangad.compiler.frontends.slang.layout import Unlaid
-from slangad.compiler.frontends.slang.places import SourceFiles
-from slangad.compiler.frontends.slang.scan import Scan, scan_text, whole_file
+from slangad.compiler.frontends.slang.locations import SourceFiles
+from slangad.compiler.frontends.slang.reflected import Declared, DeclaredFunction, read_declared
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
+from slangad.compiler.slang_text.headers import Scan, scan_text, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.slang.locations import Place
     from slangad.compiler.frontends.slang.model import SlangSetting
-    from slangad.compiler.frontends.slang.places import Place
-    from slangad.compiler.spans import Span
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")

@@ -6,16 +6,16 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.yaml.parts import part_type
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.reading.parameter_paths import part_type
 from slangad.compiler.ir.nodes import Range
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.frontends.problems import Problems
-    from slangad.compiler.frontends.slang.tokens import Comment
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.types import Type
+    from slangad.compiler.slang_text.tokens import Comment
 
 _RANGE: Final = re.compile(r"//+!?\s*range\s*:")
 _WORD: Final = re.compile(r"\S+")

@@ -7,19 +7,19 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.keywords import WORDS
-from slangad.compiler.frontends.fence import fence_body
+from slangad.compiler.emit.text.keywords import WORDS
 from slangad.compiler.frontends.lowering.body import BodySource
+from slangad.compiler.frontends.reading.fence import fence_body
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
 from slangad.compiler.ir.nodes import SlangBody, SlangWord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.entities import Parameter
-    from slangad.compiler.frontends.yaml.places import TextPlaces
+    from slangad.compiler.frontends.yaml.locations import TextPlaces
     from slangad.compiler.frontends.yaml.world import World
-    from slangad.compiler.spans import Span
 
 
 def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:

@@ -13,7 +13,7 @@ from slangad.compiler.frontends.lowering.entities import (
     TypeEntity,
     ValueEntity,
 )
-from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, entries_of_type
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
 

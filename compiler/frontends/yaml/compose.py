@@ -28,8 +28,9 @@ from yaml.parser import Parser
 from yaml.reader import Reader, ReaderError
 from yaml.scanner import Scanner
 
-from slangad.compiler.diagnostics import CompileError
-from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.yaml.nodes import (
     Document,
     Entry,
@@ -41,7 +42,6 @@ from slangad.compiler.frontends.yaml.nodes import (
     Style,
 )
 from slangad.compiler.frontends.yaml.scalars import resolve, resolve_as
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slangad.compiler.frontends.kernel_rules.policies import check_active, check_policy, check_surrogate
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource
 from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.lowering.forms import gradient_types
-from slangad.compiler.frontends.policy_rules import check_active, check_policy, check_surrogate
-from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
@@ -27,9 +27,9 @@ from slangad.compiler.ir.nodes import (
 from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
 
 if TYPE_CHECKING:
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.yaml.nodes import Node
     from slangad.compiler.frontends.yaml.world import Routine, World
-    from slangad.compiler.spans import Span
 
 
 @dataclass(frozen=True, slots=True)

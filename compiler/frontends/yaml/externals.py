@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 if TYPE_CHECKING:
+    from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.yaml.nodes import Node
     from slangad.compiler.frontends.yaml.world import Routine, World
-    from slangad.compiler.spans import Span
 
 _SUFFIX = ".slang"
 

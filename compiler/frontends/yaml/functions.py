@@ -7,9 +7,9 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.kernel_rules.memories import is_active
 from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
 from slangad.compiler.frontends.lowering.constants import table_of
-from slangad.compiler.frontends.memories import is_active
 from slangad.compiler.frontends.yaml.bodies import read_body, slang_body, slang_words
 from slangad.compiler.frontends.yaml.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode

@@ -6,20 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.memories import (
+from slangad.compiler.frontends.kernel_rules.memories import (
     check_has_output,
     check_param_memory,
     check_result_memory,
     type_in,
     yaml_spelling,
 )
+from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
 from slangad.compiler.ir.types import VOID, Tuple, Type
-from slangad.compiler.lang.kernels import GROUP_SIZES, MAX_GROUP
+from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.constants import table_of
 from slangad.compiler.frontends.lowering.entities import TypedValue
-from slangad.compiler.frontends.problems import Problems, Rejected
+from slangad.compiler.frontends.reading.problems import Problems, Rejected
 from slangad.compiler.frontends.yaml.nodes import Node, ScalarNode, SequenceNode
 from slangad.compiler.ir.types import FLOATING, Array, Matrix, Scalar, Type, Vector, show
 

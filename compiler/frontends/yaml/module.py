@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slangad.compiler.diagnostics import CompileError, Diagnostic
-from slangad.compiler.frontends import assembly
-from slangad.compiler.frontends.encoding import decode, read_bytes
-from slangad.compiler.frontends.orders import refuse_higher_orders
-from slangad.compiler.frontends.probes import check_kernels
-from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
+from slangad.compiler.frontends.kernel_rules.probes import check_kernels
+from slangad.compiler.frontends.lowering import assembly
 from slangad.compiler.frontends.python.load import import_path, shown_path
-from slangad.compiler.frontends.wording import YAML
+from slangad.compiler.frontends.reading.encoding import decode, read_bytes
+from slangad.compiler.frontends.reading.problems import Problems
+from slangad.compiler.frontends.reading.wording import YAML
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.definitions import Definitions, define
 from slangad.compiler.frontends.yaml.externals import path_of
@@ -23,7 +24,6 @@ from slangad.compiler.frontends.yaml.validate import validate
 from slangad.compiler.frontends.yaml.world import World
 from slangad.compiler.ir.nodes import Function, Kernel, Module, StructDef
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

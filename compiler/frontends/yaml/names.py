@@ -10,7 +10,7 @@ from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entri
 from slangad.compiler.frontends.yaml.shape import MAX_NAME
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.reading.problems import Problems
 
 SECTIONS: Final = ("constants", "structs", "functions", "kernels", "pipelines")
 """The sections whose names share one namespace."""

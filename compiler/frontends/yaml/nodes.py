@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.yaml.text import line_starts
-from slangad.compiler.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.problems import did_you_mean
+from slangad.compiler.frontends.reading.parameter_paths import part_type, steps_of
+from slangad.compiler.frontends.reading.problems import did_you_mean
 from slangad.compiler.frontends.yaml.derivatives import all_params
 from slangad.compiler.frontends.yaml.kernels import shape_of
 from slangad.compiler.frontends.yaml.literals import bounds
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
-from slangad.compiler.frontends.yaml.parts import part_type, steps_of
 from slangad.compiler.ir.nodes import Range, Sampling
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.frontends.yaml.sections import TABLE
 from slangad.compiler.frontends.yaml.shape import (
     Choice,

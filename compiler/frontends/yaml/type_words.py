@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from slangad.compiler.frontends.problems import Problems, Rejected, did_you_mean
+from slangad.compiler.frontends.reading.problems import Problems, Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
-from slangad.compiler.lang.annotations import ADDRESSES, FILTERS, TextureOptions
+from slangad.compiler.lang.types.annotations import ADDRESSES, FILTERS, TextureOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.yaml.places import TextPlaces
+    from slangad.compiler.frontends.yaml.locations import TextPlaces
 
 PLACES: Final = {m.value: m for m in (Memory.EACH, Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)}
 """Words that stand before the type of what lives there."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.exhaustive import assert_never
-from slangad.compiler.frontends.problems import Problems, did_you_mean
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     MAX_NAME,
@@ -30,7 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
 )
 
 if TYPE_CHECKING:
-    from slangad.compiler.spans import Span
+    from slangad.compiler.errors.spans import Span
 
 _KIND_WORDS: Final[dict[Kind, str]] = {
     "text": "text",

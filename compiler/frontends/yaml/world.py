@@ -23,15 +23,15 @@ from slangad.compiler.frontends.lowering.entities import (
 )
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.body_types import body_type
-from slangad.compiler.frontends.yaml.places import TextPlaces, text_places
+from slangad.compiler.frontends.yaml.locations import TextPlaces, text_places
 from slangad.compiler.frontends.yaml.structs import struct_type
 from slangad.compiler.frontends.yaml.type_words import UnusableType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.places import Places
-    from slangad.compiler.frontends.problems import Problems
+    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.frontends.yaml.nodes import Document, MappingNode, ScalarNode
     from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.types import Struct, Type

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from slangad.compiler.ir.types import Tensor, Texture, show
-from slangad.compiler.lang.construct import accepted
-from slangad.compiler.lang.derivatives import PairValue
+from slangad.compiler.lang.decorators.derivatives import PairValue
+from slangad.compiler.lang.decorators.external import ExternalFunction
+from slangad.compiler.lang.decorators.functions import BoundMethod, DescribedFunction, describe
+from slangad.compiler.lang.decorators.signature import SignatureParameter, signature_of
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.activation import outermost, running
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument, passive
 from slangad.compiler.lang.execution.run import assigned, converted, invoke, run_body
-from slangad.compiler.lang.external import ExternalFunction
-from slangad.compiler.lang.functions import BoundMethod, DescribedFunction, describe
-from slangad.compiler.lang.signature import SignatureParameter, signature_of
-from slangad.compiler.lang.tracing import (
+from slangad.compiler.lang.types.construct import accepted
+from slangad.compiler.lang.types.tracing import (
     Data,
     Dual,
     Level,
@@ -35,8 +35,8 @@ from slangad.compiler.lang.tracing import (
     top_level,
     zeros_like,
 )
-from slangad.compiler.lang.tracing import converted as in_precision
-from slangad.compiler.lang.values import convert, copy, floating_parts, joined, map_floating, type_of, zeroed
+from slangad.compiler.lang.types.tracing import converted as in_precision
+from slangad.compiler.lang.types.values import convert, copy, floating_parts, joined, map_floating, type_of, zeroed
 
 Described = DescribedFunction[..., object]
 Values = Sequence[object]
@@ -282,7 +282,7 @@ def inner(a: object, b: object) -> Any:  # noqa: ANN401  (a number or traced)
 
 
 def _summed(data: Data) -> Data:
-    from slangad.compiler.lang.tracing import FUNCTIONS
+    from slangad.compiler.lang.types.tracing import FUNCTIONS
 
     while bottom(data).shape:
         data = FUNCTIONS.sum(data)
@@ -300,6 +300,6 @@ def combined(weights: Sequence[Any], values: Sequence[object], like: object) -> 
 
 
 def _spread(weight: Data, shape: tuple[int, ...]) -> Data:
-    from slangad.compiler.lang.tracing import spread
+    from slangad.compiler.lang.types.tracing import spread
 
     return spread(weight, shape)

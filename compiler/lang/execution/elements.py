@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector, show
-from slangad.compiler.lang.arrays import ArrayValue
-from slangad.compiler.lang.construct import annotation_of
-from slangad.compiler.lang.struct import CLASSES
-from slangad.compiler.lang.tracing import bottom
-from slangad.compiler.lang.values import (
+from slangad.compiler.lang.types.arrays import ArrayValue
+from slangad.compiler.lang.types.construct import annotation_of
+from slangad.compiler.lang.types.struct import CLASSES
+from slangad.compiler.lang.types.tracing import bottom
+from slangad.compiler.lang.types.values import (
     DTYPES,
     data_of,
     scalar,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangad.compiler.lang.construct import from_host
 from slangad.compiler.lang.execution.activation import activation
 from slangad.compiler.lang.execution.differentiate import moved, start, tangent_of, with_parts
 from slangad.compiler.lang.execution.elements import (
@@ -29,12 +28,13 @@ from slangad.compiler.lang.execution.elements import (
 )
 from slangad.compiler.lang.execution.launch import Launch, Parameter, prepare, seen
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
-from slangad.compiler.lang.tracing import Level, Node, bottom, converted, lowered, new_level, pull
-from slangad.compiler.lang.values import convert, floating_parts, map_floating, zeroed
+from slangad.compiler.lang.types.construct import from_host
+from slangad.compiler.lang.types.tracing import Level, Node, bottom, converted, lowered, new_level, pull
+from slangad.compiler.lang.types.values import convert, floating_parts, map_floating, zeroed
 
 if TYPE_CHECKING:
-    from slangad.compiler.lang.kernels import KernelObject
-    from slangad.compiler.lang.tracing import Data
+    from slangad.compiler.lang.decorators.kernels import KernelObject
+    from slangad.compiler.lang.types.tracing import Data
 
 MemoryArgument = TensorArgument | TextureArgument
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.ir.types import VOID, Tensor, Texture, Tuple, Type, carries_gradient
-from slangad.compiler.lang.annotations import Memory, ir_type, memory_annotation, parameter_type, result_annotation
-from slangad.compiler.lang.construct import from_host
+from slangad.compiler.lang.decorators.resolve import annotations_of
+from slangad.compiler.lang.decorators.signature import python_parameters
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.execution.activation import activation
 from slangad.compiler.lang.execution.elements import (
@@ -22,14 +22,20 @@ from slangad.compiler.lang.execution.elements import (
 )
 from slangad.compiler.lang.execution.memories import TensorArgument, tensor_argument, texture_argument
 from slangad.compiler.lang.execution.run import as_result, body_of
-from slangad.compiler.lang.resolve import annotations_of
-from slangad.compiler.lang.signature import python_parameters
-from slangad.compiler.lang.values import convert, copy
+from slangad.compiler.lang.types.annotations import (
+    Memory,
+    ir_type,
+    memory_annotation,
+    parameter_type,
+    result_annotation,
+)
+from slangad.compiler.lang.types.construct import from_host
+from slangad.compiler.lang.types.values import convert, copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slangad.compiler.lang.kernels import KernelObject
+    from slangad.compiler.lang.decorators.kernels import KernelObject
 
 Domain = tuple[int, ...]
 

@@ -34,18 +34,19 @@ from slangad.compiler.ir.types import (
     strengthen,
     with_element,
 )
-from slangad.compiler.lang import copies, derivatives, loops
-from slangad.compiler.lang.annotations import ir_type
-from slangad.compiler.lang.calls import IntrinsicFunction
+from slangad.compiler.lang.decorators import derivatives, loops
+from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
+from slangad.compiler.lang.decorators.signature import signature_of
 from slangad.compiler.lang.errors import DescriptionError, TypeRuleError
 from slangad.compiler.lang.execution.names import MISSING, Outside
 from slangad.compiler.lang.execution.runtime import constant
-from slangad.compiler.lang.functions import DescribedFunction, describe
 from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
-from slangad.compiler.lang.parts import places
-from slangad.compiler.lang.signature import signature_of
-from slangad.compiler.lang.struct import CLASSES, record_of
-from slangad.compiler.lang.values import try_type_of
+from slangad.compiler.lang.intrinsics.calls import IntrinsicFunction
+from slangad.compiler.lang.types import copies
+from slangad.compiler.lang.types.annotations import ir_type
+from slangad.compiler.lang.types.parts import places
+from slangad.compiler.lang.types.struct import CLASSES, record_of
+from slangad.compiler.lang.types.values import try_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,13 +21,13 @@ from slangad.compiler.lang.execution.elements import (
     trailing_shape,
     value_at,
 )
-from slangad.compiler.lang.parts import position
-from slangad.compiler.lang.tracing import bottom, converted, spread, take
-from slangad.compiler.lang.values import convert, data_of, shape_of, wrapped
-from slangad.compiler.lang.vectors import VECTOR_CLASSES, VectorValue
+from slangad.compiler.lang.types.parts import position
+from slangad.compiler.lang.types.tracing import bottom, converted, spread, take
+from slangad.compiler.lang.types.values import convert, data_of, shape_of, wrapped
+from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, VectorValue
 
 if TYPE_CHECKING:
-    from slangad.compiler.lang.tracing import Data
+    from slangad.compiler.lang.types.tracing import Data
 
 
 class Trace(Protocol):

@@ -7,7 +7,7 @@ import builtins
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.lang.resolve import closure_of
+from slangad.compiler.lang.decorators.resolve import closure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

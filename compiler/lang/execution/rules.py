@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.types import DiffPair, Tuple, Type
-from slangad.compiler.lang.construct import IN_DERIVATIVE
-from slangad.compiler.lang.derivatives import PairValue
+from slangad.compiler.lang.decorators.derivatives import PairValue
+from slangad.compiler.lang.decorators.policies import (
+    ClipGradient,
+    FiniteDifference,
+    Policy,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+)
+from slangad.compiler.lang.decorators.signature import signature_of
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.differentiate import (
     Described,
@@ -29,17 +37,9 @@ from slangad.compiler.lang.execution.differentiate import (
     with_parts,
 )
 from slangad.compiler.lang.execution.run import as_result, body_of, invoke, run_body
-from slangad.compiler.lang.policies import (
-    ClipGradient,
-    FiniteDifference,
-    Policy,
-    StraightThrough,
-    Subgradient,
-    Surrogate,
-)
-from slangad.compiler.lang.signature import signature_of
-from slangad.compiler.lang.tracing import FUNCTIONS, bottom
-from slangad.compiler.lang.values import floating_parts, map_floating
+from slangad.compiler.lang.types.construct import IN_DERIVATIVE
+from slangad.compiler.lang.types.tracing import FUNCTIONS, bottom
+from slangad.compiler.lang.types.values import floating_parts, map_floating
 
 if TYPE_CHECKING:
     from types import FunctionType

@@ -9,7 +9,9 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from slangad.compiler.ir.types import Tensor, Texture, Type, show
-from slangad.compiler.lang.construct import from_host
+from slangad.compiler.lang.decorators.functions import DescribedFunction
+from slangad.compiler.lang.decorators.signature import EMPTY, SignatureParameter, signature_of
+from slangad.compiler.lang.decorators.source import definition_of
 from slangad.compiler.lang.errors import DescriptionError
 from slangad.compiler.lang.execution.activation import outermost
 from slangad.compiler.lang.execution.locals import Locals
@@ -17,11 +19,9 @@ from slangad.compiler.lang.execution.memories import memory_argument, passive
 from slangad.compiler.lang.execution.names import Outside, own_names
 from slangad.compiler.lang.execution.runtime import Runtime, constant
 from slangad.compiler.lang.execution.transform import BODY, FACTORY, RUNTIME, Transformer
-from slangad.compiler.lang.functions import DescribedFunction
-from slangad.compiler.lang.signature import EMPTY, SignatureParameter, signature_of
-from slangad.compiler.lang.source import definition_of
-from slangad.compiler.lang.tracing import tracing
-from slangad.compiler.lang.values import convert
+from slangad.compiler.lang.types.construct import from_host
+from slangad.compiler.lang.types.tracing import tracing
+from slangad.compiler.lang.types.values import convert
 
 Described = DescribedFunction[..., object]
 Body = Callable[..., object]

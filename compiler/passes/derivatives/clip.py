@@ -8,9 +8,7 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.nodes import Assign, Binary, If, Return, Ternary
-from slangad.compiler.ir.types import BOOL, Scalar, Tuple, Type, Vector, leaves, with_element
-from slangad.compiler.passes.build import (
+from slangad.compiler.ir.build import (
     accumulate_inner,
     call,
     cast,
@@ -21,11 +19,13 @@ from slangad.compiler.passes.build import (
     part,
     zero,
 )
+from slangad.compiler.ir.nodes import Assign, Binary, If, Return, Ternary
+from slangad.compiler.ir.types import BOOL, Scalar, Tuple, Type, Vector, leaves, with_element
 from slangad.compiler.passes.derivatives.maker import gradients
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Block, Fresh
     from slangad.compiler.ir.nodes import ClipGradient, Expr, Function, Var
-    from slangad.compiler.passes.build import Block, Fresh
     from slangad.compiler.passes.derivatives.maker import Maker
 
 _LARGEST: Final = {"half": 65504.0, "float": 3.4028234663852886e38, "double": 1.7976931348623157e308}

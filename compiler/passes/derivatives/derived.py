@@ -11,9 +11,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.nodes import Assign, Return
-from slangad.compiler.ir.types import Scalar, Tuple, is_scalar, leaves
-from slangad.compiler.passes.build import (
+from slangad.compiler.ir.build import (
     accumulate_inner,
     add,
     cast,
@@ -23,12 +21,14 @@ from slangad.compiler.passes.build import (
     part,
     zero,
 )
+from slangad.compiler.ir.nodes import Assign, Return
+from slangad.compiler.ir.types import Scalar, Tuple, is_scalar, leaves
 from slangad.compiler.passes.derivatives.finite import on
 from slangad.compiler.passes.derivatives.maker import gradients, make_pair, tangent
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Block, Fresh
     from slangad.compiler.ir.nodes import Expr, Function, Var
-    from slangad.compiler.passes.build import Block, Fresh
     from slangad.compiler.passes.derivatives.maker import Maker
 
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from slangad.compiler.ir.nodes import Assign, Return
-from slangad.compiler.ir.types import Scalar, Vector, is_scalar
-from slangad.compiler.ir.walk import rewrite
-from slangad.compiler.passes.build import (
+from slangad.compiler.ir.build import (
     accumulate_inner,
     accumulate_scaled,
     add,
@@ -27,11 +24,14 @@ from slangad.compiler.passes.build import (
     subtract,
     zero,
 )
+from slangad.compiler.ir.nodes import Assign, Return
+from slangad.compiler.ir.types import Scalar, Vector, is_scalar
+from slangad.compiler.ir.walk import rewrite
 from slangad.compiler.passes.derivatives.maker import gradients, make_pair, primal, tangent
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Block, Fresh
     from slangad.compiler.ir.nodes import Expr, FiniteDifference, Function
-    from slangad.compiler.passes.build import Block, Fresh
     from slangad.compiler.passes.derivatives.maker import Maker
 
 

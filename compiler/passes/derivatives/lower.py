@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slangad.compiler.exhaustive import assert_never
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.build import fresh_keys
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -16,7 +17,6 @@ from slangad.compiler.ir.nodes import (
     Subgradient,
     Surrogate,
 )
-from slangad.compiler.passes.build import fresh_keys
 from slangad.compiler.passes.derivatives.clip import clip_backward, clip_forward
 from slangad.compiler.passes.derivatives.derived import derived_backward, derived_forward
 from slangad.compiler.passes.derivatives.finite import finite_backward, finite_forward
@@ -31,8 +31,8 @@ from slangad.compiler.passes.derivatives.simple import (
 )
 
 if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Fresh
     from slangad.compiler.ir.nodes import Function, Module
-    from slangad.compiler.passes.build import Fresh
 
 
 def lower_derivatives(module: Module) -> Module:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir.build import Fresh
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Call,
@@ -21,11 +22,10 @@ from slangad.compiler.ir.nodes import (
     Var,
 )
 from slangad.compiler.ir.types import DiffPair, Tuple, Type
-from slangad.compiler.ir.verify import gets_gradient, gradient_type
-from slangad.compiler.passes.build import Fresh
+from slangad.compiler.ir.verify.module import gets_gradient, gradient_type
 
 if TYPE_CHECKING:
-    from slangad.compiler.passes.build import Block
+    from slangad.compiler.ir.build import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.ir.build import multiply, number
 from slangad.compiler.ir.nodes import Binary, If, Return
 from slangad.compiler.ir.types import BOOL
-from slangad.compiler.passes.build import multiply, number
 from slangad.compiler.passes.derivatives.maker import gradients, make_pair, primal, tangent
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from support.slang_files import SHADERS, Loader
 
-from slangad.compiler.compilers import Compilers
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.slang_compilers import Compilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
-from slangad.compiler.pipeline import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

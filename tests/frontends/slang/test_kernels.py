@@ -10,16 +10,16 @@ from support.cpu import Checker, build_beside
 from support.slang_files import SHADERS, Loader
 
 from slangad.compiler.emit import EmittedModule, EntryParameter, Mode, emit_module
-from slangad.compiler.ir.text import parse, show
-from slangad.compiler.ir.verify import verify
+from slangad.compiler.ir.text_form.printer import parse, show
+from slangad.compiler.ir.verify.module import verify
 from slangad.compiler.passes import run_passes
-from slangad.compiler.toolchain.request import CompileJob
+from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.compilers import Compilers
+    from slangad.compiler.driver.slang_compilers import Compilers
     from slangad.compiler.ir.nodes import Module
 
 pytestmark = pytest.mark.toolchain

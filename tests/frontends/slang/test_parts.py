@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slangad.compiler.frontends.slang.bodies import Function
-from slangad.compiler.frontends.slang.parts import Parts, read_parts
+from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.slang_text.parts import Parts, read_parts
 
 TEXT = """module m;
 import a.b;  // ours

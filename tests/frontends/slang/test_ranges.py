@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 
 if TYPE_CHECKING:
     from pathlib import Path

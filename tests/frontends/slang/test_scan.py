@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slangad.compiler.frontends.slang.scan import Scan, scan_text
+from slangad.compiler.slang_text.headers import Scan, scan_text
 
 TEXT = """
 // A comment with a brace { and a "quote

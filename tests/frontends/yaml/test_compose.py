@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends.yaml.compose import MAX_CHARACTERS, MAX_DEPTH, compose
 from slangad.compiler.frontends.yaml.nodes import plain_data
 

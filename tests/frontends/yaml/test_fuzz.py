@@ -12,10 +12,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from support.yaml_mutations import CORPUS, GOOD, changed_data, mutated_documents
 
-from slangad.compiler.diagnostics import CompileError
 from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.codes.yaml import CODES
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.frontends.yaml.codes import CODES
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.nodes import plain_data
 from slangad.compiler.passes import run_passes

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from support.cpu import checker
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.driver.compile import Options, build
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.inputs import Input
-from slangad.compiler.pipeline import Options, build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slangad.compiler.diagnostics import Diagnostic
+    from slangad.compiler.errors.diagnostics import Diagnostic
 
 HEAD = "slangad: 1\nkernels:\n  k:\n    params: {x: each float}\n    returns: each float\n"
 

@@ -14,9 +14,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from support.yaml_mutations import CORPUS, GOOD, changed_data, shapes
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
-from slangad.compiler.frontends.problems import Problems
+from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.nodes import plain_data

@@ -7,10 +7,10 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from slangad.compiler.diagnostics import CompileError
+from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends.yaml.compose import compose
+from slangad.compiler.frontends.yaml.locations import text_places
 from slangad.compiler.frontends.yaml.nodes import ScalarNode
-from slangad.compiler.frontends.yaml.places import text_places
 from slangad.compiler.frontends.yaml.text import character_ranges
 
 STYLES = {"plain": None, "single": "'", "double": '"', "literal": "|", "folded": ">"}

@@ -1,0 +1,1 @@
+"""What ``sa.load`` and decorated objects do: run a description from Python, torch or JAX."""

@@ -1,0 +1,368 @@
+"""Kernels called from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
+
+Goes in: a describing file, then arrays. Comes out: results and gradients by name. Devices are opened once and kept;
+what a call needs is compiled when it is first made.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.api.program import read_program
+from slangad.compiler.driver.compile import Options
+from slangad.compiler.driver.inputs import Input
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.ir.types import Struct
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, wanted
+from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import InputError, prepare
+from slangad.compiler.runtime.device.devices import AUTO, open_device
+from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
+from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
+from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
+from slangad.compiler.toolchain.cache import default_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.api.program import Program
+    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+
+_TAKEN: Final = {
+    ParameterRole.COTANGENT: "cotangents are of floating-point results and of tensors that are written",
+    ParameterRole.TANGENT: "tangents are of parameters that carry gradient",
+    ParameterRole.GRADIENT: "gradients are of parameters that carry gradient",
+}
+"""What takes a derivative."""
+
+_OPEN: Final[dict[str, Device]] = {}
+_LEFT: Final[list[Device]] = []
+"""In a fork: GPUs of the parent, kept since giving them back would go through a driver whose threads aren't there."""
+_OPENING = RLock()
+"""Held while a device is looked up or opened."""
+
+
+class Outcome(Mapping[str, Any]):
+    """What a call gave: arrays by key, as files have them (``grad.m.albedo``), and nested by name.
+
+    Attributes:
+        arrays: The arrays by key.
+        result: The result; a tuple of them where there are several, each at its place; structs as dicts. None for what
+            the mode doesn't give.
+        grad: Gradients by parameter; of structs by field.
+        jvp: How the results change along the tangents, by result.
+        probe: Gradients of intermediate values by the probe's name.
+        outputs: Tensors that were written, by parameter.
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], signature: Signature) -> None:
+        self.arrays = dict(arrays)
+        self.grad = nested(self._below("grad."), signature.parameters)
+        self.jvp = nested(self._below("jvp."), signature.values)
+        self.probe = self._below("probe.")
+        plain = {key: array for key, array in self.arrays.items() if not key.startswith(("grad.", "jvp.", "probe."))}
+        found = nested(plain, signature.values)
+        self.outputs = {value.name: found[value.name] for value in signature.parameters if value.name in found}
+        results = [found.get(value.name) for value in signature.results]
+        single = [value.name for value in signature.results] == ["result"]
+        absent = all(result is None for result in results)
+        self.result: Any = None if absent else results[0] if single else tuple(results)
+
+    def _below(self, prefix: str) -> dict[str, Any]:
+        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  (numpy or torch)
+        return self.arrays[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{key}: {array.dtype}{tuple(array.shape)}" for key, array in self.arrays.items())
+        return f"<{shapes}>"
+
+
+@dataclass(repr=False)
+class LoadedKernel:
+    """A kernel that runs on a device.
+
+    Arguments are arrays in the order of the parameters, or by name: numpy arrays, torch tensors, numbers; structs as
+    mappings or as objects with the fields as attributes. ``device=`` says where, ``domain=`` over what shape where no
+    ``Each`` argument tells it.
+    """
+
+    program: Program
+    plan: KernelPlan
+    device: str
+    loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{v.name}: {v.memory.value} {v.shown}" for v in self.signature.parameters)
+        return f"<kernel {self.signature.name}({takes}) on {self.device}>"
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        return self.plan.signature
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
+        """The result of ``forward``; without one, what was written: the only output, or all by name."""
+        outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
+        if self.signature.results or not outcome.outputs:
+            return outcome.result
+        return next(iter(outcome.outputs.values())) if len(outcome.outputs) == 1 else outcome.outputs
+
+    def forward(self, *args: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
+        """Compute the results.
+
+        Raises:
+            InputError: An argument doesn't fit.
+            ToolchainError: The device is missing or failed.
+        """
+        return self.run(RunMode.FORWARD, self.keyed(args, kwargs), device, domain)
+
+    def backward(
+        self, *args: object, cotangent: object = None, grad: object = None, device: str = "", domain: object = None,
+        **kwargs: object,
+    ) -> Outcome:  # fmt: skip
+        """Compute the gradients.
+
+        Args:
+            *args: The arguments.
+            cotangent: The gradient of the result: an array, a tuple for several results, or a mapping by result; ones
+                where there is none. Of tensors that are written, by parameter.
+            grad: Gradients to add to, by parameter; they start from zero otherwise.
+            device: Where.
+            domain: Over what shape.
+            **kwargs: Arguments by name.
+        """
+        given = self.keyed(args, kwargs)
+        given |= self._derivatives(ParameterRole.COTANGENT, self._by_result(cotangent), RunMode.BACKWARD)
+        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.BACKWARD)
+        return self.run(RunMode.BACKWARD, given, device, domain)
+
+    def jvp(self, *args: object, tangent: object, device: str = "", domain: object = None, **kwargs: object) -> Outcome:
+        """Compute the results and how they change along ``tangent``, a mapping by parameter; zero where left out."""
+        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JVP)
+        return self.run(RunMode.JVP, given, device, domain)
+
+    def jtjvp(
+        self, *args: object, tangent: object, grad: object = None, device: str = "", domain: object = None,
+        **kwargs: object,
+    ) -> Outcome:  # fmt: skip
+        """Compute the Gauss-Newton product of ``tangent``: its change of the results, sent back as a cotangent.
+
+        It is added to ``grad``, as gradients are.
+        """
+        given = self.keyed(args, kwargs) | self._derivatives(ParameterRole.TANGENT, tangent, RunMode.JTJVP)
+        given |= self._derivatives(ParameterRole.GRADIENT, grad, RunMode.JTJVP)
+        return self.run(RunMode.JTJVP, given, device, domain)
+
+    def torch(self, device: str = "") -> Callable[..., Any]:
+        """A function of torch tensors that torch differentiates: a ``torch.autograd.Function`` around this kernel."""
+        from slangad.compiler.api.torch import function_of
+
+        return function_of(self, device or self.device)
+
+    def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Arguments as arrays by key.
+
+        Raises:
+            TypeError: There are too many, or one is given twice.
+        """
+        plain = {name: value for name, value in kwargs.items() if "." not in name}
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        python = [inspect.Parameter(value.name, kind) for value in self.signature.parameters]
+        known = {value.name for value in self.signature.parameters}
+        stray = {name: value for name, value in kwargs.items() if name not in plain or name not in known}
+        try:
+            bound = inspect.Signature(python).bind_partial(*args, **{n: v for n, v in plain.items() if n in known})
+        except TypeError as error:
+            raise TypeError(f"{self.signature.name}: {error}") from None
+        return flatten_named("", bound.arguments, self.signature) | stray
+
+    def run(self, mode: RunMode, given: Mapping[str, object], device: str = "", domain: object = None) -> Outcome:
+        """Run it in a mode on arrays by key."""
+        shape = None if domain is None else tuple(domain) if isinstance(domain, (tuple, list)) else (domain,)
+        place = place_of(given)
+        opened = opened_device(device or self.device)
+        stays = place is not None and place.type == "cuda" and opened.name == "cuda"
+        arrays = given if stays else as_arrays(given)
+        with opened.lock:
+            found = self.run_on(opened, mode, arrays, shape, place if stays else None)
+        return Outcome(found if place is None else as_tensors(found, place), self.signature)
+
+    def run_on(
+        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+    ) -> Mapping[str, Any]:
+        """Run it on a device; ``place`` is where tensors stay that are not copied."""
+        self.plan.require(mode)
+        prepared = replace(prepare(self.signature, mode, given, shape), place=place)
+        return run_kernel(device, self.load_on(device, mode), self.plan, mode, prepared)
+
+    def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
+        """Its entry points for a mode on a device, compiled once."""
+        key = (device.name, self.plan.entry_names(mode))
+        if key not in self.loaded:
+            self.loaded[key] = self.program.load_on(device, key[1])
+        return self.loaded[key]
+
+    def _derivatives(self, role: ParameterRole, values: object, mode: RunMode) -> dict[str, object]:
+        """Derivatives by key; those that would be for nothing are refused, since they were named on purpose.
+
+        Raises:
+            InputError: A value has no such derivative.
+            TypeError: The values aren't by name.
+        """
+        taken = dict.fromkeys(place.value.name for place in wanted(self.signature, mode) if place.role is role)
+        flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
+        known = {value.name for value in self.signature.values if value.name not in taken}
+        given = values.items() if isinstance(values, Mapping) else ()
+        useless = [name for name, value in given if name in known and value is not None]
+        if useless:
+            help_ = f"{_TAKEN[role]}: {', '.join(PREFIXES[role] + name for name in sorted(taken)) or 'there are none'}"
+            message = f"{self.signature.name} takes no {PREFIXES[role]}"
+            raise InputError([Diagnostic("SA411", f"{message}{name}", help=help_) for name in useless])
+        return flat
+
+    def _by_result(self, cotangent: object) -> object:
+        """A mapping by result, from what may be the one result's own or a tuple of all."""
+        names = [value.name for value in self.signature.results]
+        if isinstance(cotangent, Mapping) and len(names) > 1 and isinstance(cotangent.get("result"), (tuple, list)):
+            named = dict(cotangent)
+            whole = self._by_result(named.pop("result"))
+            assert isinstance(whole, dict)  # noqa: S101  (of a tuple)
+            return named | whole
+        if isinstance(cotangent, (tuple, list)) and len(names) > 1:
+            if len(cotangent) != len(names):
+                message = f"{self.signature.name} has {len(names)} results, and these are {len(cotangent)} cotangents"
+                raise InputError([Diagnostic("SA411", message, help="give a mapping by result to leave some out")])
+            return dict(zip(names, cotangent, strict=True))
+        if cotangent is None or len(names) != 1:
+            return cotangent
+        known, (single,) = {value.name for value in self.signature.values}, self.signature.results
+        fields = isinstance(single.type, Struct)
+        by_name = isinstance(cotangent, Mapping) and (not fields or set(cotangent) <= known)
+        return cotangent if by_name else {single.name: cotangent}
+
+
+@dataclass(repr=False)
+class LoadedPipeline(LoadedKernel):
+    """A pipeline that runs on a device, called as a kernel is; ``plan`` is that of its last kernel."""
+
+    chain: Chain = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<kernel", "<pipeline", 1)
+
+    @property
+    def signature(self) -> Signature:
+        """What it takes and gives."""
+        return signature_of(self.chain)
+
+    def run_on(
+        self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
+    ) -> Mapping[str, Any]:
+        """Run it on a device; ``place`` is where tensors stay that are not copied."""
+        prepared = prepare_chain(self.chain, mode, given, shape)
+        prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
+        return run_chain(device, self.load_on(device, mode), self.chain, mode, prepared, self.program.source.cache)
+
+    def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
+        """Its kernels' entry points for a mode on a device, compiled once."""
+        key = (device.name, self.chain.entry_names((Mode.FORWARD, *mode.steps)))
+        if key not in self.loaded:
+            self.loaded[key] = self.program.load_on(device, key[1])
+        return self.loaded[key]
+
+
+class LoadedFile(Mapping[str, LoadedKernel]):
+    """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
+
+    def __init__(self, program: Program, device: str) -> None:
+        self.program = program
+        self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
+        for name, chain in program.chains.items():
+            *_, last = chain.kernels.values()
+            self._kernels[name] = LoadedPipeline(program, last, device, chain=chain)
+
+    def __getattr__(self, name: str) -> LoadedKernel:
+        if name.startswith("_") or name not in self._kernels:
+            made = {kernel.name for kernel in self.program.module.kernels if kernel.fused}
+            there = ", ".join(known for known in self._kernels if known not in made) or "none"
+            raise AttributeError(f"{self.program.file} has no kernel {name}; it has {there}")
+        return self._kernels[name]
+
+    def __getitem__(self, name: str) -> LoadedKernel:
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._kernels]
+
+
+def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -> LoadedFile:
+    """Read a description to run its kernels.
+
+    Args:
+        path: A describing file in Python, YAML or Slang.
+        device: Where calls run that don't say: cpu, cuda, vulkan, or auto for a GPU that works, else the CPU.
+        deterministic: Whether gradients have the same bits on every run, at the cost of memory and time.
+
+    Raises:
+        CompileError: The description was rejected.
+    """
+    options = Options(targets=(), cache=default_cache(), deterministic=deterministic)
+    return LoadedFile(read_program(Input(Path(path)), options), device)
+
+
+def opened_device(name: str) -> Device:
+    """A device, opened once in this process.
+
+    Raises:
+        ToolchainError: It isn't there, or it is a GPU and this process a fork of one that had opened it.
+    """
+    with _OPENING:
+        if name not in _OPEN:
+            device = open_device(name)
+            _OPEN[name] = _OPEN.setdefault(device.name, device)
+        return _OPEN[name]
+
+
+@atexit.register
+def _close_devices() -> None:
+    for device in {id(device): device for device in _OPEN.values()}.values():
+        device.close()
+    _OPEN.clear()
+
+
+def _after_fork() -> None:
+    """GPUs are the parent's, and so is whichever thread held the lock; the CPU sees to itself."""
+    global _OPENING  # noqa: PLW0603  (the one of this process)
+    _OPENING = RLock()
+    for name in [name for name, device in _OPEN.items() if not device.host]:
+        _LEFT.append(_OPEN.pop(name))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,147 @@
+"""Descriptions as things to run: a describing file goes in, its kernels and pipelines ready for any device come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.driver.unsupported import refuse_on
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.runtime.arrays.signature import signatures
+from slangad.compiler.runtime.device.devices import Source
+from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+from slangad.compiler.runtime.pipeline.runnable import Chain, chain_of_kernel, chains
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A description that can be run.
+
+    Attributes:
+        file: The describing file.
+        emitted: Its Slang.
+        plans: Its kernels by name; those that were asked for, if any were.
+        source: How the Slang is compiled.
+        chains: Its pipelines by name, likewise.
+        module: Its IR, after the passes.
+    """
+
+    file: Path
+    emitted: EmittedModule
+    plans: Mapping[str, KernelPlan]
+    source: Source
+    chains: Mapping[str, Chain]
+    module: Module
+
+    def load_on(self, device: Device, entries: Collection[str]) -> DeviceProgram:
+        """Compile entry points for a device.
+
+        Raises:
+            CompileError: A kernel calls functions of double that the device doesn't have.
+        """
+        refuse_on(device.name, self.module, {e.kernel for e in self.emitted.entry_points if e.name in entries})
+        return device.load(self.emitted, self.source, entries)
+
+
+def read_program(item: Input, options: Options) -> Program:
+    """Take a description through the front end.
+
+    Raises:
+        CompileError: It was rejected.
+        ToolchainError: Slang crashed on a Slang file.
+    """
+    from slangad.compiler.driver.compile import describe, refuse_specializations
+
+    (unit,) = describe([replace(item, kernels=())], replace(options, keep_ir=True))
+    module = unit.module
+    assert module is not None  # noqa: S101  (kept)
+    refuse_specializations([module], options.specialize)
+    folder = str(item.path.absolute().parent)
+    source = Source((folder, *options.include_dirs), options.defines, options.cache)
+    plans = _plans(unit.emitted, module)
+    found = chains(module, plans)
+    if item.kernels:
+        _refuse_unknown(item, (*found, *plans), unit.description.left_out)
+        plans = {name: plan for name, plan in plans.items() if name in item.kernels}
+        found = {name: chain for name, chain in found.items() if name in item.kernels}
+    return Program(item.path, unit.emitted, plans, source, found, module)
+
+
+def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[LeftOut]) -> None:
+    """Refuse names of kernels and pipelines that are not there."""
+    unknown = [name for name in item.kernels if name not in known]
+    if unknown:
+        help_ = f"it has: {', '.join(known) or 'none'}"
+        notes = tuple(f"{o.function} is left out: {o.reason}" for o in left_out if o.function in unknown)
+        message = f"{item.path} has no kernel called {unknown[0]}"
+        raise CompileError([Diagnostic("SA403", message, help=help_, notes=notes)])
+
+
+def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
+    from slangad.compiler.emit.module import name_module
+    from slangad.compiler.emit.text.names import Scope
+
+    fields = name_module(module, Scope(module.taken)).fields
+    return {
+        name: KernelPlan(
+            signature,
+            {mode: tuple(e for e in emitted.entry_points if e.kernel == name and e.mode is mode) for mode in Mode},
+            fields,
+        )
+        for name, signature in signatures(module).items()
+    }
+
+
+def only_kernel(program: Program) -> KernelPlan:
+    """The one kernel that is wanted.
+
+    Raises:
+        CompileError: There are several, or none.
+    """
+    if len(program.plans) == 1:
+        return next(iter(program.plans.values()))
+    raise _undecided(program, tuple(program.plans), "kernel")
+
+
+def chosen(program: Program) -> KernelPlan | Chain:
+    """What is wanted: the one pipeline of the description, else its one kernel.
+
+    Raises:
+        CompileError: There are several, or none.
+    """
+    if len(program.chains) == 1:
+        return next(iter(program.chains.values()))
+    if program.chains:
+        raise _undecided(program, tuple(program.chains), "pipeline")
+    return only_kernel(program)
+
+
+def kernels_of(found: KernelPlan | Chain) -> tuple[str, ...]:
+    """The names of the kernels that run."""
+    return tuple(found.kernels) if isinstance(found, Chain) else (found.signature.name,)
+
+
+def as_chain(program: Program, found: KernelPlan | Chain, domain: tuple[int, ...] = ()) -> Chain:
+    """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
+    if isinstance(found, Chain):
+        return found
+    kernel = next(kernel for kernel in program.module.kernels if kernel.name == found.signature.name)
+    return chain_of_kernel(found, kernel, None, domain)
+
+
+def _undecided(program: Program, names: tuple[str, ...], kind: str) -> CompileError:
+    if not names:
+        return CompileError([Diagnostic("SA419", f"{program.file} has no {kind} to run")])
+    message = f"{program.file} has several {kind}s: {', '.join(names)}"
+    return CompileError([Diagnostic("SA419", message, help=f"name one: {program.file}:{names[0]}")])

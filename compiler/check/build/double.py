@@ -1,0 +1,130 @@
+"""The float64 twin of a program: an emitted module goes in, a job that compiles it with double for float comes out."""
+
+from __future__ import annotations
+
+import re
+from os.path import relpath, sep
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from slangad.compiler.emit.library import DOUBLE, library_text
+from slangad.compiler.toolchain.jobs.request import CompileJob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.emit.model import EmittedModule
+
+_SHAPES: Final = ("", "2", "3", "4", *(f"{r}x{c}" for r in (2, 3, 4) for c in (2, 3, 4)))
+MACROS: Final = (
+    *((f"{word}{shape}", f"double{shape}") for word in ("float", "half") for shape in _SHAPES),
+    ("toFloat", "check_to_double"),
+)
+_BITS: Final = "slangad_check_bits.slang"
+_CASTS: Final = re.compile(r"\b(?:asuint|asint|f32tof16|toFloat)\b")
+_TEXELS: Final = re.compile(
+    r"\b((?:RW)?(?:Texture|Sampler)(?:1D|2D|3D|Cube)(?:Array)?\s*<\s*)(?:float|half)([234]?\s*>)"
+)
+"""Textures of floats, whose texels can't be double in Slang: nothing is read from them in a check."""
+_CLIMBING: Final = re.compile(r'(\bimport\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
+_OUTSIDE: Final = "slangad_outside_"
+_IMPORT: Final = re.compile(r"^import slangad(?:_half)?;$", re.MULTILINE)
+
+
+def build_job(
+    emitted: EmittedModule,
+    names: tuple[str, ...],
+    include_dirs: tuple[str, ...],
+    defines: tuple[tuple[str, str], ...],
+    *,
+    wide: bool,
+    time_limit: float,
+    files: tuple[str, ...] = (),
+) -> CompileJob:
+    """What the toolchain is asked: the entry points ``names`` for the CPU; ``wide`` with double for float and half.
+
+    ``files`` are the Slang files that it depends on.
+    """
+    text = _widened(emitted.text) if wide else emitted.text
+    modules = dict(emitted.libraries)
+    if wide:
+        modules[DOUBLE] = library_text(DOUBLE)
+        text, copies = _with_bits(text, files, include_dirs, modules)
+        modules |= copies
+    own = () if not wide else MACROS
+    return CompileJob(
+        emitted.file_name,
+        text,
+        names,
+        ("cpp",),
+        modules=tuple(modules.items()),
+        include_dirs=include_dirs,
+        defines=(*defines, *own),
+        whole=True,
+        time_limit=time_limit,
+    )
+
+
+def _with_bits(
+    main: str, files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    """A twin's text and copies of Slang files, if some look at the bits of floats or have textures of them.
+
+    All are copied if one needs it, since a file finds its neighbours before anything else; each to where it lies from
+    the folders in which an import may find it. Some are ``known`` to have another text than on disk.
+    """
+    placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
+    texts = {
+        place: known.get(place) or Path(file).read_text(encoding="utf-8", errors="replace")
+        for place, file in placed.items()
+    }
+    changed = {place: _TEXELS.sub(r"\1int\2", text) for place, text in texts.items()}
+    changed |= {
+        place: f'{text}\nimport "{"../" * place.count("/")}{_BITS}";\n'
+        for place, text in changed.items()
+        if _CASTS.search(text)
+    }
+    if changed == texts:
+        return main, {}
+    touched = {_folder(place) for place, text in changed.items() if text != texts[place]}
+    kept = [place for place in changed if not place.startswith(_OUTSIDE) or _folder(place) in touched]
+    at = {Path(placed[place]).resolve(): place for place in sorted(kept, key=len, reverse=True)}
+    copies = {place: _led(changed[place], place, (str(Path(placed[place]).parent), *folders), at) for place in kept}
+    return _led(main, "", folders, at), {**copies, _BITS: library_text(_BITS)}
+
+
+def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """The paths of a file from the folders that have it, however deep; one that none has gets a folder."""
+    found = [
+        full.relative_to(root).as_posix()
+        for full in (Path(file).absolute(), Path(file).resolve())
+        for folder in folders
+        for root in (Path(folder).absolute(), Path(folder).resolve())
+        if full.is_relative_to(root)
+    ]
+    yield from found or [f"{_OUTSIDE}{crc32(str(Path(file).parent).encode())}/{Path(file).name}"]
+
+
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0]
+
+
+def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]) -> str:
+    """The text with imports that climb out of folders leading to the copies of what they mean."""
+
+    def lead(found: re.Match[str]) -> str:
+        meant = ((Path(folder) / found[2]).resolve() for folder in folders)
+        copy = next((at[path] for path in meant if path in at), None)
+        if copy is None:
+            return found[0]
+        return f"{found[1]}{relpath(copy, _folder(place) or '.').replace(sep, '/')}{found[3]}"
+
+    return _CLIMBING.sub(lead, text)
+
+
+def _widened(text: str) -> str:
+    found = _IMPORT.search(text)
+    if not found:
+        return text
+    return _IMPORT.sub("", text[: found.start()] + f"import {DOUBLE.removesuffix('.slang')};" + text[found.end() :])

@@ -1,0 +1,319 @@
+"""Both builds of a program: a module with harness kernels goes in, CPU libraries come out, in float32 and in float64.
+
+A file is compiled once in each precision, both at a time. What crashes, hangs or is rejected is found out by compiling
+the kernels one by one, named with the reason, and left out; the rest is compiled again together. What Slang would give
+other derivatives in company than alone (see ``witnesses``) is compiled as it is shipped: entry point by entry point.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.build.cpp_faults import first_error, without_faults
+from slangad.compiler.check.build.double import build_job
+from slangad.compiler.check.build.separately import kernels_apart
+from slangad.compiler.check.twins import index_ranges as reach
+from slangad.compiler.check.twins import loop_bounds as bounds
+from slangad.compiler.check.twins.declared import PRELUDE, has_oracles
+from slangad.compiler.emit import Mode, emit_module
+from slangad.compiler.errors.diagnostics import ToolchainError
+from slangad.compiler.ir.kernels import Memory
+from slangad.compiler.ir.subset import only, without_other_files
+from slangad.compiler.runtime.device.cpu_rows import with_rows
+from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from slangad.compiler.check.twins.slang_loop_bounds import Turns
+    from slangad.compiler.driver.slang_compilers import Compilers
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
+    from slangad.compiler.ir.nodes import Kernel, Module
+    from slangad.compiler.toolchain.cache import Cache
+    from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
+
+_OPTIMIZATION: Final = 1
+_OPTIMIZATION_OF_LAUNCHES: Final = 2
+"""Of kernels that share memory: many threads of them run for each sample, for longer than it takes to compile them."""
+_SECONDS_EACH: Final = 0.25
+"""Added to the time limit of a compile for each entry point: ten times what one takes."""
+DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A shared library with Slang's reflection of it, and the entry points in it."""
+
+    data: bytes
+    reflection: str
+    entries: tuple[EntryPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A kernel, or one mode of it, that can't be built, and why.
+
+    Attributes:
+        cpp: Whether Slang gives C++ for it, which is none; ``reason`` is what the C++ compiler objects to.
+        elsewhere: What Slang says of it for SPIR-V, where that is asked; empty if it takes it.
+    """
+
+    kernel: str
+    mode: str
+    reason: str
+    cpp: bool = False
+    elsewhere: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One precision of a program."""
+
+    libraries: tuple[Library, ...]
+    refusals: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How to build: where imports are looked for, macros, where results are kept, texts in place of Slang files."""
+
+    include_dirs: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    time_limit: float
+    cache: Cache | None
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def build_both(
+    module: Module, setting: Setting, compilers: tuple[Compilers, Compilers], turns: Turns | None = None
+) -> tuple[Built, Built]:
+    """The float64 twin and the program itself, built at the same time; the former with the twins that count turns.
+
+    Raises:
+        ToolchainError: There is no Slang or no C++ compiler.
+    """
+    apart = kernels_apart(module, setting.texts)
+    wide = _Builder(module, setting, compilers[0], wide=True, apart=apart)
+    narrow = _Builder(module, setting, compilers[1], wide=False, apart=apart)
+
+    def rest() -> tuple[Built, tuple[Library, ...]]:
+        return narrow.build(module.kernels), _build_turns(turns, setting, compilers[1])
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(wide.build, module.kernels), pool.submit(rest)
+        built, (other, counting) = first.result(), second.result()
+        return replace(built, libraries=(*built.libraries, *counting)), other
+
+
+def _build_turns(turns: Turns | None, setting: Setting, compilers: Compilers) -> tuple[Library, ...]:
+    """The twins that count turns, as far as they can be built."""
+    if turns is None:
+        return ()
+    texts = {**setting.texts, Path(turns.module.source).name: turns.text}
+    builder = _Builder(turns.module, replace(setting, texts=texts), compilers, wide=True)
+    return builder.build(turns.module.kernels).libraries
+
+
+def twin_job(module: Module, setting: Setting) -> CompileJob:
+    """A job with what the float64 twins of a module's Slang files are read with; nothing is made in it."""
+    emitted = emit_module(only(module, ()))
+    emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
+    files = tuple(path for path in module.sources if path.endswith(".slang"))
+    limit = setting.time_limit
+    return build_job(emitted, (), setting.include_dirs, setting.defines, wide=True, time_limit=limit, files=files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds kernels of a module in one precision; those in ``apart`` entry point by entry point."""
+
+    module: Module
+    setting: Setting
+    compilers: Compilers
+    wide: bool
+    apart: frozenset[str] = frozenset()
+
+    def build(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels: those that don't have to be apart together."""
+        if not self.wide:
+            kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
+        near = [kernel for kernel in kernels if kernel.name not in self.apart]
+        alone = [kernel for kernel in kernels if kernel.name in self.apart]
+        if not self.module.source.endswith(".slang"):  # launches need all entry points in one library
+            return _joined([self._together(near), *(self._together([kernel]) for kernel in alone)])
+        return _joined([self._together(near), self._entry_by_entry(alone)])
+
+    def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
+        """Build every entry point by itself."""
+        emitted = [self._emit([kernel]) for kernel in kernels]
+        singles = [
+            replace(kernel, modes=(mode,)) for kernel, its in zip(kernels, emitted, strict=True) for mode in _modes(its)
+        ]
+        emitted = [self._emit([single]) for single in singles]
+        results = self.compilers.compile([self._job(one, number) for number, one in enumerate(emitted)])
+        return _joined(
+            self._link([single], one, result) if result.ok and result.artefacts else _refused(single, result)
+            for single, one, result in zip(singles, emitted, results, strict=True)
+        )
+
+    def _together(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels together; where that fails, without those that are to blame."""
+        if not kernels:
+            return Built((), ())
+        emitted = self._emit(kernels)
+        (result,) = self.compilers.compile([self._job(emitted)])
+        if not result.ok or not result.artefacts:
+            good, refusals = self._part(kernels)
+            rest = self._library(good) if good else Built((), ())
+            return replace(rest, refusals=(*refusals, *rest.refusals))
+        return self._link(kernels, emitted, result)
+
+    def _library(self, kernels: Sequence[Kernel]) -> Built:
+        """Build kernels that Slang takes one by one; where it doesn't take them together, one by one."""
+        emitted = self._emit(kernels)
+        (result,) = self.compilers.compile([self._job(emitted)])
+        if result.ok and result.artefacts:
+            return self._link(kernels, emitted, result)
+        return _joined(self._library([kernel]) if len(kernels) > 1 else _refused(kernel, result) for kernel in kernels)
+
+    def _link(self, kernels: Sequence[Kernel], emitted: EmittedModule, result: CompileResult) -> Built:
+        reflection = result.reflection_text("cpp") or ""
+        code = with_rows(result.artefacts[0].data)
+        try:
+            return Built((Library(self._shared(code), reflection, emitted.entry_points),), ())
+        except RejectionError as error:
+            return self._without_faulty(kernels, emitted, (code, reflection), error)
+        except ToolchainError as error:
+            if error.diagnostics[0].code != "SA241":
+                raise
+            return self._singly(kernels, f"C++ compiler: {error.diagnostics[0].message}")
+
+    def _shared(self, code: bytes) -> bytes:
+        shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
+        optimization = _OPTIMIZATION_OF_LAUNCHES if shares else _OPTIMIZATION
+        return build_shared_library(code, optimization=optimization, cache=self.setting.cache)
+
+    def _without_faulty(
+        self, kernels: Sequence[Kernel], emitted: EmittedModule, made: tuple[bytes, str], error: RejectionError
+    ) -> Built:
+        """What is left of C++ that is rejected when entry points that are none by themselves either are taken out."""
+        code, reflection = made
+        left = without_faults(code, error.output) if len(kernels) > 1 or len(_modes(emitted)) > 1 else None
+        if left is None:
+            return self._singly(kernels, first_error(error.output), cpp=True)
+        names = left[1]
+        faulty = [entry for entry in emitted.entry_points if entry.name in names]
+        known = {kernel.name: kernel for kernel in kernels}
+        singles = dict.fromkeys((e.kernel, e.mode.value) for e in faulty)
+        alone = _joined(self._library([replace(known[name], modes=(mode,))]) for name, mode in singles)
+        try:
+            data = None if alone.libraries else self._shared(left[0])
+        except ToolchainError:
+            data = None
+        if data is None:
+            return self._singly(kernels, first_error(error.output), cpp=True)
+        kept = tuple(entry for entry in emitted.entry_points if entry.name not in names)
+        return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
+
+    def _singly(self, kernels: Sequence[Kernel], reason: str, *, cpp: bool = False) -> Built:
+        """Kernels that C++ compilers don't take together, one by one, and those that they don't take mode by mode."""
+        if len(kernels) > 1:
+            return _joined(self._library([kernel]) for kernel in kernels)
+        (kernel,) = kernels
+        modes = _modes(self._emit(kernels))
+        if len(modes) > 1:
+            return _joined(self._library([replace(kernel, modes=(mode,))]) for mode in modes)
+        elsewhere = self._elsewhere(kernel) if cpp else ""
+        return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp, elsewhere),))
+
+    def _elsewhere(self, kernel: Kernel) -> str:
+        """What Slang says of a kernel in float32 for SPIR-V; nothing where it takes it."""
+        if self.wide:
+            return ""
+        (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
+        return "" if result.ok and result.artefacts else _reason(result)
+
+    def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
+        """The kernels that Slang takes, some with fewer modes, and what it refuses."""
+        bad = self._failing(kernels) if len(kernels) > 1 else dict.fromkeys(range(len(kernels)), "")
+        good = [kernel for index, kernel in enumerate(kernels) if index not in bad]
+        singles = [
+            replace(kernels[index], modes=(mode,)) for index in bad for mode in _modes(self._emit([kernels[index]]))
+        ]
+        failing = self._failing_modes(singles)
+        refusals = [Refusal(singles[k].name, singles[k].modes[0], reason) for k, reason in failing.items()]
+        for index in bad:
+            name = kernels[index].name
+            modes = tuple(s.modes[0] for k, s in enumerate(singles) if s.name == name and k not in failing)
+            if modes:
+                good.append(replace(kernels[index], modes=modes))
+        return good, refusals
+
+    def _failing_modes(self, singles: Sequence[Kernel]) -> dict[int, str]:
+        """Those of kernels of one mode each that Slang doesn't compile; not tried are derivatives of what hangs it."""
+        forward = [k for k, single in enumerate(singles) if single.modes == (Mode.FORWARD.value,)]
+        failing = {forward[n]: reason for n, reason in self._failing([singles[k] for k in forward]).items()}
+        hanging = {singles[k].name for k, reason in failing.items() if reason == DEATHS["SA241"]}
+        others = [k for k in range(len(singles)) if k not in forward]
+        failing |= {k: DEATHS["SA241"] for k in others if singles[k].name in hanging}
+        rest = [k for k in others if k not in failing]
+        failing |= {rest[n]: reason for n, reason in self._failing([singles[k] for k in rest]).items()}
+        return dict(sorted(failing.items()))
+
+    def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
+        """The kernels that Slang doesn't compile by themselves, with the reason."""
+        jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
+        results = self.compilers.compile(jobs)
+        return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
+
+    def _emit(self, kernels: Sequence[Kernel]) -> EmittedModule:
+        part = only(self.module, kernels)
+        if not self.module.source.endswith(".slang") and len(kernels) < len(self.module.kernels):
+            part = without_other_files(part)  # which may be what is wrong with other kernels
+        emitted = emit_module(part)
+        libraries = {**emitted.libraries, **self.setting.texts}
+        return replace(emitted, text=prelude(self.module) + emitted.text, libraries=libraries)
+
+    def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
+        names = tuple(entry.name for entry in emitted.entry_points)
+        setting = self.setting
+        limit = setting.time_limit + _SECONDS_EACH * len(names)
+        if number is not None:
+            emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
+        files = tuple(path for path in self.module.sources if path.endswith(".slang"))
+        return build_job(
+            emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=limit, files=files
+        )
+
+
+def prelude(module: Module) -> str:
+    """What stands before the text of a module with twins."""
+    head = PRELUDE if has_oracles(module) else ""
+    head += reach.PRELUDE if reach.watches_reach(module) else ""
+    return head + (bounds.PRELUDE if bounds.watches_loops(module) else "")
+
+
+def _modes(emitted: EmittedModule) -> list[str]:
+    """The modes of entry points; one of a kernel with sums has two."""
+    return list(dict.fromkeys(entry.mode.value for entry in emitted.entry_points))
+
+
+def _refused(kernel: Kernel, result: CompileResult) -> Built:
+    return Built((), (Refusal(kernel.name, kernel.modes[0] if len(kernel.modes) == 1 else "", _reason(result)),))
+
+
+def _joined(parts: Iterable[Built]) -> Built:
+    found = list(parts)
+    return Built(
+        tuple(library for part in found for library in part.libraries),
+        tuple(refusal for part in found for refusal in part.refusals),
+    )
+
+
+def _reason(result: CompileResult) -> str:
+    for diagnostic in result.diagnostics:
+        return DEATHS.get(diagnostic.code, diagnostic.message)
+    return next((f"Slang: {m.text}" for m in result.messages if m.is_error), "Slang gives no code for it")

@@ -1,0 +1,1 @@
+"""Kinks: one-sided derivatives, ties and corners."""

@@ -1,0 +1,1 @@
+"""Legs: comparisons of derivatives that need no reference."""

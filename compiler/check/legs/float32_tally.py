@@ -1,0 +1,46 @@
+"""How far float32 was tested: what was found in float64 and which entries were compared go in, a tally comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.reference.entries import State
+from slangad.compiler.report.model import Float32, LeftAside
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from slangad.compiler.check.reference.entries import Findings
+    from slangad.compiler.report.model import Leg
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+LARGEST: Final = 1e37
+"""From where on derivatives are too large for float32."""
+_REASONS: Final = {
+    State.WRONG: "wrong in float64 already",
+    State.KINK_BAD: "wrong in float64 already",
+    State.JUMP: "at a kink or a jump",
+    State.KINK: "at a kink or a jump",
+    State.UNDECIDED: "undecided in float64",
+    State.OK: f"with derivatives above {LARGEST:g}",
+    State.UNSEEN: "not looked at in float64",
+}
+
+
+def tally(findings: Findings, leg: Leg, certain: Bools) -> Float32:
+    """Samples of which an entry was compared in float32, and the others by the reason why none was."""
+    compared = np.asarray(certain.any(axis=(1, 2)))
+    states = findings.states[leg].reshape(len(compared), -1)
+    counts: dict[str, int] = {}
+    for sample in np.flatnonzero(~compared):
+        if not findings.finite[sample]:
+            reason = "not finite in float64"
+        else:
+            reason = _REASONS[State(int(states[sample].max(initial=int(State.UNSEEN))))]
+        counts[reason] = counts.get(reason, 0) + 1
+    left = tuple(LeftAside(number, reason) for reason, number in sorted(counts.items()))
+    return Float32("cpu", int(compared.sum()), int(certain.sum()), left)

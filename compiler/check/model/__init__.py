@@ -1,0 +1,1 @@
+"""Frozen data that the steps of a check hand on."""

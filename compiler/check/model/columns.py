@@ -1,0 +1,114 @@
+"""Inputs and results as rows of numbers: the types of a kernel's values go in, one column for each scalar comes out.
+
+Columns stand in the order of the kernel's buffers, so a buffer is a stretch of neighbouring columns.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
+from slangad.compiler.ir.types import FLOATING, Array, Matrix, Vector, carries_gradient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.memory.buffers import Leaf
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.ir.types import Type
+
+    Buffer = tuple[str, tuple[str | int, ...]]
+    """A parameter's or result's name and the path to the part that the buffer holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One scalar.
+
+    Attributes:
+        path: As users write it: ``m.albedo[1]``, ``v.x``.
+        scalar: ``float``, ``half``, ``double``, ``int``, ``uint`` or ``bool``.
+        differentiable: Whether it carries a gradient.
+        group: The path of the value it is a component of: ``v`` of ``v.x``.
+        anywhere: The path without the element that it belongs to, where that is one of many: ``light.x`` of
+            ``light[3].x``.
+    """
+
+    path: str
+    scalar: str
+    differentiable: bool
+    group: str = ""
+    anywhere: str = ""
+
+    @property
+    def floating(self) -> bool:
+        """Whether it holds a floating-point number."""
+        return self.scalar in FLOATING
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of all inputs or all results of a kernel, and the stretch of each buffer."""
+
+    columns: tuple[Column, ...]
+    stretches: dict[Buffer, tuple[int, int]]
+
+    @property
+    def differentiable(self) -> list[int]:
+        """The columns that carry a gradient."""
+        return [index for index, column in enumerate(self.columns) if column.differentiable]
+
+
+def input_table(kernel: Kernel) -> Table:
+    """The columns of a kernel's inputs."""
+    return _table((p.name, p.type, p.no_diff) for p in kernel.params)
+
+
+def result_table(kernel: Kernel) -> Table:
+    """The columns of a kernel's results."""
+    return _table((r.name, r.type, False) for r in kernel.results)
+
+
+def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
+    columns: list[Column] = []
+    stretches: dict[Buffer, tuple[int, int]] = {}
+    for name, type_, passive in values:
+        for leaf in buffer_leaves(type_):
+            start = len(columns)
+            columns += columns_of(name, leaf, passive=passive)
+            stretches[name, leaf.path] = (start, len(columns))
+    return Table(tuple(columns), stretches)
+
+
+@lru_cache(maxsize=4096)
+def owner_of(path: str) -> str:
+    """The parameter or result that a path leads into: ``m`` of ``m.albedo[1]``, ``result.0`` of ``result.0[3].x``."""
+    found = re.match(r"result\.\d+|[^.\[]+", path)
+    return found[0] if found else path
+
+
+def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
+    """The columns of one value's part that has a buffer of its own."""
+    flows = not passive and not leaf.no_diff and carries_gradient(leaf.type)
+    scalar = scalar_of(leaf.type).name
+    for outer in product(*(range(extent) for extent in leaf.outer)):
+        counters = iter(outer)
+        way = "".join(f"[{next(counters)}]" if step is None else f".{step}" for step in leaf.steps)
+        for inside in _entries(leaf.type):
+            yield Column(f"{name}{way}{inside}", scalar, flows, f"{name}{way}")
+
+
+def _entries(type_: Type) -> Iterator[str]:
+    match type_:
+        case Vector(size=size):
+            yield from (f".{'xyzw'[k]}" for k in range(size))
+        case Matrix(rows=rows, columns=columns):
+            yield from (f"[{row}][{column}]" for row in range(rows) for column in range(columns))
+        case Array(element, size):
+            yield from (f"[{k}]{rest}" for k in range(size) for rest in _entries(element))
+        case _:
+            yield ""

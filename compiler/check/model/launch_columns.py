@@ -1,0 +1,97 @@
+"""A whole launch as rows of numbers: a kernel and how large a launch is go in, one column for each scalar comes out.
+
+Columns stand in the order of the launch's buffers, as in ``columns``: all elements of one part next to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.model.columns import Column, Table
+from slangad.compiler.check.model.columns import columns_of as columns_of_leaf
+from slangad.compiler.emit.memory.buffers import buffer_leaves
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import Tensor, Texture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.ir.types import Type
+
+    Shape = tuple[int, ...]
+
+_ONCE = (Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """How large a launch is: the domain's shape, and that of every tensor and texture."""
+
+    domain: Shape
+    shapes: Mapping[str, Shape]
+
+    def of(self, name: str, memory: Memory) -> Shape:
+        """The shape of a parameter or result before the axes of its type."""
+        return () if memory in _ONCE else self.shapes.get(name, self.domain)
+
+
+def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
+    """The columns of what a launch reads; what it only writes starts as zeros."""
+    return _table(
+        tuple(
+            (p.name, _element(p.type), extents.of(p.name, p.memory), p.no_diff or p.memory is Memory.UNIFORM)
+            for p in kernel.params
+            if p.memory is not Memory.OUT_TENSOR
+        )
+    )
+
+
+def launch_results(kernel: Kernel, extents: Extents) -> Table:
+    """The columns of what a launch writes."""
+    written = [p for p in kernel.params if p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)]
+    return _table(
+        (
+            *((r.name, r.type, extents.of(r.name, r.memory), False) for r in kernel.results),
+            *((p.name, _element(p.type), extents.of(p.name, p.memory), p.no_diff) for p in written),
+        )
+    )
+
+
+def anywhere_table(kernel: Kernel) -> Table:
+    """The inputs as columns, one for all elements of a part: what ranges may be said for."""
+    return _table(tuple((p.name, _element(p.type), (), p.no_diff) for p in kernel.params))
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, (Tensor, Texture)) else type_
+
+
+@lru_cache(maxsize=64)
+def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> Table:
+    columns: list[Column] = []
+    stretches: dict[tuple[str, tuple[str | int, ...]], tuple[int, int]] = {}
+    for name, type_, shape, passive in values:
+        for leaf in buffer_leaves(type_):
+            start = len(columns)
+            plain = [column.path.removeprefix(name) for column in columns_of_leaf(name, leaf, passive=passive)]
+            for place in _places(shape):
+                own = columns_of_leaf(f"{name}{place}", leaf, passive=passive)
+                columns += (
+                    Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if place else "")
+                    for c, rest in zip(own, plain, strict=True)
+                )
+            stretches[name, leaf.path] = (start, len(columns))
+    return Table(tuple(columns), stretches)
+
+
+def _places(shape: Shape) -> Iterator[str]:
+    """How users write the elements of an array, in order; of a single value nothing."""
+    if not shape:
+        yield ""
+        return
+    for place in product(*(range(extent) for extent in shape)):
+        yield f"[{', '.join(str(index) for index in place)}]"

@@ -1,0 +1,247 @@
+"""Custom derivatives broken on purpose, to see whether the check notices: a module goes in, one with mutants comes out.
+
+A mutant is a function with a backward function that differs in one place: a gradient negated, scaled, dropped or given
+to another input, an operator exchanged, a term left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.build import arithmetic, divide, multiply, number, zero
+from slangad.compiler.ir.nodes import Assign, Binary, Construct, Custom, Intrinsic, Let, MakePair, Return, Role
+from slangad.compiler.ir.types import Matrix, Scalar, Struct, Tuple, Vector, is_floating
+from slangad.compiler.ir.walk import map_blocks, map_children, map_stmt_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
+
+_EXCHANGED: Final = {"+": "-", "-": "+", "*": "/"}
+PROBES: Final = {" (shifted)": "shift", " (not a number)": "lost"}
+"""What the names of probes of a mutant end in, in the order of ``surviving``, and what is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One way to break a backward function."""
+
+    what: str
+    body: tuple[Stmt, ...]
+
+
+def add_mutants(module: Module, probed: Collection[str] = ()) -> Module:
+    """The module with a broken twin of every function that has derivatives of its own, for each way.
+
+    With ``probed``, names of mutants, those are not there, but what ``surviving`` wants to know of them.
+    """
+    functions = {f.key: f for f in module.functions}
+    added: list[Function] = []
+    for function, own in _owned(module, functions):
+        if function.span.file != module.source:
+            continue
+        changes = [(one, change) for one in own for change in _changes(one)]
+        if probed:
+            changes = [(one, probe) for one in own for probe in _probes_of(function.name, one, probed)]
+        for place, (broken, change) in enumerate(changes):
+            key = f"{function.key} mutant {place}"
+            twins = {
+                one.role: replace(one, key=f"{key} {one.role.value}", name=f"{one.name}_mutant_{place}", of=key)
+                for one in own
+            }
+            twins[broken.role] = replace(twins[broken.role], body=change.body)
+            keys = {role: one.key for role, one in twins.items()}
+            derivative = Custom(keys.get(Role.BACKWARD), keys.get(Role.FORWARD))
+            name = _named(function.name, broken, change)
+            twin = replace(function, key=key, name=name, derivative=derivative, doc=())
+            added += [twin, *twins.values()]
+    return replace(module, functions=(*module.functions, *added), kernels=(), pipelines=())
+
+
+def _named(name: str, broken: Function, change: Change) -> str:
+    return f"{name}: forward: {change.what}" if broken.role is Role.FORWARD else f"{name}: {change.what}"
+
+
+def _probes_of(name: str, derivative: Function, probed: Collection[str]) -> Iterator[Change]:
+    """For mutants by name: what they change, shifted by 1 (a product: doubled), and not a number."""
+    places = [change.what for change in _changes(derivative) if _named(name, derivative, change) in probed]
+    for probe, to in PROBES.items():
+        made = {change.what: change for change in _changes(derivative, to)}
+        yield from (replace(made[what], what=f"{what}{probe}") for what in places)
+
+
+def left_alone(module: Module) -> Iterator[tuple[str, Span, str]]:
+    """The functions with derivatives of their own that are not broken: name, place and why."""
+    functions = {f.key: f for f in module.functions}
+    for function, own in _owned(module, functions):
+        if function.span.file != module.source:
+            yield f"{function.name}: not mutated", function.span, f"it stands in {function.span.file}: name that file"
+        elif not any(change for one in own for change in _changes(one)):
+            yield f"{function.name}: not mutated", function.span, "nothing in its derivative is a number to be changed"
+
+
+def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[Function, list[Function]]]:
+    """Functions with derivatives of their own, and those."""
+    for function in module.functions:
+        if function.role is Role.PLAIN and isinstance(function.derivative, Custom):
+            keys = (function.derivative.backward, function.derivative.forward)
+            yield function, [functions[key] for key in keys if key is not None and key in functions]
+
+
+def is_mutant(name: str) -> bool:
+    """Whether a subject's name is that of a mutant."""
+    return ": " in name
+
+
+def broken_of(name: str) -> str:
+    """The name of what a mutant is made of; any other name itself."""
+    return name.partition(": ")[0]
+
+
+def _changes(derivative: Function, to: str = "") -> Iterator[Change]:
+    """Every way to break a derivative; with ``to`` each becomes that probe."""
+    body = statements(derivative)
+    returns = [one for one in _returns(body) if one.value is not None]
+    for number_, stmt in enumerate(returns):
+        where = f" in line {stmt.span.line}" if stmt.span.line else f" in return {number_ + 1}"
+        yield from _changed_results(body, stmt, where, to, forward=derivative.role is Role.FORWARD)
+    yield from _changed_terms(body, to)
+
+
+def _returns(body: tuple[Stmt, ...]) -> Iterator[Return]:
+    """The statements that return something, wherever they are."""
+    for stmt in body:
+        if isinstance(stmt, Return):
+            yield stmt
+        inner: list[Stmt] = []
+
+        def collect(block: tuple[Stmt, ...], inner: list[Stmt] = inner) -> tuple[Stmt, ...]:
+            inner.extend(block)
+            return block
+
+        map_blocks(stmt, collect)
+        yield from _returns(tuple(inner))
+
+
+def _changed_results(body: tuple[Stmt, ...], stmt: Return, where: str, to: str, *, forward: bool) -> Iterator[Change]:
+    """Changes of what one statement returns."""
+    assert stmt.value is not None  # noqa: S101  (only those are asked for)
+    value = stmt.value
+
+    def with_value(made: Expr) -> tuple[Stmt, ...]:
+        return _replaced(body, stmt, replace(stmt, value=made))
+
+    if forward:
+        if isinstance(value, MakePair):
+            for what, tangent in _wrong(value.tangent, to):
+                yield Change(f"tangent {what}{where}", with_value(replace(value, tangent=tangent)))
+        return
+    several = value if isinstance(value, Construct) and isinstance(value.type, Tuple) else None
+    parts = [value] if several is None else list(several.args)
+
+    def with_parts(changed: list[Expr]) -> tuple[Stmt, ...]:
+        return with_value(changed[0] if several is None else replace(several, args=tuple(changed)))
+
+    for k, part in enumerate(parts):
+        for what, wrong in _wrong(part, to):
+            yield Change(f"gradient {k + 1} {what}{where}", with_parts([*parts[:k], wrong, *parts[k + 1 :]]))
+        for other in range(k + 1, len(parts)):
+            if parts[other].type == part.type:
+                swapped = [*parts]
+                swapped[k], swapped[other] = (_probe(part, to), parts[other]) if to else (parts[other], part)
+                yield Change(f"gradients {k + 1} and {other + 1} swapped{where}", with_parts(swapped))
+
+
+def _replaced(body: tuple[Stmt, ...], old: Return, new: Return) -> tuple[Stmt, ...]:
+    return tuple(new if s is old else map_blocks(s, lambda block: _replaced(block, old, new)) for s in body)
+
+
+def _probe(expr: Expr, to: str) -> Expr:
+    """Something else in place of an expression: shifted, doubled or not a number."""
+    match to:
+        case "shift":
+            return arithmetic("+", expr, number(1.0, expr.type))
+        case "double":
+            return multiply(expr, number(2.0, expr.type))
+        case _:
+            return multiply(expr, divide(number(0.0, expr.type), number(0.0, expr.type)))
+
+
+def _wrong(part: Expr, to: str) -> Iterator[tuple[str, Expr]]:
+    """A gradient got wrong; of a struct, each field that is given by itself."""
+    match part.type:
+        case Scalar() | Vector() | Matrix() if is_floating(part.type):
+            for what, factor in (("negated", -1.0), ("doubled", 2.0), ("times 1.001", 1.001)):
+                yield what, _probe(part, to) if to else multiply(part, number(factor, part.type))
+            yield "dropped", _probe(part, to) if to else zero(part.type)
+            if isinstance(part.type, Matrix) and part.type.rows == part.type.columns:
+                yield "transposed", _probe(part, to) if to else Intrinsic("transpose", (part,), part.type)
+        case Struct(fields=fields) if isinstance(part, Construct) and len(part.args) == len(fields):
+            for k, arg in enumerate(part.args):
+                for what, wrong in _wrong(arg, to):
+                    made = replace(part, args=(*part.args[:k], wrong, *part.args[k + 1 :]))
+                    yield f"({fields[k].name}) {what}", made
+        case _:
+            return
+
+
+def _changed_terms(body: tuple[Stmt, ...], to: str) -> Iterator[Change]:
+    """Changes of one operator each."""
+    count = _count(body)
+    for place in range(count):
+        for what, change in (("operator exchanged", _exchanged), ("term dropped", _dropped)):
+            changed = _Changer(place, change)
+            made = changed.block(body)
+            if changed.done is None or made == body:
+                continue
+            at, op = changed.done.right.span, changed.done.op
+            where = f"in line {at.line}, column {at.column}" if at.line else f"in place {place + 1}"
+            became = f": {op} becomes {_EXCHANGED[op]}" if change is _exchanged else ""
+            if to:
+                probe = "double" if to == "shift" and op == "*" else to
+                made = _Changer(place, lambda expr, probe=probe: _probe(expr, probe)).block(body)  # type: ignore[misc]  # a default binds the loop's value
+            yield Change(f"{what} {where}{became}", made)
+
+
+def _exchanged(expr: Binary) -> Expr:
+    return replace(expr, op=_EXCHANGED[expr.op]) if expr.op in _EXCHANGED else expr
+
+
+def _dropped(expr: Binary) -> Expr:
+    return expr.left if expr.op in ("+", "-") and expr.left.type == expr.type else expr
+
+
+def _count(body: tuple[Stmt, ...]) -> int:
+    counter = _Changer(-1, _exchanged)
+    counter.block(body)
+    return counter.seen
+
+
+class _Changer:
+    """Changes one operator of a body, counted from its start."""
+
+    def __init__(self, place: int, change: Callable[[Binary], Expr]) -> None:
+        self._place = place
+        self._change = change
+        self.seen = 0
+        self.done: Binary | None = None
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The block, changed if the place is in it."""
+        return tuple(self._stmt(stmt) for stmt in body)
+
+    def _stmt(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, (Assign, Let, Return)):
+            return map_stmt_exprs(stmt, self._expr)
+        return map_blocks(stmt, self.block)
+
+    def _expr(self, expr: Expr) -> Expr:
+        if isinstance(expr, Binary) and expr.op in _EXCHANGED and is_floating(expr.type):
+            here, self.seen = self.seen, self.seen + 1
+            if here == self._place:
+                self.done = expr
+                return self._change(expr)
+        return map_children(expr, self._expr)

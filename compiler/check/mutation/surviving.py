@@ -1,0 +1,102 @@
+"""Mutants that survived: what the check says of them and of probes in their places goes in, why they did comes out.
+
+Where a mutant changes something, a probe shifts it by 1 (a product is doubled), and another puts in what is no number.
+If even that is not noticed no sample gets there; if only the first is not, it is multiplied by zero.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.mutation.mutate import PROBES
+from slangad.compiler.report.model import Verdict
+from slangad.compiler.slang_text.files import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.report.model import Report, Result
+
+_PLACE: Final = re.compile(r" in line (?P<line>\d+)(, column (?P<column>\d+))?")
+_PRODUCT: Final = re.compile(r": [*/] becomes ")
+_NOTHING: Final = "is 0 at every sample, or below 5e-7 of the derivative"
+
+
+def mutants_of(report: Report) -> tuple[Result, ...]:
+    """The mutants that were tried."""
+    return tuple(result for result in report.results if result.verdict is not Verdict.SKIPPED)
+
+
+def survivors(report: Report) -> tuple[Result, ...]:
+    """The mutants that the check did not notice."""
+    return tuple(result for result in mutants_of(report) if not result.verdict.bad)
+
+
+def why(name: str, noticed: Mapping[str, bool]) -> str:
+    """Why a mutant passes, by the names of the probes that were run and whether the check noticed; empty if unknown."""
+    shifted, lost = (noticed.get(name + probe) for probe in PROBES)
+    if shifted is None or lost is None:
+        return ""
+    if not shifted and not lost:
+        return "no sample gets there, or nothing depends on it"
+    if not shifted:
+        return f"what it goes into {_NOTHING}" if not _PRODUCT.search(name) else f"the product {_NOTHING}"
+    return _when_used(name)
+
+
+def _when_used(name: str) -> str:
+    """Why a change makes no difference to something that makes one."""
+    if _PRODUCT.search(name):
+        return "what stands behind the operator is 1 or -1 at every sample"
+    if "swapped" in name:
+        return "both are the same at every sample"
+    if "transposed" in name:
+        return "the matrix is symmetric at every sample"
+    if "accumulation forgotten" in name:
+        return f"what is added to {_NOTHING}"
+    return f"what stands behind the operator {_NOTHING}" if "column" in name else f"it {_NOTHING}"
+
+
+def place_in(result: Result) -> tuple[int, int]:
+    """Line and column of what a mutant changes; 0 where that is not known."""
+    found = _PLACE.search(result.function)
+    return (int(found["line"]), int(found["column"] or 0)) if found else (0, 0)
+
+
+def line_of(result: Result) -> str:
+    """The line of the file that a mutant changes."""
+    line = place_in(result)[0]
+    lines = text_of(result.file).splitlines()
+    return lines[line - 1].expandtabs(1) if 0 < line <= len(lines) else ""
+
+
+def mutation_lines(report: Report) -> Iterator[str]:
+    """What became of the mutants: those that survived, what was not broken, then how many were noticed."""
+    alive = survivors(report)
+    for result in alive:
+        yield from _survivor(result)
+    if any(result.verdict.good for result in alive):
+        yield (
+            "A change that passes makes no difference at any sample: what it changes is zero there, or less than 5e-7\n"
+            "of the derivative. Wider ranges or more samples may tell."
+        )
+    for result in report.results:
+        if result.verdict is Verdict.SKIPPED:
+            yield f"{result.file}: {result.function or 'not mutated'}: {result.reason}"
+    count = len(mutants_of(report))
+    rate = f", {(count - len(alive)) / count:.1%}" if count else ": there is no derivative to be broken"
+    yield f"{count - len(alive)} of {count} mutants killed{rate}"
+
+
+def _survivor(result: Result) -> Iterator[str]:
+    """A survivor with the line that was changed, and why."""
+    yield f"{result.file}: survived as {result.verdict.value}: {result.function}"
+    line, column = place_in(result)
+    text = line_of(result)
+    if text.strip():
+        yield f"  {line} | {text}"
+        if column:
+            yield f"  {' ' * len(str(line))} | {' ' * (column - 1)}^"
+    if result.reason:
+        yield f"  why: {result.reason}"

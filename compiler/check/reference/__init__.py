@@ -1,0 +1,1 @@
+"""The reference: float64 derivatives by extrapolated differences, with error bars."""

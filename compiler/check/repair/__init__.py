@@ -1,0 +1,1 @@
+"""Slang files that do not compile: find the parts that can be checked."""

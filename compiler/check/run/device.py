@@ -1,0 +1,115 @@
+"""Float32 kernels on a device other than the CPU: an emitted module goes in, something that launches it comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.check.run.thread import Several
+from slangad.compiler.errors.diagnostics import SlangadError
+from slangad.compiler.runtime.device.devices import Device, DeviceProgram, Launch, Source, open_device
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceJob:
+    """What a worker needs to run float32 kernels on a device.
+
+    Attributes:
+        refused: Why it can't run some of them.
+        apart: Those whose entry points are loaded one by one (see ``witnesses``).
+    """
+
+    name: str
+    emitted: EmittedModule
+    source: Source
+    refused: Mapping[str, str]
+    apart: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceModule:
+    """A program on a device, with the call of ``runtime.cpu.CpuModule``."""
+
+    device: Device
+    program: DeviceProgram
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[np.generic]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,  # noqa: ARG002  (the device's own business)
+    ) -> None:
+        """Run a kernel; the buffers that it may write are updated in place."""
+        point = next(e for e in self.program.emitted.entry_points if e.name == entry)
+        written = {p.name for p in point.parameters if p.access != "read"}
+        held = {name: self.device.buffer(array.dtype, array.size) for name, array in buffers.items()}
+        for name, buffer in held.items():
+            buffer.upload(np.ascontiguousarray(buffers[name]).reshape(-1))
+        self.device.submit([Launch(self.program, entry, thread_count, {**held, **uniforms})])
+        for name, buffer in held.items():
+            if name in written:
+                buffers[name][...] = buffer.download().reshape(buffers[name].shape)
+            buffer.close()
+
+
+class DevicePrograms:
+    """The kernels of one file on a device, loaded together; where that fails, kernel by kernel."""
+
+    def __init__(self, job: DeviceJob) -> None:
+        self._job = job
+        self._device: Device | None = None
+        self._whole: DeviceModule | None = None
+        self._tried = False
+
+    @property
+    def entries(self) -> tuple[EntryPoint, ...]:
+        """All entry points that there are."""
+        return self._job.emitted.entry_points
+
+    def module(self, entries: Collection[str]) -> DeviceModule | str:
+        """What launches these entry points, or why the device doesn't take them."""
+        points = self._job.emitted.entry_points
+        kernels = {e.kernel for e in points if e.name in entries}
+        for kernel in kernels.intersection(self._job.refused):
+            return self._job.refused[kernel]
+        if kernels & self._job.apart:
+            return self._load(entries)
+        if not self._tried:
+            self._tried = True
+            out = {*self._job.refused, *self._job.apart}
+            whole = self._load([e.name for e in points if e.kernel not in out])
+            self._whole = None if isinstance(whole, str) else whole
+        return self._whole or self._load(entries)
+
+    def kernel(self, name: str) -> DeviceModule | Several | str:
+        """What launches a kernel, or why the device doesn't take it."""
+        own = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
+        if name not in self._job.apart or name in self._job.refused:
+            return self.module(own)
+        found: dict[str, DeviceModule] = {}
+        for entry in own:
+            module = self._load([entry])
+            if isinstance(module, str):
+                return module
+            found[entry] = module
+        return Several(found)
+
+    def _load(self, entries: Collection[str]) -> DeviceModule | str:
+        try:
+            if self._device is None:
+                self._device = open_device(self._job.name)
+            return DeviceModule(self._device, self._device.load(self._job.emitted, self._job.source, entries))
+        except SlangadError as error:
+            return str(error)

@@ -1,0 +1,70 @@
+"""What the filters of devices make of a derivative: a launch and its gradients go in, an allowance comes out.
+
+Filters in hardware have weights of eight bits. What they give is as far from the right value as if some of a texel had
+come from another one, so that is what is done to the texels here: values stay among those of the texture.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import Texture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.run.launch import WholeRunner
+
+    Floats = npt.NDArray[np.float64]
+
+_SHARE: Final = 2.0**-8
+"""Of one texel that is taken for another: half a step of the weights along each axis."""
+_SAFETY: Final = 4.0
+"""For weights that are cut off instead of rounded, and for places where nothing comes of what was tried."""
+_TRIED: Final = 8
+
+
+def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
+    """How far hardware filters may move what a launch gives; zeros where it samples nothing that they filter.
+
+    Args:
+        launch: In float64, with exact filters.
+        rows: Its inputs.
+        evaluate: What is to be compared, at other inputs.
+        seed: Of what is tried.
+    """
+    exact = evaluate(rows)
+    far = np.zeros(exact.shape)
+    textures = tuple(_filtered(launch))
+    if not textures:
+        return far
+    rng = np.random.default_rng([seed, 14])
+    for _ in range(_TRIED):
+        near = rows.copy()
+        for start, end, count in textures:
+            texels = rows[:, start:end].reshape(len(rows), count, -1)
+            other = texels[:, _others(count, rng)]
+            near[:, start:end] += _SHARE * (other - texels).reshape(len(rows), -1)
+        moved = np.abs(evaluate(near) - exact)
+        far = np.fmax(far, np.where(np.isfinite(moved), moved, 0.0))
+    return _SAFETY * far
+
+
+def _filtered(launch: WholeRunner) -> Iterator[tuple[int, int, int]]:
+    """The columns of each texture that hardware filters, and how many texels they are."""
+    for param in launch.kernel.params:
+        if param.memory is Memory.TEXTURE2D and isinstance(param.type, Texture) and param.type.filter == "bilinear":
+            count = math.prod(launch.extents.shapes[param.name])
+            if count > 1:
+                yield (*launch.inputs.stretches[param.name, ()], count)
+
+
+def _others(count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """For each texel another one."""
+    return (np.arange(count) + rng.integers(1, count, count)) % count

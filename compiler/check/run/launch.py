@@ -1,0 +1,319 @@
+"""Whole launches as functions of rows of numbers: a built library goes in; values, gradients and tangents come out.
+
+One row is everything a launch reads; all entry points of a mode run for it, as the runtime would launch them. The
+interface is that of ``launch.Runner``, so whatever compares derivatives does not care which of them it has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.model.effort import work_of
+from slangad.compiler.check.sampling.shapes import within
+from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.check.twins.index_ranges import REACH, axes_of
+from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.launch_columns import Extents
+    from slangad.compiler.check.run.thread import Precision
+    from slangad.compiler.emit.model import EntryParameter
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
+
+    Floats = npt.NDArray[np.float64]
+    Array = npt.NDArray[np.generic]
+    Slot = tuple[ParameterRole, str, tuple[str | int, ...]]
+    Given = Mapping[ParameterRole, Floats]
+
+Role = ParameterRole
+_OF_INPUTS: Final = (Role.INPUT, Role.TANGENT)
+_MOST_SCALARS: Final = 1 << 22
+_FAR: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How sums over threads are made up, and what gradients that are added to hold before."""
+
+    parts: int = 2
+    copies: int = 2
+    start: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRunner:
+    """The entry points of one kernel in one build, launch by launch.
+
+    Attributes:
+        entries: By mode, in the order in which they are launched.
+        kernel: What the columns belong to.
+        extents: How large a launch is.
+        tables: The columns of inputs and of results.
+        alone: The only thread that is launched; none if all are.
+    """
+
+    module: CpuModule
+    precision: Precision
+    entries: Mapping[Mode, tuple[EntryPoint, ...]]
+    kernel: Kernel
+    extents: Extents
+    inputs: Table
+    results: Table
+    sums: Sums = field(default_factory=Sums)
+    alone: int | None = None
+
+    @property
+    def threads(self) -> int:
+        """How many threads a launch has."""
+        return math.prod(self.extents.domain)
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the launch alone."""
+        return self._run(Mode.FORWARD, {Role.INPUT: rows}, Role.RESULT)
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        both = np.stack([base, rows], axis=1).reshape(-1, rows.shape[1])
+        return self.values(both)[1::2]
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        return self._run(Mode.BACKWARD, {Role.INPUT: rows, Role.COTANGENT: cotangents}, Role.GRADIENT)
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+        given = {Role.INPUT: rows, Role.TANGENT: directions}
+        parts = list(self._parts(Mode.JVP, given))
+        width = len(self.results.columns)
+        values = [part.read(Role.RESULT) for part in parts] or [np.zeros((0, width))]
+        moved = [part.read(Role.RESULT_TANGENT) for part in parts] or [np.zeros((0, width))]
+        return np.concatenate(values), np.concatenate(moved)
+
+    def reach(self, rows: Floats) -> npt.NDArray[np.int64]:
+        """The least and the largest index of each axis, shape (rows, axes, 2); of a twin that writes them down."""
+        parts = [part.reach() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
+        return np.concatenate(parts) if parts else np.zeros((0, len(axes_of(self.kernel)), 2), np.int64)
+
+    def accesses(self, rows: Floats) -> int:
+        """How many indices a launch uses; of a twin that writes them down."""
+        return max((part.accesses() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})), default=0)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it samples textures."""
+        return any(p.memory is Memory.TEXTURE2D for p in self.kernel.params)
+
+    def work(self, rows: Floats) -> float:
+        """How much one launch does; of a twin that writes indices down."""
+        return work_of(self.accesses(rows), self.kernel, self.extents)
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside a tensor or an array; of a twin that writes the former down."""
+        parts = self._parts(Mode.FORWARD, {Role.INPUT: rows})
+        return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
+
+    def _run(self, mode: Mode, given: Given, wanted: ParameterRole) -> Floats:
+        found = [part.read(wanted) for part in self._parts(mode, given)]
+        width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
+        return np.concatenate(found) if found else np.zeros((0, width))
+
+    def _parts(self, mode: Mode, given: Given) -> Sequence[_Batch]:
+        """Launches for as many rows as fit in memory at a time."""
+        rows = given[Role.INPUT]
+        step = 2 * max(1, _MOST_SCALARS // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        batches = []
+        for start in range(0, len(rows), step):
+            batch = _Batch(self, mode, {role: array[start : start + step] for role, array in given.items()})
+            batch.launch()
+            batches.append(batch)
+        return batches
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Some launches of one mode: a row of every array for each."""
+
+    runner: WholeRunner
+    mode: Mode
+    given: Given
+    arrays: dict[Slot, Array] = field(default_factory=dict)
+    books: dict[str, Array] = field(default_factory=dict)
+    left: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    @property
+    def count(self) -> int:
+        return len(self.given[Role.INPUT])
+
+    def launch(self) -> None:
+        """Run every entry point of the mode for all rows."""
+        self.books = self._books()
+        self.left = np.zeros(self.count, np.bool_)
+        watched = REACH in self.books
+        with np.errstate(all="ignore"):
+            for entry in self.runner.entries[self.mode]:
+                buffers: dict[str, Array] = dict(self.books)
+                uniforms: dict[str, object] = {}
+                for parameter in entry.parameters:
+                    if parameter.access == "value":
+                        uniforms[parameter.name] = self._value(parameter, entry)
+                    else:
+                        buffers[parameter.name] = self._array(parameter)
+                left = np.zeros(self.count, np.bool_) if watched else None
+                launch_rows(self.runner.module, entry.name, self._threads(entry), buffers, uniforms, left)
+                if left is not None:
+                    self.left |= left
+
+    def _books(self) -> dict[str, Array]:
+        """What twins write into besides (see ``reach`` and ``intent``)."""
+        known = self.runner.module.block().names
+        books: dict[str, Array] = {}
+        if REACH in known:
+            axes = max(1, len(axes_of(self.runner.kernel)))
+            books[REACH] = np.tile(np.array([_FAR, -_FAR], np.int32), (self.count, 1 + axes))
+            books[REACH][:, 0] = 0
+        if TAPE in known:
+            tape = np.zeros((1, TAPE_SIZE), self.runner.precision.dtype("float"))
+            books[TAPE] = np.broadcast_to(tape, (self.count, TAPE_SIZE))
+            books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
+        return books
+
+    def reach(self) -> npt.NDArray[np.int64]:
+        """What twins wrote down of their indices."""
+        return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
+
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which launches keep their indices inside tensors, arrays and vectors; of twins that write them down."""
+        return within(self.reach(), self.runner.kernel, self.runner.extents) & ~self.left
+
+    def accesses(self) -> int:
+        """How many indices twins wrote down, in the launch with the most."""
+        return int(self.books[REACH][:, 0].max(initial=0))
+
+    # --- what is bound ---
+
+    def _value(self, parameter: EntryParameter, entry: EntryPoint) -> object:
+        runner = self.runner
+        match parameter.role:
+            case Role.DOMAIN if entry.work is Work.SCALARS:
+                return self._scalars(parameter.parameter)
+            case Role.DOMAIN:
+                return _plain(runner.extents.domain)
+            case Role.EXTENTS:
+                return _plain(runner.extents.shapes[parameter.parameter])
+            case Role.PARTS:
+                return runner.sums.parts
+            case Role.COPIES:
+                return runner.sums.copies
+            case _:
+                return 0
+
+    def _scalars(self, name: str) -> int:
+        """Scalars of a tensor or texture."""
+        return sum(end - start for (owner, _), (start, end) in self.runner.inputs.stretches.items() if owner == name)
+
+    def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
+        """The threads that have something to do: the group's place and the thread's in it."""
+        if entry.work in (Work.TOTALS, Work.STRIDED):
+            return first_threads(entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts)
+        threads = all_threads(self._counts(entry), entry.group_size)
+        return threads if self.runner.alone is None else threads[self.runner.alone :][:1]
+
+    def _counts(self, entry: EntryPoint) -> tuple[int, int, int]:
+        """Threads along x, y and z."""
+        domain = self.runner.extents.domain
+        if entry.work is Work.SCALARS:
+            return self._scalars(entry.parameters[-1].parameter), 1, 1
+        if entry.dims == 1:
+            return math.prod(domain), 1, 1
+        return (*reversed(domain), 1)[:3]  # type: ignore[return-value]  # of two or three extents
+
+    def _array(self, parameter: EntryParameter) -> Array:
+        slot = self._slot(parameter)
+        if slot not in self.arrays:
+            self.arrays[slot] = self._filled(parameter, slot)
+        return self.arrays[slot]
+
+    def _slot(self, parameter: EntryParameter) -> Slot:
+        if parameter.role is Role.PARTIALS:
+            return Role.PARTIALS, "", (parameter.scalar.name,)
+        role = (
+            Role.RESULT_TANGENT if parameter.access == "change" and parameter.role is Role.TANGENT else parameter.role
+        )
+        return role, parameter.parameter, parameter.path
+
+    def _filled(self, parameter: EntryParameter, slot: Slot) -> Array:
+        """An array for each launch: what was given for it, else a mark of what was not written, or zeros to add to."""
+        dtype = self.runner.precision.dtype(parameter.scalar.name)
+        role, name, path = slot
+        start = self._start(role, name, path)
+        if start is not None:
+            if parameter.access == "texture" and parameter.shape == (3,):
+                texels = start.reshape(self.count, -1, 3)
+                start = np.concatenate([texels, np.zeros((*texels.shape[:2], 1))], axis=2).reshape(self.count, -1)
+            return np.array(start, dtype, order="C")
+        if role is Role.PARTIALS:
+            mark = 77 if dtype is np.uint32 else np.nan
+            return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
+        if role is Role.TOTALS:
+            return np.zeros((self.count, self.runner.sums.copies * self._scalars(name)), np.float64)
+        if parameter.access == "unused":
+            return np.zeros((self.count, 1), dtype)
+        size = self._width(role, name, path)
+        fresh = parameter.access == "write"
+        mark = 77 if not issubclass(dtype, np.floating) else np.nan if fresh else 0.0
+        if role is Role.GRADIENT and not fresh:
+            mark = self.runner.sums.start
+        return np.full((self.count, size), mark if fresh or role is Role.GRADIENT else 0, dtype)
+
+    def _start(self, role: ParameterRole, name: str, path: tuple[str | int, ...]) -> Floats | None:
+        """What was given for a buffer, if anything."""
+        inputs, results = self.runner.inputs.stretches, self.runner.results.stretches
+        in_place = (name, path) in inputs and self._is_written(name)
+        if role in _OF_INPUTS:
+            start, end = inputs[name, path]
+            return self.given[role][:, start:end]
+        if role in (Role.COTANGENT, Role.ADJOINT):
+            start, end = results[name, path]
+            return self.given[Role.COTANGENT][:, start:end]
+        if in_place and role in (Role.RESULT, Role.RESULT_TANGENT):
+            start, end = inputs[name, path]
+            return self.given[Role.INPUT if role is Role.RESULT else Role.TANGENT][:, start:end]
+        return None
+
+    def _is_written(self, name: str) -> bool:
+        memory = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+        return any(p.name == name and p.memory in memory for p in self.runner.kernel.params)
+
+    def _width(self, role: ParameterRole, name: str, path: tuple[str | int, ...]) -> int:
+        stretches = (self.runner.inputs if role is Role.GRADIENT else self.runner.results).stretches
+        start, end = stretches[name, path]
+        return max(1, end - start)
+
+    # --- what comes out ---
+
+    def read(self, wanted: ParameterRole) -> Floats:
+        """What was written, by columns; where nothing was, zeros."""
+        table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
+        found = np.zeros((self.count, len(table.columns)))
+        for (role, name, path), array in self.arrays.items():
+            own = Role.GRADIENT if role is Role.ADJOINT else role
+            if own is wanted and (name, path) in table.stretches:
+                start, end = table.stretches[name, path]
+                found[:, start:end] = array[:, : end - start]
+        return found
+
+
+def _plain(shape: tuple[int, ...]) -> int | tuple[int, ...]:
+    return shape[0] if len(shape) == 1 else shape

@@ -1,0 +1,211 @@
+"""Whole pipelines as functions of rows of numbers: a chain and the libraries of a build go in, derivatives come out.
+
+The runtime's own plan is what runs: its buffers, the order of its launches, gradient buffers that several stages add
+to. The interface is that of ``launch.Runner``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.check.run.row_device import RowBuffer, RowDevice
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.pipeline.flow import flow_of
+from slangad.compiler.runtime.pipeline.resident import Resident
+from slangad.compiler.runtime.pipeline.run import outputs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.run.row_device import LoadedProgram
+    from slangad.compiler.check.run.thread import Precision
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Part, Path
+    from slangad.compiler.runtime.device.devices import Buffer
+    from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
+    from slangad.compiler.runtime.pipeline.run_kernel import Run
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.stages import Shapes
+
+    Floats = npt.NDArray[np.float64]
+
+Role = ParameterRole
+_MOST_SCALARS = 1 << 22
+
+
+def roots_of(chain: Chain) -> tuple[str, ...]:
+    """The parameters that gradient is wanted of."""
+    return tuple(v.name for v in chain.signature.parameters if v.differentiable and v.memory is not Memory.OUT_TENSOR)
+
+
+def modes_of(chain: Chain) -> dict[Mode, bool]:
+    """The modes in which something flows from the parameters to the results."""
+    return {Mode.FORWARD: True} | {mode: True for mode in (Mode.BACKWARD, Mode.JVP) if _flows(chain, mode)}
+
+
+def _flows(chain: Chain, mode: Mode) -> bool:
+    flow = flow_of(chain, roots_of(chain), mode)
+    return any(flow.last[value] in flow.active for _, value in outputs_of(chain))
+
+
+@dataclass(frozen=True)
+class ChainRunner:
+    """A pipeline in one build, launch by launch.
+
+    Attributes:
+        prepared: Its domain and the shapes of its tensors, without arrays.
+        shapes: Those of all values.
+        inputs: The columns of what it takes.
+        results: Those of what it gives.
+    """
+
+    chain: Chain
+    program: LoadedProgram
+    precision: Precision
+    prepared: Prepared
+    shapes: Shapes
+    inputs: Table
+    results: Table
+
+    @property
+    def entries(self) -> Mapping[Mode, bool]:
+        """The modes in which something flows from the parameters to the results."""
+        return modes_of(self.chain)
+
+    def values(self, rows: Floats) -> Floats:
+        """The results."""
+        return np.concatenate([batch.forward() for batch in self._batches(rows)])
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:  # noqa: ARG002  (nothing is frozen as it is run)
+        """The results at rows."""
+        return self.values(rows)
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row."""
+        parts = list(self._batches(rows, cotangents))
+        return np.concatenate([batch.backward(batch.given) for batch in parts])
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+        found = [batch.jvp(batch.given) for batch in self._batches(rows, directions)]
+        return np.concatenate([values for values, _ in found]), np.concatenate([moved for _, moved in found])
+
+    def _batches(self, rows: Floats, given: Floats | None = None) -> Iterator[_Batch]:
+        step = max(1, _MOST_SCALARS // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        for start in range(0, max(1, len(rows)), step):
+            part = slice(start, start + step)
+            yield _Batch(self, rows[part], rows[part] if given is None else given[part])
+
+
+class _RowResident(Resident):
+    """The runtime's buffers of a pipeline, with a row of every input for each launch."""
+
+    textures: Mapping[tuple[str, Path], Floats]
+    texture_tangents: Mapping[tuple[str, Path], Floats]
+
+    def _run(self, stage: StageFlow, *, tangents: bool = False) -> Run:
+        fresh = (stage.number, tangents) not in self.runs
+        run = super()._run(stage, tangents=tangents)
+        if fresh:
+            for use in stage.uses:
+                if use.value.memory is Memory.TEXTURE2D:
+                    self._bind_texture(run, use, tangents=tangents)
+        return run
+
+    def _bind_texture(self, run: Run, use: Use, *, tangents: bool) -> None:
+        given = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})
+        for role, texels in given.items():
+            for part in use.value.parts:
+                own = _padded(texels[use.version, part.path], part)
+                buffer = self.device.buffer(np.dtype("f4"), own.shape[1])
+                _set(buffer, own)
+                run.textures[role, use.value.name, part.path] = buffer
+
+
+class _Batch:
+    """Some launches of a pipeline."""
+
+    def __init__(self, runner: ChainRunner, rows: Floats, given: Floats) -> None:
+        self.runner, self.given, self._rows = runner, given, rows
+        self._device = RowDevice(len(rows), runner.precision)
+        chain = runner.chain
+        self._resident = _RowResident(
+            self._device, runner.program, chain, runner.prepared, runner.shapes, roots_of(chain)
+        )
+        self._resident.textures = {place: rows[:, start:end] for place, (start, end) in runner.inputs.stretches.items()}
+        for place, buffer in self._resident.values.items():
+            if place in runner.inputs.stretches:
+                start, end = runner.inputs.stretches[place]
+                _set(buffer, rows[:, start:end])
+
+    def forward(self) -> Floats:
+        """The results."""
+        flow = self._resident.flow(Mode.BACKWARD)
+        self._device.run([*self._resident.forward(flow)])
+        return self._read(flow, self._resident.values)
+
+    def backward(self, cotangents: Floats) -> Floats:
+        """The gradients."""
+        resident, table = self._resident, self.runner.inputs
+        flow = resident.flow(Mode.BACKWARD)
+        planned = [*resident.forward(flow)]
+        for part, version, (start, end) in self._outputs(flow):
+            if version in flow.active and part.differentiable:
+                resident.seed(version, part, None)
+                _set(resident.seeds[version, part.path], cotangents[:, start:end])
+        self._device.run([*planned, *resident.backward(flow)])
+        found = np.zeros((len(self._rows), len(table.columns)))
+        for place, (start, end) in table.stretches.items():
+            if place in resident.gradients and place[0] in resident.roots:
+                found[:, start:end] = _array(resident.gradients[place])[:, : end - start]
+        return found
+
+    def jvp(self, directions: Floats) -> tuple[Floats, Floats]:
+        """The results and their tangents."""
+        resident, table = self._resident, self.runner.inputs
+        flow = resident.flow(Mode.JVP)
+        for value in (v for v in self.runner.chain.signature.parameters if v.name in resident.roots):
+            for part in (p for p in value.parts if p.differentiable):
+                start, end = table.stretches[value.name, part.path]
+                resident.upload_tangent(value.name, part, None)
+                _set(resident.tangents[value.name, part.path], directions[:, start:end])
+        resident.texture_tangents = {place: directions[:, a:b] for place, (a, b) in table.stretches.items()}
+        self._device.run([*resident.jvp(flow)])
+        return self._read(flow, resident.values), self._read(flow, resident.tangents)
+
+    def _outputs(self, flow: Flow) -> Iterator[tuple[Part, str, tuple[int, int]]]:
+        """The parts of all results, the versions they are, and their columns."""
+        for value, name in outputs_of(self.runner.chain):
+            for part in value.parts:
+                yield part, flow.last[name], self.runner.results.stretches[value.name, part.path]
+
+    def _read(self, flow: Flow, where: Mapping[tuple[str, Path], Buffer]) -> Floats:
+        found = np.zeros((len(self._rows), len(self.runner.results.columns)))
+        for part, version, (start, end) in self._outputs(flow):
+            if (version, part.path) in where:
+                found[:, start:end] = _array(where[version, part.path])[:, : end - start]
+        return found
+
+
+def _set(buffer: Buffer, rows: Floats) -> None:
+    _array(buffer)[:, : rows.shape[1]] = rows
+
+
+def _array(buffer: Buffer) -> npt.NDArray[np.generic]:
+    assert isinstance(buffer, RowBuffer)  # noqa: S101  (of our own device)
+    return buffer.array
+
+
+def _padded(texels: Floats, part: Part) -> Floats:
+    """Texels as textures have them: three channels get a fourth."""
+    if part.shape != (3,):
+        return texels
+    split = texels.reshape(len(texels), -1, 3)
+    return np.concatenate([split, np.zeros((*split.shape[:2], 1))], axis=2).reshape(len(texels), -1)

@@ -1,0 +1,195 @@
+"""What a pipeline computes, stage by stage: launches of single kernels, put together here rather than by the runtime.
+
+Goes in: rows of the pipeline's inputs. Comes out: its results, with what was declared to carry no gradient kept as it
+is at another row; whether indices stay inside; and what each stage took, so that one of them can be looked at alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.check.model.columns import Column, Table
+from slangad.compiler.check.model.effort import work_of
+from slangad.compiler.check.run.pipeline import roots_of
+from slangad.compiler.check.run.thread import NARROW
+from slangad.compiler.check.twins.index_ranges import axes_of
+from slangad.compiler.check.twins.loop_bounds import EXCEEDED
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.types import FLOATING
+from slangad.compiler.runtime.pipeline.flow import Flow, flow_of
+from slangad.compiler.runtime.pipeline.run import outputs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.runtime.arrays.signature import Path
+    from slangad.compiler.runtime.pipeline.flow import StageFlow
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.stages import Shapes
+
+    Floats = npt.NDArray[np.float64]
+    Values = dict[tuple[str, "Path"], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class StageRunner:
+    """A stage's kernel at the size it has in the pipeline.
+
+    Attributes:
+        plain: The kernel itself, in all its modes.
+        frozen: Its oracle, where something in it was declared to carry no gradient.
+        reach: Writes down its indices, where it has tensors.
+        shown: What the user calls it.
+        watch: Minds its loops, where it has bounded ones.
+    """
+
+    plain: WholeRunner
+    frozen: WholeRunner | None
+    reach: WholeRunner | None
+    shown: str
+    watch: WholeRunner | None = None
+
+    @property
+    def oracle(self) -> WholeRunner:
+        """What the stage's values are taken from."""
+        return self.frozen or self.plain
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOracle:
+    """A pipeline, every stage by itself."""
+
+    chain: Chain
+    shapes: Shapes
+    stages: Sequence[StageRunner]
+    inputs: Table
+    results: Table
+
+    @property
+    def entries(self) -> Mapping[Mode, bool]:
+        """It has values only."""
+        return {Mode.FORWARD: True}
+
+    @property
+    def flow(self) -> Flow:
+        """The versions of its values."""
+        return flow_of(self.chain, roots_of(self.chain), Mode.BACKWARD)
+
+    def values(self, rows: Floats) -> Floats:
+        """The results."""
+        return self.moved(rows, rows)
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others."""
+        both = np.stack([base, rows], axis=1).reshape(-1, rows.shape[1])
+        values = self._start(both)
+        flow = self.flow
+        for stage, runner in zip(flow.stages, self.stages, strict=True):
+            taken = self._taken(stage, runner.oracle, values, pairs=True)
+            self._keep(stage, runner.oracle, runner.oracle.values(taken), values)
+        return self._read(flow, values)[1::2]
+
+    def taken(self, rows: Floats) -> Iterator[tuple[StageFlow, StageRunner, Floats]]:
+        """Each stage with what it takes at rows."""
+        values = self._start(rows)
+        for stage, runner in zip(self.flow.stages, self.stages, strict=True):
+            taken = self._taken(stage, runner.plain, values, pairs=False)
+            yield stage, runner, taken
+            self._keep(stage, runner.plain, runner.plain.values(taken), values)
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """Rows at which no index leads outside a tensor or an array."""
+        good = np.ones(len(rows), bool)
+        for _, runner, taken in self.taken(rows):
+            if runner.reach is not None:
+                good &= runner.reach.inside(taken)
+        return good
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a stage samples textures."""
+        return any(stage.reach is not None and stage.reach.filtered for stage in self.stages)
+
+    def work(self, rows: Floats) -> float:
+        """How much one run of all stages does."""
+        total = 0.0
+        for _, runner, taken in self.taken(rows):
+            accesses = runner.reach.accesses(taken) if runner.reach is not None else 0
+            total += work_of(accesses, runner.plain.kernel, runner.plain.extents)
+        return total
+
+    def most(self, rows: Floats) -> Iterator[tuple[StageFlow, str, int, int]]:
+        """The largest index into each axis of the tensors that stages take."""
+        for stage, runner, taken in self.taken(rows):
+            if runner.reach is not None:
+                reached = runner.reach.reach(taken)
+                for number, (name, axis) in enumerate(axes_of(runner.reach.kernel)):
+                    yield stage, name, axis, int(reached[:, number, 1].max(initial=-1))
+
+    def _start(self, rows: Floats) -> Values:
+        return {place: rows[:, start:end] for place, (start, end) in self.inputs.stretches.items()}
+
+    def _taken(self, stage: StageFlow, runner: WholeRunner, values: Values, *, pairs: bool) -> Floats:
+        """The rows that a stage's kernel is launched with; parameters without gradient are frozen."""
+        count = len(next(iter(values.values())))
+        taken = np.zeros((count, len(runner.inputs.columns)))
+        for use in stage.uses:
+            for part in use.value.parts:
+                place = runner.inputs.stretches.get((use.value.name, part.path))
+                if place is None or (use.version, part.path) not in values:
+                    continue
+                given = values[use.version, part.path]
+                if pairs and not part.differentiable and part.scalar.name in FLOATING:
+                    given = np.repeat(given[0::2], 2, axis=0)
+                taken[:, place[0] : place[1]] = given
+        for name, fixed in stage.fixed.items():
+            at = 0
+            for (owner, _), (start, end) in runner.inputs.stretches.items():
+                if owner == name:
+                    width = NARROW.dtype(runner.inputs.columns[start].scalar)  # as it is launched
+                    taken[:, start:end] = np.array(fixed.scalars[at : at + end - start], width)
+                    at += end - start
+        return taken
+
+    def _keep(self, stage: StageFlow, runner: WholeRunner, found: Floats, values: Values) -> None:
+        for use in (*stage.makes, *(use for use in stage.uses if use.made)):
+            for part in use.value.parts:
+                start, end = runner.results.stretches[use.value.name, part.path]
+                values[use.made or use.version, part.path] = found[:, start:end]
+
+    def _read(self, flow: Flow, values: Values) -> Floats:
+        count = len(next(iter(values.values())))
+        found = np.zeros((count, len(self.results.columns)))
+        for value, name in outputs_of(self.chain):
+            for part in value.parts:
+                start, end = self.results.stretches[value.name, part.path]
+                found[:, start:end] = values[flow.last[name], part.path]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChainWatch:
+    """Whether loops of a pipeline's stages would run longer than their bounds: a result for each stage that has any."""
+
+    oracle: ChainOracle
+
+    @property
+    def results(self) -> Table:
+        """A column for each stage with bounded loops."""
+        watched = [stage.shown for stage in self.oracle.stages if stage.watch is not None]
+        return Table(tuple(Column(f"{EXCEEDED} by {name}", "int", differentiable=False) for name in watched), {})
+
+    def values(self, rows: Floats) -> Floats:
+        """Not 0 where a loop goes on."""
+        found = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
+        return np.stack(found, axis=1)
+
+    def _exceeded(self, watch: WholeRunner, taken: Floats) -> Floats:
+        columns = [k for k, column in enumerate(watch.results.columns) if column.path.startswith(EXCEEDED)]
+        return np.asarray(watch.values(taken)[:, columns].max(axis=1, initial=0.0))

@@ -1,0 +1,182 @@
+"""A device for the check: every buffer is there many times, once for each row of samples, in the precision of a build.
+
+The runtime plans a pipeline for it as for any device and does not know; each launch then runs for all rows. Kernels
+between those of the pipeline (zeroing, adding, converting) are done here.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slangad.compiler.emit.model import EmittedModule, Work
+from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
+from slangad.compiler.runtime.device.devices import Launch, Sliced
+from slangad.compiler.runtime.pipeline.steps import scalar_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.run.thread import Precision
+    from slangad.compiler.emit.model import EntryPoint
+    from slangad.compiler.ir.types import Texture
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
+    from slangad.compiler.runtime.device.devices import Buffer, DeviceProgram, Source
+    from slangad.compiler.runtime.pipeline.steps import Step
+
+    Array = npt.NDArray[Any]
+
+_PARTS = 2
+_COPIES = 2
+
+
+@dataclass
+class RowBuffer:
+    """Memory of a launch, once for each row; ``dtype`` is what the program calls it."""
+
+    dtype: np.dtype[Any]
+    array: Array
+
+    @property
+    def count(self) -> int:
+        """Scalars of one row."""
+        return int(self.array.shape[1])
+
+    def upload(self, array: Array) -> None:
+        """The same for all rows."""
+        self.array[...] = np.asarray(array).reshape(1, -1)
+
+    def download(self) -> Array:
+        """All rows, one after the other."""
+        return self.array.reshape(-1).copy()
+
+    def take(self) -> Array:
+        """All rows, one after the other."""
+        return self.array.reshape(-1)
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number."""
+        self.array[...] = number
+
+    def close(self) -> None:
+        """Nothing: the memory is numpy's."""
+
+
+@dataclass(frozen=True)
+class LoadedProgram:
+    """The entry points of a build, by name, with the libraries that hold them."""
+
+    emitted: EmittedModule
+    entries: Mapping[str, tuple[CpuModule, EntryPoint]]
+
+
+@dataclass
+class RowDevice:
+    """The processor, seen by as many rows at a time."""
+
+    rows: int
+    precision: Precision
+    books: Mapping[str, int] = field(default_factory=dict)
+    name: str = "cpu"
+    adapter: str = "rows"
+    host: bool = True
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (few are enough)
+        """Two: sums are put together from parts."""
+        return _PARTS
+
+    def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (few are enough)
+        """Two."""
+        return _COPIES
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> DeviceProgram:
+        """Programs come loaded."""
+        raise NotImplementedError
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> RowBuffer:
+        """Take memory."""
+        made = RowBuffer(dtype, np.zeros((self.rows, 0)))
+        made.array = np.zeros((self.rows, count), self.precision.dtype(scalar_name(made)))
+        return made
+
+    def texture(self, texels: Array, sampler: Texture) -> RowBuffer:  # noqa: ARG002  (emitted code filters)
+        """The same texels for all rows."""
+        made = self.buffer(np.dtype("f4"), texels.size)
+        made.upload(texels)
+        return made
+
+    def sampler(self, texture: Texture) -> object:  # noqa: ARG002  (emitted code filters)
+        """Nothing."""
+        return 0
+
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+        """Run launches for all rows."""
+        for buffer in cleared:
+            buffer.fill(0.0)
+        self.run(launches)
+
+    def run(self, planned: Iterable[Launch | Step]) -> None:
+        """Run launches and what lies between them."""
+        with np.errstate(all="ignore"):
+            for one in planned:
+                if isinstance(one, Launch):
+                    self._launch(one)
+                else:
+                    _step(one)
+
+    def wait(self) -> None:
+        """Nothing is ever under way."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def __enter__(self) -> RowDevice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _launch(self, launch: Launch) -> None:
+        assert isinstance(launch.program, LoadedProgram)  # noqa: S101  (made with this device)
+        module, entry = launch.program.entries[launch.entry]
+        buffers: dict[str, Array] = {}
+        uniforms: dict[str, object] = {}
+        for name, bound in launch.bindings.items():
+            held = bound.buffer if isinstance(bound, Sliced) else bound
+            if isinstance(held, RowBuffer):
+                buffers[name] = held.array
+            else:
+                uniforms[name] = held
+        launch_rows(module, entry.name, _threads(entry, launch.threads), buffers, uniforms)
+
+
+def _step(step: Step) -> None:
+    """Zeroing, adding and copying, as ``emit.steps`` has them."""
+    target = step.bindings["target"]
+    assert isinstance(target, RowBuffer)  # noqa: S101  (made by this device)
+    kind = step.entry.partition("_")[0]
+    if kind == "zero":
+        target.fill(0)
+        return
+    source = step.bindings["source"]
+    assert isinstance(source, RowBuffer)  # noqa: S101  (made by this device)
+    assert kind in ("add", "copy"), step.entry  # noqa: S101  (no other lies between stages)
+    moved = source.array.astype(target.array.dtype)
+    target.array[...] = target.array + moved if kind == "add" else moved
+
+
+def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
+    """The threads that have something to do: of those that add up, the first of each group."""
+    match entry.work:
+        case Work.TOTALS:
+            return first_threads(entry.totals)
+        case Work.STRIDED:
+            return first_threads(-(-count[0] // entry.group_size[0]))
+        case _:
+            return all_threads(count, entry.group_size)

@@ -1,0 +1,261 @@
+"""Kernels as functions of rows of numbers: a built library goes in; values, gradients and tangents come out.
+
+One row is one sample (and one direction or cotangent); a launch computes all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+import numpy as np
+
+from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.runtime.device.cpu_rows import launch_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.run.device import DeviceModule
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
+
+    Floats = npt.NDArray[np.float64]
+
+_INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
+_MOST_ROWS: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What ``float`` and ``half`` are in a build: the float64 twin has double for both."""
+
+    wide: bool
+
+    def dtype(self, scalar: str) -> type[np.generic]:
+        """The numpy type of a buffer's scalars."""
+        if scalar in _INTEGERS:
+            return _INTEGERS[scalar]
+        if self.wide or scalar == "double":
+            return np.float64
+        return np.float16 if scalar == "half" else np.float32
+
+
+WIDE: Final = Precision(wide=True)
+NARROW: Final = Precision(wide=False)
+
+
+class RowFunction(Protocol):
+    """A function of rows of numbers with its derivatives, whatever it takes to compute them."""
+
+    @property
+    def entries(self) -> Mapping[Mode, object]:
+        """The modes that there are."""
+
+    @property
+    def inputs(self) -> Table:
+        """The columns of its inputs."""
+
+    @property
+    def results(self) -> Table:
+        """Those of its results."""
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the function alone."""
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+
+
+class Oracle(Protocol):
+    """A function of rows of numbers without derivatives."""
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others."""
+
+
+class Inside(Protocol):
+    """What tells whether indices stay inside what they index."""
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside."""
+
+
+class Bounded(Inside, Protocol):
+    """What tells that of launches, and how much they do."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether textures are sampled, which devices do with weights of a few bits."""
+
+    def work(self, rows: Floats) -> float:
+        """What one launch costs, in units of ``effort``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """The modules of a kernel whose entry points are built one by one, by the names of those."""
+
+    modules: Mapping[str, CpuModule | DeviceModule]
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[np.generic]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+    ) -> None:
+        """Run an entry point."""
+        self.modules[entry].launch(entry, thread_count, buffers, uniforms, workers=workers)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """The entry points of one kernel in one build.
+
+    Attributes:
+        entries: By mode; those that don't exist or don't compile are missing.
+        inputs: The columns of the kernel's inputs.
+        results: Those of its results.
+    """
+
+    module: CpuModule | DeviceModule | Several
+    precision: Precision
+    entries: Mapping[Mode, EntryPoint]
+    inputs: Table
+    results: Table
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the function alone."""
+        return self._run(Mode.FORWARD, {ParameterRole.INPUT: rows}, ParameterRole.RESULT, self.results)
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        return self.values(np.hstack([base, rows]))
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        given = {ParameterRole.INPUT: rows, ParameterRole.COTANGENT: cotangents}
+        return self._run(Mode.BACKWARD, given, ParameterRole.GRADIENT, self.inputs)
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+        given = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
+        both = self._written(Mode.JVP, given)
+        return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
+
+    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index of the function alone leads outside an array, vector or matrix; on the CPU."""
+        entry = self.entries[Mode.FORWARD]
+        module = self.module.modules[entry.name] if isinstance(self.module, Several) else self.module
+        found = [
+            self._left(module, entry, rows[start : start + _MOST_ROWS]) for start in range(0, len(rows), _MOST_ROWS)
+        ]
+        return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
+
+    def _left(self, module: CpuModule | DeviceModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which one does: each is a launch of one thread."""
+        count, left = len(rows), np.zeros(len(rows), np.bool_)
+        buffers = {
+            name: array.reshape(count, -1) for name, array in self._bound(entry, {ParameterRole.INPUT: rows}).items()
+        }
+        books = {name: np.broadcast_to(book, (count, len(book))) for name, book in self._books().items()}
+        uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), 1)
+        first = np.zeros((1, 6), np.uint32)
+        launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
+        return left
+
+    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
+        rows = given[ParameterRole.INPUT]
+        parts = [
+            self._written(mode, {role: array[start : start + _MOST_ROWS] for role, array in given.items()})[wanted]
+            for start in range(0, len(rows), _MOST_ROWS)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
+
+    def _written(self, mode: Mode, given: dict[ParameterRole, Floats]) -> dict[ParameterRole, Floats]:
+        entry = self.entries[mode]
+        count = len(given[ParameterRole.INPUT])
+        buffers = self._bound(entry, given)
+        uniforms = dict.fromkeys((p.name for p in entry.parameters if p.role is ParameterRole.DOMAIN), count)
+        books = self._books() if mode is Mode.FORWARD else {}
+        self.module.launch(entry.name, (count, 1, 1), {**buffers, **books}, uniforms, workers=1)
+        written = [p for p in entry.parameters if p.access == "write"]
+        found = {}
+        for role in {p.role for p in written} | _always(mode):
+            table = self.inputs if role is ParameterRole.GRADIENT else self.results
+            array = np.zeros((count, len(table.columns)))
+            for parameter in written:
+                if parameter.role is role:
+                    start, end = table.stretches[parameter.parameter, parameter.path]
+                    array[:, start:end] = buffers[parameter.name].reshape(count, -1)
+            found[role] = array
+        return found
+
+    def _bound(self, entry: EntryPoint, given: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
+        """The buffers of an entry point, with what is given in those that it reads."""
+        count = len(given[ParameterRole.INPUT])
+        return {
+            p.name: self._pack(p, given[p.role]) if p.access == "read" else self._empty(p, count)
+            for p in entry.parameters
+            if p.role is not ParameterRole.DOMAIN
+        }
+
+    def _books(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What twins freeze into (see ``intent``)."""
+        known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
+        if TAPE not in known:
+            return {}
+        return {TAPE: np.zeros(TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
+
+    def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
+        inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)
+        start, end = (self.inputs if inside else self.results).stretches[parameter.parameter, parameter.path]
+        with np.errstate(all="ignore"):
+            return np.ascontiguousarray(array[:, start:end], self.precision.dtype(parameter.scalar.name)).reshape(-1)
+
+    def _empty(self, parameter: EntryParameter, count: int) -> npt.NDArray[np.generic]:
+        """A buffer that shows what was not written, and what was added to."""
+        dtype = self.precision.dtype(parameter.scalar.name)
+        return np.full(count * parameter.components, np.nan if issubclass(dtype, np.floating) else 77, dtype)
+
+
+def _always(mode: Mode) -> set[ParameterRole]:
+    """What a mode gives even where no buffer is written."""
+    return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()
+
+
+def jacobian_by_rows(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
+    """Reverse mode: shape (samples, differentiable results, differentiable inputs).
+
+    ``sizes`` are those of the cotangents where they are not 1, shape (samples, differentiable results); what comes of
+    them is divided by them.
+    """
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    seeds = np.zeros((len(rows), len(outputs), len(runner.results.columns)))
+    seeds[:, range(len(outputs)), outputs] = 1.0 if sizes is None else sizes
+    found = runner.gradients(np.repeat(rows, len(outputs), axis=0), seeds.reshape(-1, seeds.shape[2]))
+    jacobian = found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
+    return jacobian if sizes is None else jacobian / sizes[:, :, None]
+
+
+def jacobian_by_columns(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
+    """Forward mode: the same; ``sizes`` are those of the directions, shape (samples, differentiable inputs)."""
+    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
+    ways = np.zeros((len(rows), len(inputs), len(runner.inputs.columns)))
+    ways[:, range(len(inputs)), inputs] = 1.0 if sizes is None else sizes
+    _, found = runner.tangents(np.repeat(rows, len(inputs), axis=0), ways.reshape(-1, ways.shape[2]))
+    jacobian = found[:, outputs].reshape(len(rows), len(inputs), len(outputs)).transpose(0, 2, 1)
+    return jacobian if sizes is None else jacobian / sizes[:, None, :]

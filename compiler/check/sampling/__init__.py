@@ -1,0 +1,1 @@
+"""Samples: random points, corner cases, and points that look for trouble."""

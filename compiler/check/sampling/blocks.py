@@ -1,0 +1,225 @@
+"""Many inputs: a launch and samples go in, the inputs and results that are worth a look of their own come out.
+
+Inputs are taken together in blocks of neighbours. The derivative along a random direction of a block is one number, for
+a random combination of the results; each mode's is held against differences. Where they disagree the block is halved,
+down to the input that is wrong. Those that are found are then examined entry by entry, with some others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.model.columns import Table
+from slangad.compiler.check.reference.entries import CONSTANTS
+from slangad.compiler.check.sampling.scouts import slopes_along
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.reference.differences import Evaluate
+    from slangad.compiler.check.run.thread import RowFunction
+    from slangad.compiler.emit.model import Mode
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int64]
+
+FEW_INPUTS: Final = 96
+FEW_RESULTS: Final = 48
+_SHOWN_INPUTS: Final = 32
+_SHOWN_RESULTS: Final = 12
+_BLOCK: Final = 32
+_SAMPLES: Final = 6
+_MOST_FOUND: Final = 12
+_WINDOWS: Final = (2.0**-7, 2.0**-12, 2.0**-18)
+_SHARP: Final = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """A function with fewer inputs and results that are looked at; what it computes is the same."""
+
+    runner: RowFunction
+    inputs: Table
+    results: Table
+
+    @property
+    def entries(self) -> Mapping[Mode, object]:
+        """The modes that there are."""
+        return self.runner.entries
+
+    def values(self, rows: Floats) -> Floats:
+        """The results, of the function alone."""
+        return self.runner.values(rows)
+
+    def moved(self, rows: Floats, base: Floats) -> Floats:
+        """The results at rows, with what is frozen as it is at others."""
+        return self.runner.moved(rows, base)
+
+    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
+        """The gradient of every input for one cotangent a row."""
+        return self.runner.gradients(rows, cotangents)
+
+    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """The results as forward mode computes them, and their tangents for one direction a row."""
+        return self.runner.tangents(rows, directions)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of blocks.
+
+    Attributes:
+        inputs: The columns to look at; ``results`` those of the results.
+        rows: The samples at which something looks wrong.
+        compared: Blocks that could be compared, of ``blocks``.
+    """
+
+    inputs: tuple[int, ...]
+    results: tuple[int, ...]
+    rows: Floats
+    compared: int
+    blocks: int
+
+
+def is_large(runner: RowFunction) -> bool:
+    """Whether a function has too many inputs or results to look at all of them by themselves."""
+    return len(runner.inputs.differentiable) > FEW_INPUTS or len(runner.results.differentiable) > FEW_RESULTS
+
+
+def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> Focus:
+    """The function with these columns only."""
+    return Focus(runner, _only(runner.inputs, set(inputs)), _only(runner.results, set(results)))
+
+
+def _only(table: Table, kept: set[int]) -> Table:
+    columns = tuple(
+        column if k in kept else replace(column, differentiable=False) for k, column in enumerate(table.columns)
+    )
+    return Table(columns, table.stretches)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Looks at a function of many inputs, block by block.
+
+    Attributes:
+        evaluate: Its differentiable results, with what is declared away frozen.
+        modes: ``backward`` and ``jvp``, as far as they exist.
+    """
+
+    runner: RowFunction
+    evaluate: Evaluate
+    modes: Sequence[str]
+    seed: int
+
+    def look(self, rows: Floats, scales: Floats) -> Found:
+        """Look at the blocks of all inputs at a few samples."""
+        rows = rows[:_SAMPLES]
+        blocks = self._blocks()
+        places = [(row, block) for row in range(len(rows)) for block in blocks]
+        wrong, sharp = self._compare(rows, scales, places)
+        suspects = self._narrowed(rows, scales, [place for place, bad in zip(places, wrong, strict=True) if bad])
+        known = {self._key(block) for (_, block), good in zip(places, sharp, strict=True) if good}
+        columns = tuple(dict.fromkeys(int(block[0]) for _, block in suspects))
+        where = np.array(sorted({row for row, _ in suspects}), np.int64)
+        return Found(
+            self._with_others(columns),
+            self._results(rows, scales, suspects),
+            rows[where],
+            len(known),
+            len(blocks),
+        )
+
+    def _blocks(self) -> list[Integers]:
+        """Neighbouring columns of one buffer."""
+        flows = set(self.runner.inputs.differentiable)
+        blocks = []
+        for start, end in self.runner.inputs.stretches.values():
+            own = np.array([k for k in range(start, end) if k in flows], np.int64)
+            blocks += [own[k : k + _BLOCK] for k in range(0, len(own), _BLOCK)]
+        return blocks
+
+    def _key(self, block: Integers) -> tuple[int, int]:
+        return int(block[0]), len(block)
+
+    def _narrowed(
+        self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]
+    ) -> list[tuple[int, Integers]]:
+        """Single inputs that are wrong, from halving blocks that are; the blocks' first ones where that finds none."""
+        found: list[tuple[int, Integers]] = []
+        while suspects and len(found) < _MOST_FOUND:
+            suspects = suspects[: 4 * _MOST_FOUND]
+            found += [(row, block) for row, block in suspects if len(block) == 1]
+            halves = [
+                (row, half)
+                for row, block in suspects
+                if len(block) > 1
+                for half in (block[: len(block) // 2], block[len(block) // 2 :])
+            ]
+            wrong, _ = self._compare(rows, scales, halves) if halves else ([], [])
+            left = [half for half, bad in zip(halves, wrong, strict=True) if bad]
+            if halves and not left and not found:
+                return [(row, half[:1]) for row, half in halves[:_MOST_FOUND]]
+            suspects = left
+        return found[:_MOST_FOUND]
+
+    def _compare(
+        self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Integers]]
+    ) -> tuple[list[bool], list[bool]]:
+        """Whether each block is wrong at its sample, and whether it can be told."""
+        rng = np.random.default_rng([self.seed, 17])
+        inputs, outputs = self.runner.inputs, self.runner.results.differentiable
+        cotangents = np.zeros((len(rows), len(self.runner.results.columns)))
+        cotangents[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
+        which = np.array([row for row, _ in places], np.int64)
+        directions = np.zeros((len(places), len(inputs.columns)))
+        for k, (_, block) in enumerate(places):
+            directions[k, block] = rng.uniform(0.5, 1.0, len(block)) * rng.choice((-1.0, 1.0), len(block))
+            directions[k, block] *= scales[block]
+        weights = cotangents[which]
+        with np.errstate(all="ignore"):
+            slopes, bars = slopes_along(self.evaluate, rows[which], directions, weights[:, outputs], _WINDOWS)
+            gradients = self.runner.gradients(rows, cotangents)[which] if "backward" in self.modes else None
+            wrong, sharp = np.zeros(len(places), bool), np.zeros(len(places), bool)
+            for mode in self.modes:
+                if gradients is not None and mode == "backward":
+                    parts = gradients * directions
+                else:
+                    parts = self.runner.tangents(rows[which], directions)[1] * weights
+                own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
+                certain = np.isfinite(slopes) & (bars <= _SHARP * np.fmax(size, np.abs(slopes)))
+                wrong |= certain & ~(np.abs(own - slopes) <= bars + 2 * CONSTANTS * np.fmax(size, np.abs(slopes)))
+                sharp |= certain | ((size == 0.0) & (slopes == 0.0))
+        return [bool(w) for w in wrong], [bool(s) for s in sharp]
+
+    def _with_others(self, suspects: tuple[int, ...]) -> tuple[int, ...]:
+        """Suspects, and inputs of every buffer: the first, the last, and some between."""
+        rng = np.random.default_rng([self.seed, 18])
+        flows = set(self.runner.inputs.differentiable)
+        stretches = [
+            np.array([k for k in range(start, end) if k in flows], np.int64)
+            for start, end in self.runner.inputs.stretches.values()
+        ]
+        filled = [own for own in stretches if len(own)]
+        each = max(2, _SHOWN_INPUTS // max(1, len(filled)))
+        others = [int(k) for own in filled for k in (own[0], own[-1], *rng.permutation(own)[: each - 2])]
+        return tuple(sorted({*suspects, *others}))
+
+    def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]) -> tuple[int, ...]:
+        """The results that suspects move most, and some others."""
+        rng = np.random.default_rng([self.seed, 19])
+        outputs = np.array(self.runner.results.differentiable, np.int64)
+        found = {int(outputs[0]), int(outputs[-1]), *(int(k) for k in rng.permutation(outputs)[:_SHOWN_RESULTS])}
+        for row, block in suspects:
+            both = np.repeat(rows[row : row + 1], 2, axis=0)
+            both[:, block] += np.array([[1.0], [-1.0]]) * 2.0**-10 * scales[block]
+            values = self.evaluate(both, np.repeat(rows[row : row + 1], 2, axis=0))
+            with np.errstate(all="ignore"):
+                moved = np.nan_to_num(np.abs(values[1] - values[0]))
+            found |= {int(k) for k in outputs[np.argsort(-moved)[:2]]}
+        return tuple(sorted(found))

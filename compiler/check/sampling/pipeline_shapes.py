@@ -1,0 +1,184 @@
+"""How large a pipeline's values are: what its stages need goes in, a domain and shapes of its tensors come out.
+
+Nobody declares shapes. Small ones are tried; where two stages don't agree, the parameter that one of them was given
+takes the shape that the other says, and where an index leads outside a tensor it grows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.sampling.samples import draw
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.pipelines import Given
+from slangad.compiler.runtime.arrays.prepare import InputError, Prepared
+from slangad.compiler.runtime.pipeline.stages import shapes_of, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.check.run.pipeline_stages import ChainOracle
+    from slangad.compiler.ir.nodes import Range
+    from slangad.compiler.ir.pipelines import Stage
+    from slangad.compiler.runtime.arrays.signature import Value
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+
+    Shape = tuple[int, ...]
+    Floats = npt.NDArray[np.float64]
+
+_DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
+_SIZES: Final[tuple[tuple[int, ...], ...]] = ((6, 4, 2), (4, 6, 3), (8, 8, 4), (5, 3, 2), (12, 8, 4))
+"""First guesses for the axes of a tensor."""
+_TEXTURE: Final = (4, 3)
+_MOST_TURNS: Final = 12
+_MOST_ELEMENTS: Final = 1 << 12
+_LOOKED: Final = 48
+_ENOUGH: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSearch:
+    """Looks for the shapes of one pipeline.
+
+    Attributes:
+        oracle: The pipeline stage by stage, at a size.
+        given: Shapes that were declared; that of an ``Each`` parameter is the domain.
+        ranges: Where samples are drawn.
+    """
+
+    chain: Chain
+    oracle: Callable[[Prepared], ChainOracle]
+    given: Mapping[str, Shape]
+    ranges: Iterable[Range]
+    seed: int
+
+    def find(self) -> Prepared | str:
+        """The sizes, or why there are none that fit."""
+        why = ""
+        for sizes in _SIZES:
+            found = self._from(sizes)
+            if isinstance(found, Prepared):
+                return found
+            why = why or found
+        return why
+
+    def _from(self, sizes: tuple[int, ...]) -> Prepared | str:
+        prepared = self._first(sizes)
+        for _ in range(_MOST_TURNS):
+            agreed = self._agreed(prepared)
+            if isinstance(agreed, str):
+                return agreed
+            prepared = self._grown(agreed)
+            if prepared == agreed:
+                break
+            large = [n for n, shape in prepared.extents.items() if math.prod(shape) > _MOST_ELEMENTS]
+            if large or math.prod(prepared.domain) > _MOST_ELEMENTS:
+                return f"{', '.join(large) or 'its domain'} would have to be too large: {self._remedy()}"
+        else:
+            return f"no shapes of its tensors fit its indices: {self._remedy()}"
+        return (
+            prepared if self._share(prepared) >= _ENOUGH else f"its indices lead outside its tensors: {self._remedy()}"
+        )
+
+    def _first(self, sizes: tuple[int, ...]) -> Prepared:
+        signature = self.chain.signature
+        declared = [self.given[v.name] for v in signature.parameters if v.per_element and v.name in self.given]
+        extents = {v.name: self.given.get(v.name, _guess(v, sizes)) for v in signature.parameters if v.is_tensor}
+        each = any(v.per_element for v in signature.parameters)
+        domain = declared[0] if declared else _DOMAINS[signature.dims] if each else (1,) * signature.dims
+        return Prepared(domain, extents, {})
+
+    def _agreed(self, prepared: Prepared) -> Prepared | str:
+        """Sizes on which all stages agree."""
+        for _ in range(_MOST_TURNS):
+            wrong = self._disagreement(prepared)
+            mended = self._mended(prepared) if wrong else prepared
+            if mended is None or (wrong and mended == prepared):
+                return f"{wrong}: {self._remedy()}"
+            if not wrong:
+                return prepared
+            prepared = mended
+        return f"its stages do not agree about sizes: {self._remedy()}"
+
+    def _disagreement(self, prepared: Prepared) -> str:
+        """What the runtime would say of these sizes; empty if they are right."""
+        try:
+            shapes_of(self.chain, prepared)
+        except InputError as error:
+            return error.diagnostics[0].message
+        return ""
+
+    def _mended(self, prepared: Prepared) -> Prepared | None:
+        """A parameter takes the shape that the first stage with a different opinion says."""
+        known: dict[str, Shape] = dict(prepared.extents)
+        known |= {
+            v.name: prepared.domain if v.per_element else () for v in self.chain.signature.parameters if not v.is_tensor
+        }
+        free = {v.name for v in self.chain.signature.parameters if v.name not in self.given}
+        for stage in self.chain.pipeline.stages:
+            signature = self.chain.kernels[stage.kernel].signature
+            told = [known[name] for name in self._elementwise(stage) if name not in free]
+            told = [tuple(size_of(size, known) for size in stage.domain), *told] if stage.domain else told
+            told += [known[name] for name in self._elementwise(stage) if name in free]
+            domain = told[0] if told else next(iter(self._written(stage, known)), ())
+            for name in self._elementwise(stage):
+                if known[name] != domain and name in free:
+                    return _with(prepared, name, domain)
+            returned = [r for r in signature.results if not r.param]
+            known |= {n: domain if r.per_element else () for n, r in zip(stage.results, returned, strict=True)}
+        return None
+
+    def _elementwise(self, stage: Stage) -> Iterator[str]:
+        parameters = self.chain.kernels[stage.kernel].signature.parameters
+        for value, argument in zip(parameters, stage.arguments, strict=True):
+            if isinstance(argument, Given) and value.per_element:
+                yield argument.value
+
+    def _written(self, stage: Stage, known: Mapping[str, Shape]) -> Iterator[Shape]:
+        signature = self.chain.kernels[stage.kernel].signature
+        for value, argument in zip(signature.parameters, stage.arguments, strict=True):
+            if isinstance(argument, Given) and value.is_written:
+                yield known[argument.value][: signature.dims]
+
+    def _grown(self, prepared: Prepared) -> Prepared:
+        """Room for every index: in the parameter it leads outside of, else in all, from which the others follow."""
+        oracle = self.oracle(prepared)
+        rows = self._rows(oracle)
+        for stage, name, axis, most in list(oracle.most(rows)):
+            owner = next(use.version for use in stage.uses if use.value.name == name).partition("@")[0]
+            shape = oracle.shapes.values[owner]
+            if most < shape[axis]:
+                continue
+            if owner in prepared.extents and owner not in self.given:
+                wanted = tuple(most + 1 if k == axis else extent for k, extent in enumerate(shape))
+                return _with(prepared, owner, wanted)
+            free = {n: tuple(2 * x for x in s) if n not in self.given else s for n, s in prepared.extents.items()}
+            return Prepared(tuple(2 * x if x > 1 else x for x in prepared.domain), free, {})
+        return prepared
+
+    def _share(self, prepared: Prepared) -> float:
+        oracle = self.oracle(prepared)
+        return float(oracle.inside(self._rows(oracle)).mean())
+
+    def _rows(self, oracle: ChainOracle) -> Floats:
+        return draw(oracle.inputs.columns, self.ranges, _LOOKED, self.seed, self.chain.pipeline.name, ()).rows
+
+    def _remedy(self) -> str:
+        return (
+            f"declare shapes of its tensors (--shape {self.chain.pipeline.name}.tensor=16x4) or ranges of its indices"
+        )
+
+
+def _guess(value: Value, sizes: tuple[int, ...]) -> Shape:
+    return _TEXTURE if value.memory is Memory.TEXTURE2D else sizes[: value.axes]
+
+
+def _with(prepared: Prepared, name: str, shape: Shape) -> Prepared:
+    if name in prepared.extents:
+        return Prepared(prepared.domain, {**prepared.extents, name: shape}, {})
+    return Prepared(shape, prepared.extents, {})

@@ -1,0 +1,452 @@
+"""Where to look: declared ranges and types go in, samples come out; random ones, and ones that look for trouble.
+
+All values are representable in float32 (or in half, for half), so that float32 and float64 see the same inputs. The
+same seed gives the same samples, whatever else the file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.sampling.integers import NO_INTEGERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.columns import Column
+    from slangad.compiler.check.sampling.integers import Integers
+    from slangad.compiler.ir.nodes import Range
+
+    Floats = npt.NDArray[np.float64]
+
+DEFAULT_SAMPLES: Final = 128
+UNDECLARED: Final = (0.0, 3.0)
+"""Where integers are drawn that have no declared range."""
+_MOST_CONSTANTS: Final = 12
+_NUMBER: Final = r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)"
+_MOST_COLUMNS: Final = 32
+_MOST_NUMBERS: Final = 16
+"""Numbers of the text times inputs they are tried at."""
+_MOST_COMBINATIONS: Final = 64
+_MOST_IN_THREES: Final = 6
+"""Floats of which all groups of three are made equal."""
+_ALL_EQUAL: Final = 4
+"""Samples at which all floats of a type are equal."""
+_OFTEN: Final = 0.25
+"""Share of the random samples in which an integer is a number of the text."""
+_BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
+"""How far beside a number of the text: of it, or of 1 if it is larger."""
+_SMALL: Final = 0.02
+"""A number of the text below it may tell when others are too near zero, or too near each other."""
+_MOST_SMALL: Final = 3
+_MOST_AT_ENDS: Final = 4
+"""Floats whose ends of ranges are tried in all combinations."""
+_BEYOND: Final = (1.5, -1.5, 1.0, 1.0 + 2.0**-12, 1.0 - 2.0**-12, -1.0)
+"""Times a number of the text: where floats without a range are tried beyond where they are drawn."""
+_FARTHEST: Final = 1e6
+"""Larger numbers are tried nowhere: they are constants of physics, or stand for infinity."""
+_MOST_BEYOND: Final = 72
+_ALL_BEYOND: Final = 3
+"""Samples for each number at which all such floats may be beyond."""
+AT_NUMBER: Final = "number of the text"
+BESIDE_NUMBER: Final = "beside a number of the text"
+_INTEGERS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Rows of inputs, where each came from, and what is far for each column."""
+
+    rows: Floats
+    origins: tuple[str, ...]
+    scales: Floats
+
+
+def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
+    """The samples and some more, for which the same is far."""
+    if not len(rows):
+        return samples
+    usual = np.max(samples.scales, axis=0)
+    return Samples(
+        np.concatenate([samples.rows, rows]),
+        (*samples.origins, *(origin for _ in rows)),
+        np.concatenate([samples.scales, np.broadcast_to(usual, rows.shape)]),
+    )
+
+
+def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
+    """Some of the samples."""
+    if which.all():
+        return samples
+    origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
+    return Samples(samples.rows[which], origins, samples.scales[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where one column is drawn; ``declared`` unless it is the default of its type."""
+
+    low: float
+    high: float
+    declared: bool = False
+
+
+def draw(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    constants: Sequence[float],
+    integers: Integers = NO_INTEGERS,
+) -> Samples:
+    """Draw samples for one subject.
+
+    Args:
+        columns: Of its inputs.
+        ranges: Declared ones; the more specific wins, the later of two equal ones.
+        count: How many random samples.
+        seed: The user's.
+        name: The subject's, so that what else is checked makes no difference.
+        constants: Numbers that stand in its text: thresholds are often among them.
+        integers: Where undeclared ones are tried besides, and which have to differ.
+    """
+    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    intervals = [interval_of(column, ranges) for column in columns]
+    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    rows = [rng.uniform(low, high, (count, len(columns)))]
+    origins = ["random"] * count
+    trouble = _Trouble(columns, intervals, rng, constants)
+    apart = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
+    third = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
+    for origin, row in (*trouble.rows(), *apart.many_ties(), *third.near_zero(), *third.corners()):
+        rows.append(row[None])
+        origins.append(origin)
+    together = np.concatenate(rows) if columns else np.zeros((count, 0))
+    together = _representable(together, columns, low, high, rng, count)
+    tried = _tried(together[:count], columns, intervals, integers, rng)
+    together = np.concatenate([together, tried])
+    origins += [AT_NUMBER] * len(tried)
+    keep_apart(together, columns, intervals, integers, rng)
+    _keep_counted(together, columns, integers)
+    _, first = np.unique(together, axis=0, return_index=True)
+    kept = np.sort(first)
+    scales = np.maximum(np.abs(together[kept]), (high - low) / 2.0)
+    scales = np.where(scales > 0.0, scales, 1.0)
+    return Samples(together[kept], tuple(origins[k] for k in kept), np.exp2(np.floor(np.log2(scales))))
+
+
+def draw_random(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    count: int,
+    seed: int,
+    name: str,
+    integers: Integers = NO_INTEGERS,
+) -> Floats:
+    """Random rows, nothing on purpose."""
+    digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    declared = tuple(ranges)
+    intervals = [interval_of(column, declared) for column in columns]
+    low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
+    rows = _representable(rng.uniform(low, high, (count, len(columns))), columns, low, high, rng, count)
+    keep_apart(rows, columns, intervals, integers, rng)
+    _keep_counted(rows, columns, integers)
+    return rows
+
+
+def draw_beyond(
+    columns: Sequence[Column],
+    ranges: Iterable[Range],
+    seed: int,
+    name: str,
+    constants: Sequence[float],
+    integers: Integers = NO_INTEGERS,
+) -> Samples:
+    """Samples whose floats without a declared range are where they are not drawn: at numbers of the text and past them.
+
+    One float at a time, then all such at once; what else there is is random.
+    """
+    declared = tuple(ranges)
+    free = [k for k, c in enumerate(columns) if c.floating and not interval_of(c, declared).declared][:_MOST_COLUMNS]
+    numbers = list(dict.fromkeys(abs(c) for c in constants if 1.0 <= abs(c) <= _FARTHEST))
+    one = [(k, times, times * number) for times in _BEYOND for number in numbers for k in free]
+    one = [each for each in one if abs(each[2]) > 1.0][:_MOST_BEYOND]
+    several = [number for number in numbers for _ in range(_ALL_BEYOND)] if free else []
+    rows = draw_random(columns, declared, len(one) + len(several), seed, f"beyond {name}", integers)
+    rng = np.random.default_rng([seed, 6])
+    for row, (k, _, value) in zip(rows, one, strict=False):
+        row[k] = _narrowed(value, columns[k])
+    for row, number in zip(rows[len(one) :], several, strict=True):
+        drawn = rng.uniform(-1.5 * number, 1.5 * number, len(free))
+        row[free] = [_narrowed(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
+    origins = [AT_NUMBER if abs(times) == 1.0 else BESIDE_NUMBER for _, times, _ in one]
+    scales = np.exp2(np.floor(np.log2(np.maximum(1.0, np.abs(rows)))))
+    return Samples(rows, (*origins, *(BESIDE_NUMBER for _ in several)), scales)
+
+
+def _narrowed(value: float, column: Column) -> float:
+    """The nearest number that a column has."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(value) if column.scalar == "half" else np.float32(value))
+
+
+def keep_apart(
+    rows: Floats,
+    columns: Sequence[Column],
+    intervals: Sequence[Interval],
+    integers: Integers,
+    rng: np.random.Generator,
+) -> bool:
+    """Make different what says where threads store, in place; False if a declared range has no room for that."""
+    room = True
+    for path in integers.stores:
+        own = [k for k, c in enumerate(columns) if path == c.anywhere and not c.floating]
+        if len(own) < 2:
+            continue
+        interval = intervals[own[0]]
+        size = int(interval.high) - int(interval.low) + 1
+        if not interval.declared:
+            size = max(size, len(own))
+        room &= size >= len(own)
+        for row in rows if size >= len(own) else ():
+            if len(set(row[own])) < len(own):
+                row[own] = int(interval.low) + rng.choice(size, len(own), replace=False)
+    return room
+
+
+def _keep_counted(rows: Floats, columns: Sequence[Column], integers: Integers) -> None:
+    """Make threads' numbers and how many there are such as a launch may have, in place: ``0 <= id < count``."""
+    at = {column.path: k for k, column in enumerate(columns)}
+    for number, count in integers.counted:
+        least = np.ones(len(rows))
+        if number in at:
+            rows[:, at[number]] = np.maximum(rows[:, at[number]], 0.0)
+            least += rows[:, at[number]]
+        if count in at:
+            rows[:, at[count]] = np.maximum(rows[:, at[count]], least)
+
+
+def _tried(
+    rows: Floats,
+    columns: Sequence[Column],
+    intervals: Sequence[Interval],
+    integers: Integers,
+    rng: np.random.Generator,
+) -> Floats:
+    """Random rows with values worth a try, which some of the random ones get as well."""
+    fresh = rows.copy()
+    more: list[Floats] = []
+    for k, (column, interval) in enumerate(zip(columns, intervals, strict=True)):
+        if column.scalar not in _INTEGERS or interval.declared or not len(rows):
+            continue
+        least, most = _INTEGERS[column.scalar]
+        named = (v for path, v in integers.tried if covers(path, column.path) or path == column.anywhere)
+        own = [value for value in named if least <= value <= most]
+        own = list(dict.fromkeys(own))
+        if own:
+            some = rng.random(len(rows)) < _OFTEN
+            rows[some, k] = rng.choice(own, int(some.sum()))
+        for value in own[:_MOST_NUMBERS]:
+            row = fresh[len(more) % len(fresh)].copy()
+            row[k] = value
+            more.append(row)
+    return np.array(more[:_MOST_COMBINATIONS]).reshape(-1, len(columns))
+
+
+def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
+    """The declared range of a column, or that of its type."""
+    best: tuple[int, Interval] | None = None
+    for declared in ranges:
+        within = covers(declared.path, column.path) or covers(declared.path, column.anywhere)
+        if within and (best is None or len(declared.path) >= best[0]):
+            best = len(declared.path), Interval(declared.low, declared.high, declared=True)
+    if best is not None:
+        return best[1]
+    if column.scalar == "bool":
+        return Interval(0.0, 1.0)
+    return Interval(-1.0, 1.0) if column.floating else Interval(*UNDECLARED)
+
+
+def covers(path: str, scalar: str) -> bool:
+    """Whether a path leads to a scalar or to what it is a part of."""
+    return scalar == path or (scalar.startswith(path) and scalar[len(path)] in ".[")
+
+
+def constants_in(text: str) -> tuple[float, ...]:
+    """The numbers in a text, as float32, each once; a few of many, first those that something is compared with."""
+    text = re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
+    values = _numbers_of(re.findall(_NUMBER, text))
+    if len(values) > _MOST_CONSTANTS:
+        sides = re.findall(rf"(?:[<>]=?|[!=]=)\s*-?\s*({_NUMBER})|({_NUMBER})\s*(?:[<>]|[!=]=)", text)
+        values = list(dict.fromkeys((*_numbers_of([a or b for a, b in sides]), *values)))
+    return tuple(values[:_MOST_CONSTANTS])
+
+
+def _numbers_of(words: Iterable[str]) -> list[float]:
+    """What words say, as float32, each once."""
+    with np.errstate(over="ignore"):
+        values = dict.fromkeys(float(np.float32(word)) for word in words)
+    return [value for value in values if np.isfinite(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Samples on purpose; what is not said on purpose is random."""
+
+    columns: Sequence[Column]
+    intervals: Sequence[Interval]
+    rng: np.random.Generator
+    constants: Sequence[float]
+
+    def rows(self) -> Iterator[tuple[str, Floats]]:
+        """Zeros, ties, ends of ranges, numbers of the text, equal integers and all combinations of few."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        whole = [k for k, column in enumerate(self.columns) if not column.floating]
+        yield from self._zeros(floating)
+        yield from self._ties(floating)
+        yield from self._numbers(floating)
+        if whole:
+            yield from self._whole(whole)
+
+    def _fresh(self) -> Floats:
+        low, high = (np.array([getattr(i, side) for i in self.intervals], np.float64) for side in ("low", "high"))
+        return np.asarray(self.rng.uniform(low, high), np.float64)
+
+    def _with(self, values: Mapping[int, float]) -> Floats | None:
+        """A random sample with some values given; None if one of them is out of its range."""
+        row = self._fresh()
+        for k, value in values.items():
+            if not self.intervals[k].low <= value <= self.intervals[k].high:
+                return None
+            row[k] = value
+        return row
+
+    def _zeros(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        wanted = [("zero", dict.fromkeys(floating, 0.0))] if floating else []
+        for k in floating[:_MOST_COLUMNS]:
+            ends = (("zero", 0.0), ("low end", self.intervals[k].low), ("high end", self.intervals[k].high))
+            wanted += [(origin, {k: value}) for origin, value in ends]
+        yield from self._possible(wanted)
+
+    def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        together = self._groups(floating)
+        together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
+        wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
+        yield from self._possible(wanted)
+
+    def many_ties(self) -> Iterator[tuple[str, Floats]]:
+        """All floats of a type equal, or each three of a few, and two of them opposite."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
+            own = [k for k in floating if self.columns[k].scalar == scalar]
+            few = len(own) <= _MOST_IN_THREES
+            threes = combinations(own, 3) if few and len(own) > 3 else ()
+            pairs = combinations(own, 2) if few else pairwise(own[:_MOST_COLUMNS])
+            together = [own] * _ALL_EQUAL if len(own) > 2 else []
+            wanted = [("tie", self._equal(dict.fromkeys(same, 1.0))) for same in (*together, *threes)]
+            wanted += [("opposite", self._equal({one: 1.0, other: -1.0})) for one, other in pairs]
+            yield from self._possible(wanted)
+
+    def _equal(self, signs: Mapping[int, float]) -> dict[int, float]:
+        """One number, or minus it, for some columns, from what is in the ranges of all, if anything is."""
+        ends = [sorted((sign * self.intervals[k].low, sign * self.intervals[k].high)) for k, sign in signs.items()]
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
+        value = float(self.rng.uniform(low, max(low, high)))
+        return {k: sign * value for k, sign in signs.items()}
+
+    def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
+        numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
+        wanted = [
+            (AT_NUMBER, {k: number + beside * min(1.0, abs(number))})
+            for k in floating[:_MOST_COLUMNS]
+            for number in numbers
+            for beside in _BESIDE
+        ]
+        yield from self._possible(wanted)
+
+    def near_zero(self) -> Iterator[tuple[str, Floats]]:
+        """Vectors, and all floats, nearer to zero than small numbers of the text and their roots; others so near."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        small = [abs(number) for number in self.constants if 0.0 < abs(number) < _SMALL][:_MOST_SMALL]
+        groups = self._groups(floating)
+        together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-_MOST_COLUMNS:]
+        for number in small if floating else ():
+            sizes = [dict.fromkeys(own, size) for own in together for size in (number, float(np.sqrt(number)))]
+            wanted = [
+                ("near zero", {k: size * float(self.rng.uniform(-0.5, 0.5)) for k, size in own.items()})
+                for own in sizes
+            ]
+            for a, b in list(pairwise(floating))[:_MOST_COLUMNS]:
+                value = float(np.float32(self._fresh()[a]))
+                wanted.append(("near tie", {a: value, b: value + number / 2}))
+            yield from self._possible(wanted)
+
+    def corners(self) -> Iterator[tuple[str, Floats]]:
+        """All floats at ends of their ranges; of few, and of short vectors, in all combinations."""
+        floating = [k for k, column in enumerate(self.columns) if column.floating]
+        groups = self._groups(floating)
+        together = [own for own in (floating, *groups) if 1 < len(own) <= _MOST_AT_ENDS][:_MOST_AT_ENDS]
+        ends = [dict.fromkeys(floating, end) for end in ("low", "high")] if len(floating) > 1 else []
+        ends += [
+            dict(zip(own, chosen, strict=True))
+            for own in together
+            for chosen in product(("low", "high"), repeat=len(own))
+        ]
+        yield from self._possible(
+            [("corner", {k: getattr(self.intervals[k], end) for k, end in named.items()}) for named in ends]
+        )
+
+    def _groups(self, floating: list[int]) -> list[list[int]]:
+        """The floats of each vector, matrix and array."""
+        groups = dict.fromkeys(self.columns[k].group for k in floating)
+        return [[k for k in floating if self.columns[k].group == group] for group in groups]
+
+    def _whole(self, whole: list[int]) -> Iterator[tuple[str, Floats]]:
+        sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]
+        total = 1
+        for size in sizes:
+            total *= min(max(size, 1), 1 << 20)
+        few = total <= _MOST_COMBINATIONS
+        picks = range(total) if few else [int(p) for p in self.rng.integers(0, min(total, 1 << 40), _MOST_COMBINATIONS)]
+        for pick in picks:
+            row, rest = self._fresh(), pick
+            for k, size in zip(whole, sizes, strict=True):
+                row[k], rest = int(self.intervals[k].low) + rest % size, rest // size
+            yield "integers", row
+        equal = [("equal integers", dict.fromkeys(whole, float(np.floor(self._fresh()[whole[0]])))) for _ in range(4)]
+        ends = [("bound", {k: getattr(self.intervals[k], end) for k in whole}) for end in ("low", "high")]
+        yield from self._possible([*equal, *ends])
+
+    def _possible(self, wanted: Iterable[tuple[str, Mapping[int, float]]]) -> Iterator[tuple[str, Floats]]:
+        for origin, values in wanted:
+            row = self._with(values)
+            if row is not None:
+                yield origin, row
+
+
+def _representable(
+    rows: Floats, columns: Sequence[Column], low: Floats, high: Floats, rng: np.random.Generator, count: int
+) -> Floats:
+    for k, column in enumerate(columns):
+        if not column.floating:
+            drawn = rng.integers(int(low[k]), int(high[k]) + 1, count) if high[k] >= low[k] else low[k]
+            rows[:count, k] = drawn
+            rows[:, k] = np.clip(np.rint(rows[:, k]), low[k], high[k])
+    for own, type_ in ((("half",), np.float16), (("float", "double"), np.float32)):
+        at = np.flatnonzero([column.scalar in own for column in columns])
+        narrow = rows[:, at].astype(type_).astype(np.float64)
+        outside = (narrow < low[at]) | (narrow > high[at])
+        toward = np.nextafter(narrow.astype(np.float32), np.where(narrow < low[at], np.inf, -np.inf).astype(np.float32))
+        rows[:, at] = np.where(outside & (low[at] < high[at]), toward.astype(np.float64), narrow)
+    return rows

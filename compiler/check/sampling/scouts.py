@@ -1,0 +1,84 @@
+"""Scouts: many places looked at cheaply, so that a mistake in a rare branch is met; what looks wrong becomes a sample.
+
+A scout compares one number: the derivative along a random direction of a random combination of the results, as each
+mode has it and as differences have it. That takes as few evaluations for a function of many inputs as for one of one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.reference.median import known_median
+from slangad.compiler.check.reference.stencil import central
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.reference.differences import Evaluate
+    from slangad.compiler.check.run.thread import RowFunction
+
+    Floats = npt.NDArray[np.float64]
+
+_WINDOWS: Final = (2.0**-7, 2.0**-12)
+_TOLERANCE: Final = 1e-5
+_SHARP: Final = 1e-4
+MOST_FOUND: Final = 24
+
+
+def scout(
+    runner: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[str]
+) -> Floats:
+    """The rows at which some mode looks wrong, the worst first.
+
+    Args:
+        runner: Gives the derivatives.
+        evaluate: Gives the values.
+        rows: The places.
+        scales: What is far, by column.
+        seed: Of directions and cotangents.
+        modes: ``backward`` and ``jvp``, as far as they exist.
+    """
+    rng = np.random.default_rng([seed, 7])
+    inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
+    directions, cotangents = np.zeros(rows.shape), np.zeros((len(rows), len(runner.results.columns)))
+    directions[:, inputs] = rng.uniform(-1.0, 1.0, (len(rows), len(inputs))) * scales[inputs]
+    cotangents[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
+    weights = cotangents[:, outputs]
+    worst = np.zeros(len(rows))
+    with np.errstate(all="ignore"):
+        slopes, bars = slopes_along(evaluate, rows, directions, weights)
+        for mode in modes:
+            if mode == "backward":
+                parts = runner.gradients(rows, cotangents)[:, inputs] * directions[:, inputs]
+            else:
+                parts = runner.tangents(rows, directions)[1][:, outputs] * weights
+            own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
+            usual = known_median(np.where(np.isfinite(size), size, np.nan))
+            off = np.abs(own - slopes) / (bars + _TOLERANCE * (size + 0.1 * usual) + 1e-300)
+            off = np.where(np.isnan(off), np.inf, off)
+            sharp = (bars <= _SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
+            worst = np.maximum(worst, np.where(sharp, off, 0.0))
+    order = np.argsort(-worst, kind="stable")[:MOST_FOUND]
+    return np.asarray(rows[order[worst[order] > 1.0]])
+
+
+def slopes_along(
+    evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats, windows: Sequence[float] = _WINDOWS
+) -> tuple[Floats, Floats]:
+    """The slope along each direction of the weighted results, with half its bar, from the sharper of the windows."""
+    stencil = central()
+    slopes, bars = [], []
+    for width in windows:
+        moved = rows[:, None, :] + (width * stencil.nodes)[None, :, None] * directions[:, None, :]
+        base = np.repeat(rows, len(stencil.nodes), axis=0)
+        values = evaluate(moved.reshape(-1, rows.shape[1]), base).reshape(len(rows), len(stencil.nodes), -1)
+        slope, bar = stencil.fit((values * weights[:, None, :]).sum(axis=2))
+        slopes.append(slope / width)
+        bars.append(bar / width)
+    best = np.argmin(bars, axis=0)
+    chosen = best, np.arange(len(rows))
+    return np.array(slopes)[chosen], np.array(bars)[chosen]

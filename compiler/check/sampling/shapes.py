@@ -1,0 +1,206 @@
+"""How large a launch has to be: a kernel that tells how far it reaches goes in, a domain and shapes come out.
+
+Nobody declares shapes. The domain is a few threads, and an odd number of them. A tensor that is read at ``w[i, 3]`` has
+four columns at least: the twin of ``reach`` runs with small tensors and writes down its indices, and the tensors become
+as large as they have to be. Where a kernel asks for an extent it copes with any, and gets a few elements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.model.launch_columns import Extents, launch_inputs
+from slangad.compiler.check.sampling.integers import NO_INTEGERS
+from slangad.compiler.check.sampling.samples import draw, draw_random
+from slangad.compiler.check.twins.index_ranges import axes_of, rank_of
+from slangad.compiler.ir.nodes import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.sampling.integers import Integers
+    from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
+
+    Floats = npt.NDArray[np.float64]
+    Shape = tuple[int, ...]
+    Bools = npt.NDArray[np.bool_]
+
+_DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
+_MOST_THREADS: Final = 24
+_FREE: Final = (3, 4, 2, 3)
+"""Extents that nothing asks for, by axis: small, and not all alike."""
+_LOOKED: Final = 64
+_FEW: Final = 4
+_MOST_TURNS: Final = 12
+_MOST_ELEMENTS: Final = 1 << 14
+_ENOUGH: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Looks for the shapes of one kernel.
+
+    Attributes:
+        twin: The runner of the twin that writes down indices, for a launch of some size.
+        asked: Axes whose extents the kernel asks for.
+        given: Shapes that were declared; that of an ``Each`` parameter is the domain.
+        ranges: Where samples are drawn.
+        domain: The domain, where it is not to be chosen.
+        looked: How many samples to look at.
+        integers: Where integers are worth a try; among them the number of a thread.
+    """
+
+    kernel: Kernel
+    twin: Callable[[Extents], WholeRunner]
+    asked: frozenset[tuple[str, int]]
+    given: Mapping[str, Shape]
+    ranges: Iterable[Range]
+    seed: int
+    domain: Shape = ()
+    looked: int = _LOOKED
+    integers: Integers = NO_INTEGERS
+
+    def find(self) -> Extents | str:
+        """The size of a launch, or why there is none that fits."""
+        for name, shape in self.given.items():
+            axes = next((self._axes(p) for p in self.kernel.params if p.name == name), 0)
+            if len(shape) != axes:
+                return f"{name} is declared to have the shape {show(shape)}, and has {axes} axes"
+        extents = self._first()
+        for _ in range(_MOST_TURNS):
+            least, most, share = self._reached(extents)
+            wanted = self._wanted(extents, most)
+            if wanted == extents:
+                return extents if share >= _ENOUGH else self._outside(extents, least, most)
+            large = next((n for n, shape in wanted.shapes.items() if math.prod(shape) > _MOST_ELEMENTS), "")
+            if large:
+                return f"{large} would need the shape {show(wanted.shapes[large])}: {_remedy(self.kernel, large)}"
+            extents = wanted
+        name = next(iter(extents.shapes), "")
+        return f"no shapes of its tensors fit its indices: {_remedy(self.kernel, name)}"
+
+    def _axes(self, param: KernelParam) -> int:
+        """Axes that a parameter's shape has; those of an ``Each`` are the domain's."""
+        return self.kernel.dims if param.memory is Memory.EACH else rank_of(param.type)
+
+    def at(self, domain: Shape, small: Extents) -> Extents | str:
+        """The size of a launch over another domain; no tensor is smaller than in one that fits a small one."""
+        found = replace(self, domain=domain, looked=_FEW).find()
+        if isinstance(found, str):
+            return found
+        ruled = {p.name for p in self.kernel.params if self._rules(p)}
+        shapes = {
+            name: shape if name in ruled else tuple(map(max, shape, small.shapes[name]))
+            for name, shape in found.shapes.items()
+        }
+        return Extents(domain, shapes)
+
+    def _first(self) -> Extents:
+        """The domain, and tensors like it or of a few elements."""
+        each = [p.name for p in self.kernel.params if p.memory is Memory.EACH]
+        ruling = each or [p.name for p in self.kernel.params if self._rules(p)]
+        declared = [self.given[name] for name in ruling if len(self.given.get(name, ())) == self.kernel.dims]
+        domain = self.domain or (declared[0] if declared else self._chosen())
+        shapes: dict[str, Shape] = {}
+        for param in self.kernel.params:
+            rank = rank_of(param.type)
+            if rank and param.name in self.given:
+                shapes[param.name] = self.given[param.name]
+            elif rank:
+                alike = rank == self.kernel.dims and param.memory is not Memory.TEXTURE2D
+                shapes[param.name] = domain if alike else _FREE[:rank]
+        return Extents(domain, shapes)
+
+    def _chosen(self) -> Shape:
+        """A small domain, with a thread beyond every number that a thread's own is compared with, within reason."""
+        extents = list(_DOMAINS[self.kernel.dims])
+        for axis, number in self.integers.threads:
+            wanted = [*extents[:axis], max(extents[axis], number + 2), *extents[axis + 1 :]]
+            if math.prod(wanted) <= _MOST_THREADS:
+                extents = wanted
+        return tuple(extents)
+
+    def _rules(self, param: KernelParam) -> bool:
+        """Whether the domain is a tensor's shape: there is nothing else that says it."""
+        memories = [*(p.memory for p in self.kernel.params), *(r.memory for r in self.kernel.results)]
+        if Memory.EACH in memories:
+            return False
+        return param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and rank_of(param.type) == self.kernel.dims
+
+    def _reached(self, extents: Extents) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int], float]:
+        """The least and the largest index of each axis, and the share of samples that stay inside."""
+        runner = self.twin(extents)
+        inputs = launch_inputs(self.kernel, extents)
+        rows = self._drawn(inputs)
+        reached = runner.reach(rows)
+        axes = axes_of(self.kernel)
+        if not axes:
+            return {}, {}, 1.0
+        least, most = reached[:, :, 0].min(axis=0), reached[:, :, 1].max(axis=0)
+        share = float(within(reached, self.kernel, extents).mean())
+        return (
+            {axis: int(v) for axis, v in zip(axes, least, strict=True)},
+            {axis: int(v) for axis, v in zip(axes, most, strict=True)},
+            share,
+        )
+
+    def _drawn(self, inputs: Table) -> Floats:
+        """Where to look: also where integers are equal, or as large as they can be."""
+        if self.looked < _LOOKED:
+            return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, self.integers)
+        return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, (), self.integers).rows
+
+    def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
+        """The shapes with room for every index, and no more where nothing asks how much there is."""
+        ruled = {p.name for p in self.kernel.params if self._rules(p)}
+        shapes = {
+            name: shape
+            if name in self.given or name in ruled
+            else tuple(self._extent(name, axis, size, most[name, axis]) for axis, size in enumerate(shape))
+            for name, shape in extents.shapes.items()
+        }
+        return Extents(extents.domain, shapes)
+
+    def _extent(self, name: str, axis: int, size: int, most: int) -> int:
+        if most < 0:
+            return size
+        texture = any(p.name == name and p.memory is Memory.TEXTURE2D for p in self.kernel.params)
+        return max(size, most + 1) if texture or (name, axis) in self.asked else most + 1
+
+    def _outside(
+        self, extents: Extents, least: Mapping[tuple[str, int], int], most: Mapping[tuple[str, int], int]
+    ) -> str:
+        """Which index leads outside, in words."""
+        for (name, axis), low in least.items():
+            size = extents.shapes[name][axis]
+            if low < 0 or most[name, axis] >= size:
+                index = low if low < 0 else most[name, axis]
+                return f"index {index} is outside {name} {show(extents.shapes[name])}: {_remedy(self.kernel, name)}"
+        return f"its indices lead outside its tensors: {_remedy(self.kernel, '')}"
+
+
+def within(reached: npt.NDArray[np.int64], kernel: Kernel, extents: Extents) -> Bools:
+    """Which launches keep all their indices inside; ``reached`` is what the twin wrote down."""
+    axes = axes_of(kernel)
+    sizes = np.array([extents.shapes[name][axis] for name, axis in axes], np.int64)
+    unread = reached[:, :, 1] < reached[:, :, 0]
+    inside = (reached[:, :, 0] >= 0) & (reached[:, :, 1] < sizes)
+    return np.asarray((unread | inside).all(axis=1))
+
+
+def show(shape: Shape) -> str:
+    """A shape as users write it on the command line."""
+    return "x".join(str(extent) for extent in shape)
+
+
+def _remedy(kernel: Kernel, name: str) -> str:
+    place = f"{kernel.name}.{name or 'tensor'}"
+    return f"declare ranges of what it is indexed by, or its shape (--shape {place}=16x4)"

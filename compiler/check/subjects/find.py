@@ -1,0 +1,397 @@
+"""What there is to check in a module: its functions and kernels go in, one harness kernel for each comes out.
+
+A harness kernel runs one thread of its subject for each element, whatever memory the subject's own values live in: so
+one launch computes any number of samples, directions and cotangents. Shared parameters become one value per element,
+sums become one result per element, thread numbers become parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from slangad.compiler.check.sampling.integers import NO_INTEGERS, Integers, integers_of
+from slangad.compiler.check.subjects.global_memory import Told, told_by
+from slangad.compiler.check.subjects.pipelines import add_courses, as_launch
+from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
+from slangad.compiler.check.twins.unclipped import STANDING
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    Call,
+    External,
+    Kernel,
+    KernelParam,
+    KernelResult,
+    Memory,
+    Param,
+    Probe,
+    Range,
+    Read,
+    Return,
+    Role,
+    ThreadCount,
+    ThreadId,
+    Var,
+)
+from slangad.compiler.ir.subset import reached
+from slangad.compiler.ir.types import (
+    INT,
+    DiffPair,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Void,
+    carries_gradient,
+    show,
+)
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.check.subjects.pipelines import Course
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
+    from slangad.compiler.ir.pipelines import Pipeline
+    from slangad.compiler.ir.types import Type
+    from slangad.compiler.report.model import Failure, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One function or kernel to check.
+
+    Attributes:
+        name: As the user knows it; overloads share theirs.
+        kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
+        function: The key of what a thread does.
+        missing: Modes it can't have, each with the reason.
+        doubts: Why some mode is likely to be wrong.
+        policy: What was declared about its derivative, if it was described.
+        launch: The name of the kernel as it is launched, where it adds something up.
+        course: The stages of a pipeline.
+        told: What the text tells of a function in a Slang file, where its head was found.
+        integers: Where integers are worth a try, as far as it is described.
+        unclipped: Whether the clips of what it calls are left out.
+        failure: Why it fails without being run.
+        signature: The types of its parameters in parentheses, as far as that may tell it from others of its name.
+        apart: What does tell it from those; see ``told_apart``.
+    """
+
+    name: str
+    kind: Kind
+    span: Span
+    kernel: str = ""
+    function: str = ""
+    ranges: tuple[Range, ...] = ()
+    skipped: str = ""
+    missing: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
+    policy: Derivative | None = None
+    launch: str = ""
+    course: Course | None = None
+    told: Told | None = None
+    integers: Integers = NO_INTEGERS
+    unclipped: bool = False
+    failure: Failure | None = None
+    signature: str = ""
+    apart: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name in reports, which nothing else in its file has."""
+        return f"{self.name}{self.apart}"
+
+
+def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
+    """The module with a harness kernel for every subject in place of its own kernels."""
+    functions = {function.key: function for function in module.functions}
+    described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
+    if not described and (module.kernels or module.left_out):
+        whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
+        texts = told_by(module.sources)
+        left_out = (_left_out(left, texts) for left in _whole(module.left_out))
+        return whole, (*_external(module, functions, texts), *left_out)
+    found = [*_plain(module), *_kernels(module, functions)]
+    changed = {function.key: function for _, _, function in found if function is not None}
+    launched = tuple(_whole_launches(module, [subject for subject, _, _ in found], functions))
+    changed |= {function.key: function for _, function in launched}
+    kernels = (*(kernel for _, kernel, _ in found if kernel is not None), *(kernel for kernel, _ in launched))
+    known = {function.key for function in module.functions}
+    functions_then = (
+        *(changed.get(function.key, function) for function in module.functions),
+        *(function for key, function in changed.items() if key not in known),
+    )
+    plain = replace(module, functions=functions_then, kernels=kernels, buffers=(), pipelines=())
+    made, courses = add_courses(module, plain)
+    pipelines = (_pipeline(pipeline, courses[pipeline.name]) for pipeline in module.pipelines)
+    subjects = (*(subject for subject, _, _ in found), *pipelines)
+    used = reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
+    kept = tuple(_without_probes(function) for function in made.functions if function.key in used)
+    return replace(made, functions=kept), subjects
+
+
+def _pipeline(pipeline: Pipeline, course: Course) -> Subject:
+    return Subject(pipeline.name, "pipeline", pipeline.span, ranges=course.ranges, course=course)
+
+
+def _without_probes(function: Function) -> Function:
+    """The function with what it probes in place of the probes: they change no value and no gradient."""
+    if not any(isinstance(expr, Probe) for expr in body_exprs(statements(function))):
+        return function
+
+    def value_of(expr: Expr) -> Expr:
+        return expr.value if isinstance(expr, Probe) else expr
+
+    return map_exprs_of(function, lambda expr: rewrite(expr, value_of))
+
+
+_Found = tuple[Subject, Kernel | None, "Function | None"]
+_Texts: TypeAlias = "Mapping[tuple[str, int, int], Told]"
+
+
+def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> Iterator[Subject]:
+    for kernel in module.kernels:
+        function = functions[kernel.function]
+        symbol = function.body.symbol if isinstance(function.body, External) else function.name
+        lacks = [left for left in module.left_out if left.span == function.span]
+        told = _told(function.name, function.span, texts)
+        yield Subject(
+            symbol,
+            "function",
+            function.span,
+            kernel.name,
+            function.key,
+            function.ranges,
+            told.unset if told else "",
+            missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
+            doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
+            told=told,
+            signature=told.signature if told else f"({', '.join(show(param.type) for param in function.params)})",
+        )
+
+
+def _told(name: str, span: Span, texts: _Texts) -> Told | None:
+    return texts.get((name, span.line, span.column))
+
+
+def _is_doubtful(left: LeftOut) -> bool:
+    """Whether a mode was left out for what the function calls: it exists, and a caller in Slang would get it."""
+    return bool(left.modes) and left.reason.startswith("it calls ")
+
+
+def _with_doubtful(kernel: Kernel, module: Module) -> Kernel:
+    """The kernel with the modes that are left out of products for their doubtful values: a check shows those."""
+    doubtful = any(_is_doubtful(left) and left.span == kernel.span for left in module.left_out)
+    return replace(kernel, modes=()) if doubtful else kernel
+
+
+def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
+    return (left for left in left_out if not left.modes and not left.targets)
+
+
+def _left_out(left: LeftOut, texts: _Texts) -> Subject:
+    told = _told(left.function.rpartition(".")[2], left.span, texts)
+    signature = told.signature if told else ""
+    return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
+
+
+def _plain(module: Module) -> Iterator[_Found]:
+    """The differentiable functions that stand in the described file itself."""
+    functions = {function.key: function for function in module.functions}
+    own = {kernel.function for kernel in module.kernels}
+    names: set[str] = {kernel.name for kernel in module.kernels}
+    for function in module.functions:
+        here = function.span.file == module.source
+        if function.key in own or function.role is not Role.PLAIN or isinstance(function.body, External) or not here:
+            continue
+        if not function.differentiable or not _flows(function):
+            continue
+        integers = integers_of(function, functions)
+        subject = Subject(
+            _shown(function, module),
+            "function",
+            function.span,
+            function=function.key,
+            ranges=(*integers.ranges(), *function.ranges),
+            policy=function.derivative,
+            integers=integers,
+        )
+        reason = _unfit(function)
+        if reason:
+            yield replace(subject, skipped=reason), None, None
+            continue
+        if function.owner:
+            function = _free_standing(function)  # noqa: PLW2901  (what stands for the method)
+        name = _fresh(f"check_{function.name}", names)
+        params = tuple(KernelParam(p.name, Memory.EACH, p.type, p.no_diff) for p in function.params)
+        kernel = Kernel(name, function.key, params, tuple(_results(function.result)), span=function.span)
+        numbered, kernel = _numbered(function, kernel)
+        made = function if function.key != subject.function else None
+        integers = replace(integers, counted=_counted(kernel.params[len(params) :]))
+        yield replace(subject, kernel=name, integers=integers), kernel, numbered or made
+
+
+def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
+    """The module whose kernels have these shapes too: ``kernel.parameter`` and extents."""
+    named = tuple(said)
+
+    def of(kernel: Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for path, shape in named:
+            name, _, param = path.partition(".")
+            if name == kernel.name:
+                yield param, shape
+
+    return replace(module, kernels=tuple(replace(k, shapes=(*k.shapes, *of(k))) for k in module.kernels))
+
+
+def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
+    """Where integers may lie that are used as indices into tensors of a declared shape."""
+    shapes = dict(kernel.shapes)
+    types = {p.name: p.type for p in function.params}
+    for expr in body_exprs(statements(function)):
+        if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in shapes:
+            continue
+        for index, extent in zip(expr.indices, shapes[expr.source.name], strict=False):
+            own = index.source if isinstance(index, Read) else index
+            if isinstance(own, Var) and own.name in types:
+                yield Range(own.name, 0.0, float(extent - 1))
+
+
+def _free_standing(method: Function) -> Function:
+    """A function that calls a method: Slang differentiates only functions by name."""
+    args = tuple(Var(p.name, p.type) for p in method.params)
+    body = (Return(Call(method.key, args, method.result)),)
+    key = f"{STANDING}{method.key}"
+    return replace(method, key=key, body=body, derivative=Automatic(), owner="", static=False, doc=(), prefer="")
+
+
+def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]:
+    """The kernels, each thread of which is a function of what it reads."""
+    for kernel in module.kernels:
+        function = functions[kernel.function]
+        integers = integers_of(function, functions)
+        ranges = (*_shape_ranges(kernel, function), *integers.ranges(), *function.ranges)
+        subject = Subject(kernel.name, "kernel", kernel.span, "", function.key, ranges, integers=integers)
+        flows = _flows_through(kernel, function) if is_launch(kernel) else _flows(function)
+        if not function.differentiable or not flows:
+            yield replace(subject, skipped="nothing in it carries a gradient"), None, None
+            continue
+        if is_launch(kernel):
+            yield replace(subject, kernel=kernel.name, launch=kernel.name), as_launch(kernel), None
+            continue
+        params = tuple(
+            replace(p, memory=Memory.EACH, no_diff=p.no_diff or p.memory is Memory.UNIFORM) for p in kernel.params
+        )
+        results = tuple(replace(r, memory=Memory.EACH) for r in kernel.results)
+        name = f"check_{kernel.name}"
+        plain = Kernel(name, kernel.function, params, results, span=kernel.span)
+        numbered, plain = _numbered(function, plain)
+        subject = replace(subject, integers=replace(integers, counted=_counted(plain.params[len(params) :])))
+        launch = kernel.name if _adds_up(kernel) else ""
+        yield replace(subject, kernel=name, launch=launch), plain, numbered
+
+
+def _adds_up(kernel: Kernel) -> bool:
+    """Whether threads add to the same place."""
+    shared = any(p.memory is Memory.PARAM and not p.no_diff and carries_gradient(p.type) for p in kernel.params)
+    return shared or any(r.memory in (Memory.SUM, Memory.MEAN) for r in kernel.results)
+
+
+def _whole_launches(
+    module: Module, subjects: Iterable[Subject], functions: dict[str, Function]
+) -> Iterator[tuple[Kernel, Function]]:
+    """The kernels that are checked thread by thread and add something up, as they are launched."""
+    launches = {subject.launch for subject in subjects if subject.launch != subject.kernel}
+    for kernel in module.kernels:
+        if kernel.name in launches:
+            key = f"{LAUNCHED}{kernel.function}"
+            yield replace(as_launch(kernel), function=key), replace(functions[kernel.function], key=key)
+
+
+def _flows_through(kernel: Kernel, function: Function) -> bool:
+    """Whether anything that a kernel reads can move anything that it writes."""
+    into = any(
+        not p.no_diff and p.memory not in (Memory.UNIFORM, Memory.OUT_TENSOR) and _may_flow(p.type)
+        for p in kernel.params
+    )
+    out = any(p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and _may_flow(p.type) for p in kernel.params)
+    return into and (out or carries_gradient(function.result))
+
+
+def _may_flow(type_: Type) -> bool:
+    return carries_gradient(type_.element if isinstance(type_, (Tensor, Texture)) else type_)
+
+
+def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kernel]:
+    """The function with parameters in place of the thread's number, and the kernel that passes them."""
+    used = dict.fromkeys(
+        _thread_name(e) for e in body_exprs(statements(function)) if isinstance(e, (ThreadId, ThreadCount))
+    )
+    if not used:
+        return None, kernel
+
+    def exchange(expr: Expr) -> Expr:
+        if isinstance(expr, (ThreadId, ThreadCount)):
+            return Var(_thread_name(expr), expr.type, expr.span)
+        return expr
+
+    numbers = tuple(Param(name, INT) for name in used)
+    changed = map_exprs_of(function, lambda expr: rewrite(expr, exchange))
+    changed = replace(changed, params=(*function.params, *numbers))
+    params = (*kernel.params, *(KernelParam(name, Memory.EACH, INT) for name in used))
+    return changed, replace(kernel, params=params)
+
+
+def _counted(params: Iterable[KernelParam]) -> tuple[tuple[str, str], ...]:
+    """What stands for threads' numbers, each beside what stands for how many there are along its axis."""
+    names = {param.name for param in params}
+    pairs = [(f"thread_id_{axis}", f"thread_count_{axis}") for axis in range(3)]
+    return tuple((a if a in names else "", b if b in names else "") for a, b in pairs if {a, b} & names)
+
+
+def _thread_name(expr: ThreadId | ThreadCount) -> str:
+    return f"thread_{'id' if isinstance(expr, ThreadId) else 'count'}_{expr.axis}"
+
+
+def _shown(function: Function, module: Module) -> str:
+    owner = next((d.struct.name for d in module.structs if d.struct.key == function.owner), "")
+    return f"{owner}.{function.name}" if owner else function.name
+
+
+def _flows(function: Function) -> bool:
+    into = any(not p.no_diff and carries_gradient(p.type) for p in function.params)
+    return into and carries_gradient(function.result)
+
+
+def _unfit(function: Function) -> str:
+    """Why values of the function can't lie in buffers; empty if they can."""
+    results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
+    named = [(f"parameter '{p.name}'", p.type) for p in function.params]
+    for what, type_ in (*named, *(("its result", result) for result in results)):
+        if isinstance(type_, (Tensor, Texture)):
+            kind = "tensor" if isinstance(type_, Tensor) else "texture"
+            return f"{what} is a {kind}: the kernels that call it are checked"
+        if isinstance(type_, (DiffPair, Tuple, Void)):
+            return f"{what} can't lie in a buffer"
+        if isinstance(type_, Struct) and not type_.fields:
+            return f"{what} has no fields"
+    return ""
+
+
+def _results(type_: Type) -> Iterator[KernelResult]:
+    if not isinstance(type_, Tuple):
+        yield KernelResult("result", Memory.EACH, type_)
+        return
+    for index, element in enumerate(type_.elements):
+        yield KernelResult(f"result.{index}", Memory.EACH, element)
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name

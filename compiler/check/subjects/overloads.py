@@ -1,0 +1,30 @@
+"""Names for reports: what there is to check in a file goes in, and comes out with overloads told apart.
+
+Reports, ``--only`` and tests know a function by its name alone; several of one name add the types of their parameters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.compiler.check.subjects.find import Subject
+
+
+def told_apart(subjects: Iterable[Subject]) -> tuple[Subject, ...]:
+    """The subjects with a label each: ``f(float)`` and ``f(float3)``, ``Params#1`` and ``Params#2``; else the name."""
+    found = tuple(subjects)
+    names = Counter(subject.name for subject in found)
+    typed = [replace(one, apart=one.signature) if names[one.name] > 1 else one for one in found]
+    alike = Counter(subject.label for subject in typed)
+    seen: Counter[str] = Counter()
+    made: list[Subject] = []
+    for one in typed:
+        seen[one.label] += 1
+        number = f"#{seen[one.label]}" if alike[one.label] > 1 else ""
+        made.append(replace(one, apart=f"{one.apart}{number}"))
+    return tuple(made)

@@ -1,0 +1,175 @@
+"""Pipelines as subjects: a module goes in; for each pipeline the kernels of its stages, to be launched whole, come out.
+
+A stage's kernel is the user's own, with buffers for values that all threads share. Stages that are joined when the
+pipeline runs are there twice: by themselves, for the oracle, and as one kernel, as it is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.sampling.integers import integers_of
+from slangad.compiler.ir.nodes import Kernel, KernelResult, Memory, Range
+from slangad.compiler.ir.pipelines import Given
+from slangad.compiler.passes.fuse_stages import fuse_stages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.ir.nodes import Function, Module
+    from slangad.compiler.ir.pipelines import Pipeline, Stage
+
+STAGE: Final = "slangad_stage_"
+"""Begins the names of kernels that are launched whole though nothing in their own memory asks for it."""
+OF_STAGE: Final = "stage "
+"""Begins the keys of what their threads do, where the check has changed that for its own purposes."""
+
+
+def is_stage(kernel: Kernel) -> bool:
+    """Whether a kernel is there for a pipeline only."""
+    return kernel.name.startswith(STAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A pipeline to check.
+
+    Attributes:
+        apart: Every stage by itself, calling kernels of the module.
+        joined: The same as it is run, with neighbouring stages joined.
+        shown: What the user calls each kernel of ``apart``.
+        ranges: Where its parameters are drawn: as declared for the kernels they are passed to, indices within arrays.
+        shapes: Of its parameters, declared in the same way.
+    """
+
+    apart: Pipeline
+    joined: Pipeline
+    shown: Mapping[str, str]
+    ranges: tuple[Range, ...] = ()
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels of all stages."""
+        stages = (*self.apart.stages, *self.joined.stages)
+        return tuple(dict.fromkeys(stage.kernel for stage in stages))
+
+    @property
+    def outside(self) -> Kernel:
+        """A kernel that takes and gives the same."""
+        results = tuple(KernelResult(r.name, r.memory, r.type) for r in self.apart.results)
+        return Kernel(self.apart.name, "", self.apart.params, results, span=self.apart.span)
+
+
+def as_launch(kernel: Kernel) -> Kernel:
+    """The kernel itself, with buffers for values that all threads share: they differ from launch to launch."""
+    params = tuple(
+        replace(p, memory=Memory.PARAM, no_diff=True) if p.memory is Memory.UNIFORM else p for p in kernel.params
+    )
+    return replace(kernel, params=params, modes=())
+
+
+def add_courses(described: Module, made: Module) -> tuple[Module, dict[str, Course]]:
+    """The kernels that pipelines need, too, and the courses by pipeline.
+
+    Args:
+        described: What the user wrote.
+        made: The module of what there is to check so far.
+    """
+    if not described.pipelines:
+        return made, {}
+    stages = _Stages(described, made)
+    apart = tuple(stages.pipeline(pipeline) for pipeline in described.pipelines)
+    whole = replace(made, functions=stages.functions, kernels=stages.kernels, pipelines=apart)
+    fused = fuse_stages(whole)
+    functions = {function.key: function for function in described.functions}
+    courses = {
+        one.name: Course(
+            one,
+            joined,
+            stages.shown,
+            tuple(_ranges(plain, stages.known, functions)),
+            tuple(_shapes(plain, stages.known)),
+        )
+        for plain, one, joined in zip(described.pipelines, apart, fused.pipelines, strict=True)
+    }
+    return replace(fused, pipelines=()), courses
+
+
+class _Stages:
+    """The kernels of stages: those that are there already, and others."""
+
+    def __init__(self, described: Module, made: Module) -> None:
+        self.known = {kernel.name: kernel for kernel in described.kernels}
+        self.shown: dict[str, str] = {}
+        self._functions = {function.key: function for function in made.functions}
+        self._described = {function.key: function for function in described.functions}
+        self._kernels = {kernel.name: kernel for kernel in made.kernels}
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        return tuple(self._functions.values())
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return tuple(self._kernels.values())
+
+    def pipeline(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline with kernels that are launched whole."""
+        stages = tuple(replace(stage, kernel=self._kernel(stage.kernel)) for stage in pipeline.stages)
+        params = as_launch(Kernel("", "", pipeline.params, ())).params
+        return replace(pipeline, stages=stages, params=params)
+
+    def _kernel(self, name: str) -> str:
+        wanted = as_launch(self.known[name])
+        if self._kernels.get(name) == wanted:
+            self.shown[name] = name
+            return name
+        own = f"{STAGE}{name}"
+        if own not in self._kernels:
+            self._kernels[own] = replace(wanted, name=own, function=self._function(wanted.function))
+        self.shown[own] = name
+        return own
+
+    def _function(self, key: str) -> str:
+        """What a thread does; under a key of its own where the check has changed it for its own purposes."""
+        function = self._described[key]
+        if self._functions.get(key) == function:
+            return key
+        own = f"{OF_STAGE}{key}"
+        self._functions[own] = replace(function, key=own)
+        return own
+
+
+def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mapping[str, Function]) -> Iterator[Range]:
+    """Where the kernels' parameters may lie, said of the pipeline's: indices within arrays, then what was declared."""
+    yield from _moved_out(pipeline, kernels, lambda key: integers_of(functions[key], functions).ranges())
+    yield from _moved_out(pipeline, kernels, lambda key: functions[key].ranges)
+
+
+def _moved_out(
+    pipeline: Pipeline, kernels: Mapping[str, Kernel], ranges: Callable[[str], Iterable[Range]]
+) -> Iterator[Range]:
+    """The ranges of what kernels do, as said of the pipeline's parameters that they are passed."""
+    names = {param.name for param in pipeline.params}
+    for stage in pipeline.stages:
+        kernel = kernels[stage.kernel]
+        passed = _passed(stage, [param.name for param in kernel.params])
+        for known in ranges(kernel.function):
+            head = known.path.replace("[", ".", 1).partition(".")[0]
+            if passed.get(head) in names:
+                yield replace(known, path=f"{passed[head]}{known.path[len(head) :]}")
+
+
+def _shapes(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    names = {param.name for param in pipeline.params}
+    for stage in pipeline.stages:
+        kernel = kernels[stage.kernel]
+        passed = _passed(stage, [param.name for param in kernel.params])
+        yield from ((passed[name], shape) for name, shape in kernel.shapes if passed.get(name) in names)
+
+
+def _passed(stage: Stage, params: Sequence[str]) -> dict[str, str]:
+    pairs = zip(params, stage.arguments, strict=True)
+    return {name: argument.value for name, argument in pairs if isinstance(argument, Given)}

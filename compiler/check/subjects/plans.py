@@ -1,0 +1,199 @@
+"""What is asked of each subject: options, declarations and what did not build go in, plans come out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.mutation.mutate import broken_of
+from slangad.compiler.check.sampling.samples import UNDECLARED, constants_in, covers
+from slangad.compiler.check.sampling.slang_integers import ended_by, integers_in, numbers_named
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
+from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
+from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.report.model import Generated, Note, NoteKind
+from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
+from slangad.compiler.slang_text.files import text_of
+from slangad.compiler.slang_text.reachable_code import codes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from slangad.compiler.check.build.libraries import Built
+    from slangad.compiler.check.sampling.integers import Integers
+    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.check.twins.declared import Intents
+    from slangad.compiler.check.verdict.judge import Plan
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.ir.types import Type
+
+_LINES: Final = 60
+
+
+def make_plan(
+    subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
+) -> Plan:
+    """The plan of one subject."""
+    from slangad.compiler.check.verdict.judge import Plan
+
+    intents, emitted = program
+    samples, seed = _sampling(subject, intents.module, options)
+    function = next((f for f in intents.module.functions if f.key == subject.function), None)
+    ranges = (*subject.ranges, *_asked(subject, options))
+    refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
+    missing = [(Mode(mode), reason) for mode, reason in subject.missing]
+    missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
+    return Plan(
+        subject,
+        str(path),
+        _generated(subject, emitted),
+        samples,
+        seed,
+        ranges,
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(missing),
+        (
+            *_notes(function, subject, intents),
+            *_untried(function, subject, path, ranges),
+            *_narrowed(subject, emitted, options.device),
+        ),
+        command=_command(subject, path, options, (samples, seed)),
+        linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
+        clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
+        shapes=tuple(_shapes(subject, intents, options)),
+        integers=_integers(function, subject, path, intents.module),
+        device=options.device,
+    )
+
+
+def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:
+    """How many samples, and the seed: of the command line, else of the subject, its file, the project."""
+    own = subject.name if subject.course else subject.function
+    said = [one for of in ("", own) for one in module.sampling if one.of == of]
+    samples = options.samples if options.samples_said else _last([one.samples for one in said], options.samples)
+    seed = options.seed if options.seed_said else _last([one.seed for one in said], options.seed)
+    return samples, seed
+
+
+def _last(said: Iterable[int | None], otherwise: int) -> int:
+    known = [number for number in said if number is not None]
+    return known[-1] if known else otherwise
+
+
+def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[int, int]) -> str:
+    """The command that checks just this subject, with the same samples."""
+    samples, seed = drawn
+    words = re.sub(r"(?<= --seed )\d+", str(seed), options.words)
+    if samples != options.samples:
+        words = re.sub(r" --samples \d+", "", words) + f" --samples {samples}"
+    return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
+
+
+def _integers(function: Function | None, subject: Subject, path: Path, module: Module) -> Integers:
+    """Where integers are worth a try: of a Slang function as its text has it."""
+    if function is None or not isinstance(function.body, External):
+        return subject.integers
+    constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
+    return integers_in(_text(subject, path), _whole_in(function), codes_of(subject.span, module.sources), constants)
+
+
+def _untried(function: Function | None, subject: Subject, path: Path, ranges: tuple[Range, ...]) -> Iterator[Note]:
+    """Which integers of a Slang function end loops and may be larger in use than in samples."""
+    if function is None or not isinstance(function.body, External):
+        return
+    for name, last, bound in ended_by(_text(subject, path), _whole_in(function)):
+        if last >= UNDECLARED[1] and not any(covers(declared.path, name) for declared in ranges):
+            text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
+            yield Note(NoteKind.SAMPLES, text)
+
+
+def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator[Note]:
+    """Which gradients of doubles have only the digits of float on the device that is asked for."""
+    kernels = (subject.kernel, subject.launch, *(subject.course.kernels if subject.course else ()))
+    told = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
+    if told and device != "cpu":
+        yield Note(NoteKind.MISSING, f"digits of double; {told}")
+
+
+def _whole_in(function: Function) -> tuple[str, ...]:
+    """The integers that a function takes."""
+    return tuple(name for p in function.params for name in _whole(p.type, p.name))
+
+
+def _whole(type_: Type, name: str) -> Iterator[str]:
+    """The integers of a value: itself, or fields of a struct."""
+    if type_ in (INT, UINT):
+        yield name
+    elif isinstance(type_, Struct):
+        for field in type_.fields:
+            yield from _whole(field.type, f"{name}.{field.name}")
+
+
+def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
+    """What was declared, and what that means for the evidence."""
+    yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
+    if subject.unclipped:
+        yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
+    if function is None:
+        return
+    for line in dict.fromkeys(e.span.line for e in body_exprs(statements(function)) if _truncates(e)):
+        where = f" in line {line}" if line else ""
+        yield Note(NoteKind.STOP, f"the conversion to int{where} ends the gradient")
+    if isinstance(subject.policy, Custom) and subject.policy.forward is None:
+        reason = "forward mode is made from its own backward function, so it is no evidence of its own"
+        yield Note(NoteKind.MISSING, reason)
+    if subject.kernel in intents.clipped:
+        yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
+    elif subject.kernel in intents.oracles:
+        yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
+
+
+def _truncates(expr: Expr) -> bool:
+    """Whether a float that may carry a gradient becomes an integer."""
+    if isinstance(expr, Cast):
+        return is_floating(expr.operand.type) and is_integral(expr.type) and not isinstance(expr.operand, Const)
+    return isinstance(expr, Intrinsic) and expr.name.endswith("_to_int")
+
+
+def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
+    """Where the Slang of a subject starts."""
+    lines = [m.line for m in emitted.mapped if m.span == subject.span]
+    return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
+
+
+def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The shapes that were said; those of a pipeline come last, since they win over its kernels'."""
+    if subject.course is None:
+        yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+        return
+    yield from subject.course.shapes
+    for path, shape in options.shapes:
+        if path.startswith(f"{subject.name}."):
+            yield path[len(subject.name) + 1 :], shape
+
+
+def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+    owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
+    for path, low, high in options.ranges:
+        for owner in owners:
+            if path.startswith(owner):
+                yield Range(path[len(owner) :], low, high)
+
+
+def _constants(function: Function | None) -> list[float]:
+    if function is None:
+        return []
+    found = (e.value for e in body_exprs(statements(function)) if isinstance(e, Const))
+    return [float(value) for value in found if not isinstance(value, bool)]
+
+
+def _text(subject: Subject, path: Path) -> str:
+    """The lines of a file from a subject on."""
+    start = max(0, subject.span.line - 1)
+    own = text_of(str(path)).splitlines()[start : start + _LINES]
+    return "\n".join(line for line in own if "range:" not in line)

@@ -1,0 +1,100 @@
+"""Shapes from the command line: what there is to check goes in, what is wrong with a ``--shape`` comes out.
+
+A shape that nothing has, or that has too few or too many axes, would otherwise be of no use without a word.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from slangad.compiler.check.mutation.mutate import broken_of
+from slangad.compiler.check.twins.index_ranges import is_launch, rank_of
+from slangad.compiler.ir.nodes import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.ir.nodes import Kernel, Module
+
+_EXAMPLES = {1: "16", 2: "16x4", 3: "8x4x2", 4: "8x4x2x2"}
+
+
+class SaidShapeError(ValueError):
+    """A shape that can't be had."""
+
+
+class _Shaped(NamedTuple):
+    """A parameter that has a shape: how many axes, and where it is declared."""
+
+    axes: int
+    place: str
+
+
+def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Sequence[tuple[Subject, Module]]) -> None:
+    """Refuse shapes that none of these subjects, each with its module, can have.
+
+    Raises:
+        SaidShapeError: There is one; says which, where it belongs, and what to say instead.
+    """
+    known = {path: shaped for subject, module in subjects for path, shaped in _shaped(subject, module)}
+    for path, shape in shapes:
+        said = f"--shape {path}={'x'.join(map(str, shape))}"
+        if path not in known:
+            raise SaidShapeError(f"{said}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
+        axes, place = known[path]
+        if len(shape) != axes:
+            have = f"{axes} axis" if axes == 1 else f"{axes} axes"
+            example = f"--shape {path}={_EXAMPLES.get(axes, '16')}"
+            raise SaidShapeError(f"{said}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
+
+
+def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:
+    """Why nothing has a path, and what has a shape."""
+    name = path.partition(".")[0]
+    own = [other for other in known if other.partition(".")[0] == name]
+    near = get_close_matches(path, own or list(known), n=1)
+    if name not in {broken_of(one) for one in checked}:
+        why = f"nothing that is checked is called {name!r}"
+    elif own:
+        why = f"{path!r} is no tensor or texture of it"
+    else:
+        why = f"{name!r} has no tensor or texture, so nothing in it has a shape"
+    there = f"Did you mean {near[0]}?" if near else _listed(own or list(known))
+    return f"{why}. {there}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    if not paths:
+        return "Nothing that is checked has a tensor or texture."
+    more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
+    return f"These have shapes: {', '.join(paths[:8])}{more}."
+
+
+def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
+    """What of a subject has a shape: tensors, textures, and what has an element for each thread of a whole launch."""
+    name = broken_of(subject.name)
+    if subject.course is not None:
+        stages = [kernel for kernel in module.kernels if kernel.name in subject.course.kernels]
+        dims = {kernel.dims for kernel in stages if any(p.memory is Memory.EACH for p in kernel.params)}
+        for param in subject.course.outside.params:
+            axes = _axes(param.memory, param.type, min(dims, default=1))
+            if axes:
+                yield f"{name}.{param.name}", _Shaped(axes, str(subject.span))
+        return
+    for kernel in module.kernels:
+        if kernel.name == subject.kernel and is_launch(kernel):
+            yield from _of_launch(name, kernel, subject)
+
+
+def _of_launch(name: str, kernel: Kernel, subject: Subject) -> Iterator[tuple[str, _Shaped]]:
+    for param in kernel.params:
+        axes = _axes(param.memory, param.type, kernel.dims)
+        if axes:
+            place = param.span if param.span.line else subject.span
+            yield f"{name}.{param.name}", _Shaped(axes, str(place))
+
+
+def _axes(memory: Memory, type_: object, dims: int) -> int:
+    return dims if memory is Memory.EACH else rank_of(type_)

@@ -1,0 +1,387 @@
+"""What users declared about derivatives, for the oracle to see: functions go in, twins with frozen parts come out.
+
+``no_diff``, a surrogate or a chosen subgradient make the derivative another than the function's own. The oracle only
+evaluates, so for such functions it gets a twin that is run twice: at the sample, where what is to be frozen is written
+down, and at the place it moves to, where that is read again. What it then sees moving is what was declared:
+
+    no_diff(e)                freeze(e)
+    f with a surrogate g      freeze(f(x)) + g(x) - freeze(g(x))
+    f straight through        freeze(f(x) - x) + x
+    f by differences          freeze(f(x)) + freeze(slope) * (x - freeze(x))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Automatic,
+    Binary,
+    Call,
+    ClipGradient,
+    Const,
+    Construct,
+    Custom,
+    FiniteDifference,
+    Function,
+    If,
+    Kernel,
+    KernelParam,
+    Let,
+    Member,
+    Memory,
+    NoDiff,
+    Param,
+    Return,
+    Role,
+    SlangBody,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+    Var,
+)
+from slangad.compiler.ir.types import BOOL, INT, Struct, carries_gradient, leaves, show
+from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.ir.nodes import Derivative, Expr, Module, Stmt
+    from slangad.compiler.ir.types import Leaf, Scalar, Type
+
+BASE: Final = "base_"
+_RECORD, _REPLAY = "check:record", "check:replay"
+TAPE, STATE = "check_tape", "check_state"
+"""Buffers of the twins: what was frozen at the sample; how much of it, and whether it is read again."""
+TAPE_SIZE: Final = 1 << 14
+PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
+RWStructuredBuffer<int> {STATE};
+
+float check_freeze(float v)
+{{
+    int place = {STATE}[0]++;
+    if (place >= {TAPE_SIZE})
+        return 0.0 / float({STATE}[1] - {STATE}[1]);
+    if ({STATE}[1] == 0)
+        {TAPE}[place] = v;
+    return {TAPE}[place];
+}}
+
+"""
+"""Stands before the text of a module that has oracles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intents:
+    """A module with oracles.
+
+    Attributes:
+        oracles: The harness kernels that have one, with its kernel's name.
+        clipped: Harness kernels whose reverse mode goes through a clip.
+        watches: The harness kernels with loops to be watched, with the name of the kernel that does.
+        reaches: The kernels that are launched whole, with the name of the one that writes down their indices.
+        asked: Of these, the axes whose extents they ask for.
+    """
+
+    module: Module
+    oracles: dict[str, str]
+    clipped: frozenset[str]
+    watches: dict[str, str] = field(default_factory=dict)
+    reaches: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
+
+    def twins(self, kernel: str) -> tuple[str, str, str]:
+        """The names of a kernel's oracle, of what watches its loops, of what writes down its indices; or empty."""
+        return self.oracles.get(kernel, ""), self.watches.get(kernel, ""), self.reaches.get(kernel, "")
+
+
+def add_oracles(module: Module) -> Intents:
+    """Give every harness kernel an oracle whose function reaches a declared derivative."""
+    functions = {f.key: f for f in module.functions}
+    touched = reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
+    clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
+    kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
+    clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
+    if not kernels:
+        return Intents(module, {}, clipped)
+    maker = _Freezer(functions, touched)
+    frozen = [maker.frozen(functions[key]) for key in functions if key in touched]
+    oracles = [
+        (None, _frozen_launch(kernel, maker))
+        if is_launch(kernel)
+        else _oracle(functions[kernel.function], kernel, maker)
+        for kernel in kernels
+    ]
+    added = (*maker.helpers(), *frozen, *(function for function, _ in oracles if function is not None))
+    return Intents(
+        replace(
+            module,
+            functions=(*module.functions, *added),
+            kernels=(*module.kernels, *(oracle for _, oracle in oracles)),
+        ),
+        {kernel.name: oracle.name for kernel, (_, oracle) in zip(kernels, oracles, strict=True)},
+        clipped,
+    )
+
+
+def has_oracles(module: Module) -> bool:
+    """Whether the text of a module needs the prelude."""
+    return any(function.key == _RECORD for function in module.functions)
+
+
+def reaching(functions: dict[str, Function], start: set[str]) -> set[str]:
+    """The functions that call one of these, directly or not."""
+    found = set(start)
+    while True:
+        more = {
+            key
+            for key, function in functions.items()
+            if key not in found and function.role is Role.PLAIN and found & set(_callees(function))
+        }
+        if not more:
+            return {key for key in found if functions[key].role is Role.PLAIN}
+        found |= more
+
+
+def _callees(function: Function) -> Iterator[str]:
+    yield from (e.function for e in body_exprs(statements(function)) if isinstance(e, Call))
+    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
+    if isinstance(policy, Surrogate):
+        yield policy.function
+
+
+def _declares(function: Function, functions: dict[str, Function]) -> bool:
+    if function.role is not Role.PLAIN or not isinstance(function.body, tuple):
+        return False
+    if not isinstance(function.derivative, (Automatic, Custom)):
+        return True
+    if isinstance(function.derivative, Custom):
+        return False
+    return any(_cuts(e, functions) for e in body_exprs(function.body)) or any(
+        map(_cuts_store, walk_stmts(function.body))
+    )
+
+
+def _cuts(expr: Expr, functions: dict[str, Function]) -> bool:
+    match expr:
+        case NoDiff():
+            return carries_gradient(expr.type)
+        case Call():
+            return any(_passive(p) for p in functions[expr.function].params)
+        case Construct():
+            return isinstance(expr.type, Struct) and any(_passive(f) for f in expr.type.fields)
+        case _:
+            return False
+
+
+def _passive(part_: object) -> bool:
+    return bool(getattr(part_, "no_diff", False)) and carries_gradient(part_.type)  # type: ignore[attr-defined]  # Param or Field
+
+
+def _cuts_store(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and _into_passive(stmt.target)
+
+
+def _into_passive(target: Expr) -> bool:
+    if isinstance(target, Member) and isinstance(target.value.type, Struct):
+        return any(f.name == target.name and _passive(f) for f in target.value.type.fields)
+    return False
+
+
+class _Freezer:
+    """Makes frozen twins of functions, and the helpers they call."""
+
+    def __init__(self, functions: dict[str, Function], touched: set[str]) -> None:
+        self._functions = functions
+        self._touched = touched
+        self._types: dict[str, Type] = {}
+
+    def key(self, key: str) -> str:
+        """The key of a function's twin, or its own where it needs none."""
+        return f"frozen {key}" if key in self._touched else key
+
+    def frozen(self, function: Function) -> Function:
+        """The twin of a function."""
+        return replace(
+            function,
+            key=self.key(function.key),
+            name=f"{function.name}_frozen",
+            body=tuple(self._body(function)),
+            differentiable=False,
+            derivative=Automatic(),
+            prefer="",
+            doc=(),
+            ranges=(),
+        )
+
+    def helpers(self) -> Iterator[Function]:
+        """What twins call."""
+        for key, value in ((_RECORD, "0"), (_REPLAY, "1")):
+            text = f"{STATE}[0] = 0;\n{STATE}[1] = {value};\nreturn 0;"
+            yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
+        for key, type_ in self._types.items():
+            lines = [f"v{_way(leaf.path)} = {_thawed(leaf.type, f'v{_way(leaf.path)}')};" for leaf in _floating(type_)]
+            text = "\n".join([*lines, "return v;"])
+            name = f"check_freeze_{len(key)}"
+            yield Function(key, name, (Param("v", type_),), type_, SlangBody(text), differentiable=False)
+
+    def freeze(self, expr: Expr) -> Expr:
+        """What an expression was at the sample."""
+        if isinstance(expr, Const) or not any(_floating(expr.type)):
+            return expr
+        key = f"freeze {show(expr.type)}"
+        self._types[key] = expr.type
+        return Call(key, (expr,), expr.type, expr.span)
+
+    def _body(self, function: Function) -> Iterable[Stmt]:
+        policy: Derivative = function.derivative
+        if isinstance(policy, ClipGradient):
+            policy = policy.of
+        match policy:
+            case Automatic() | Custom():
+                return self._statements(statements(function))
+            case Surrogate():
+                soft = Call(self.key(policy.function), self._values(function), function.result)
+                return (Return(add(self._fixed(function), subtract(soft, self.freeze(soft)))),)
+            case StraightThrough():
+                value = next(
+                    Var(p.name, p.type) for p in function.params if p.type == function.result and not p.no_diff
+                )
+                return (Return(add(self.freeze(subtract(self._plain(function), value)), value)),)
+            case Subgradient():
+                return self._chosen(function, policy)
+            case FiniteDifference():
+                return self._differences(function, policy)
+            case _:
+                assert_never(policy)
+
+    def _statements(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        stored = tuple(_map_stores(body, self.freeze))
+        return map_body_exprs(stored, lambda expr: rewrite(expr, self._expr))
+
+    def _expr(self, expr: Expr) -> Expr:
+        match expr:
+            case NoDiff(value=value):
+                return self.freeze(value)
+            case Call(function=key, args=args) if key in self._functions:
+                params = self._functions[key].params
+                kept = tuple(self.freeze(a) if _passive(p) else a for p, a in zip(params, args, strict=True))
+                return replace(expr, function=self.key(key), args=kept)
+            case Construct(args=args, type=Struct(fields=fields)) if len(args) == len(fields):
+                kept = tuple(self.freeze(a) if _passive(f) else a for f, a in zip(fields, args, strict=True))
+                return replace(expr, args=kept)
+            case _:
+                return expr
+
+    def _chosen(self, function: Function, policy: Subgradient) -> Iterable[Stmt]:
+        value = next(Var(p.name, p.type) for p in function.params if carries_gradient(p.type) and not p.no_diff)
+        here = self.freeze(value)
+        moved = multiply(number(policy.value, value.type), subtract(value, here))
+        at = Binary("==", Var("here", value.type), number(policy.at, value.type), BOOL)
+        return (
+            Let("here", value.type, here),
+            If(at, (Return(add(self._fixed(function), moved)),), ()),
+            *self._statements(statements(function)),
+        )
+
+    def _differences(self, function: Function, policy: FiniteDifference) -> Iterable[Stmt]:
+        total: Expr = self._fixed(function)
+        body: list[Stmt] = []
+        for param in function.params:
+            if param.no_diff:
+                continue
+            for leaf in _floating(param.type):
+                body += self._one_difference(function, policy, param, leaf.path, len(body))
+                slope = Var(f"slope_{len(body) - 1}", function.result)
+                value = _at(Var(param.name, param.type), leaf.path)
+                total = add(total, multiply(slope, subtract(value, self.freeze(value))))
+        return (*body, Return(total))
+
+    def _one_difference(
+        self, function: Function, policy: FiniteDifference, param: Param, path: tuple[str | int, ...], number_: int
+    ) -> Iterator[Stmt]:
+        value = Var(param.name, param.type)
+        scalar = _at(value, path)
+        step: Expr = number(policy.step, scalar.type)
+        if policy.relative:
+            step = multiply(step, call("max", scalar.type, number(1.0, scalar.type), call("abs", scalar.type, scalar)))
+        up, down = (Var(f"{side}_{number_}", param.type) for side in ("up", "down"))
+        for side, moved in ((up, add(scalar, step)), (down, subtract(scalar, step))):
+            yield Let(side.name, side.type, value)
+            yield Assign(_at(side, path), moved)
+        high, low = (
+            Call(
+                function.key,
+                tuple(side if p is param else Var(p.name, p.type) for p in function.params),
+                function.result,
+            )
+            for side in (up, down)
+        )
+        slope = divide(subtract(high, low), subtract(_at(up, path), _at(down, path)))
+        yield Let(f"slope_{number_ + 4}", function.result, self.freeze(slope))
+
+    def _values(self, function: Function) -> tuple[Expr, ...]:
+        return tuple(Var(p.name, p.type) for p in function.params)
+
+    def _plain(self, function: Function) -> Expr:
+        return Call(function.key, self._values(function), function.result)
+
+    def _fixed(self, function: Function) -> Expr:
+        return self.freeze(self._plain(function))
+
+
+def _map_stores(body: tuple[Stmt, ...], freeze: object) -> Iterator[Stmt]:
+    from slangad.compiler.ir.walk import map_blocks
+
+    assert callable(freeze)  # noqa: S101  (passed on)
+    for stmt in body:
+        if isinstance(stmt, Assign) and _into_passive(stmt.target):
+            yield replace(stmt, value=freeze(stmt.value))
+        else:
+            yield map_blocks(stmt, lambda block: tuple(_map_stores(block, freeze)))
+
+
+def _frozen_launch(kernel: Kernel, maker: _Freezer) -> Kernel:
+    """The kernel with frozen parts: launched at the sample, then at the place it moves to."""
+    key = maker.key(kernel.function)
+    return replace(kernel, name=f"oracle_{kernel.name}", function=key, modes=("forward",))
+
+
+def _oracle(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:
+    """A function of the sample and the place it moves to, and the kernel that runs it."""
+    base = tuple(replace(p, name=f"{BASE}{p.name}", no_diff=False) for p in function.params)
+    own = tuple(replace(p, no_diff=False) for p in function.params)
+    key, twin = f"oracle {function.key}", maker.key(function.key)
+    body = (
+        Let("recorded", INT, Call(_RECORD, (), INT)),
+        Let("here", function.result, Call(twin, tuple(Var(p.name, p.type) for p in base), function.result)),
+        Let("replayed", INT, Call(_REPLAY, (), INT)),
+        Return(Call(twin, tuple(Var(p.name, p.type) for p in own), function.result)),
+    )
+    made = Function(key, f"oracle_{function.name}", (*base, *own), function.result, body, differentiable=False)
+    params = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in (*base, *own))
+    oracle = Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
+    return made, oracle
+
+
+def _floating(type_: Type) -> list[Leaf]:
+    return [leaf for leaf in leaves(type_) if leaf.type.name in ("half", "float", "double")]
+
+
+def _way(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+
+
+def _thawed(scalar: Scalar, way: str) -> str:
+    return f"check_freeze({way})" if scalar.name == "float" else f"{scalar.name}(check_freeze(float({way})))"
+
+
+def _at(value: Expr, path: tuple[str | int, ...]) -> Expr:
+    for step in path:
+        value = part(value, step)
+    return value

@@ -1,0 +1,183 @@
+"""How far a kernel reaches into its tensors: kernels go in, twins that write down their indices come out.
+
+A twin does what the kernel does, but every index goes through a function that keeps the least and the largest one of
+each axis, and then keeps it inside. So a twin runs with tensors of any shape, and tells what shape they should have:
+
+    w[i, j]        ->        w[reach(i, w.shape[0], 0), reach(j, w.shape[1], 1)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.subjects.pipelines import is_stage
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    Call,
+    Cast,
+    Const,
+    Extent,
+    Function,
+    Index,
+    Kernel,
+    Memory,
+    Param,
+    Read,
+    Role,
+    SlangBody,
+    Var,
+)
+from slangad.compiler.ir.subset import reached, using
+from slangad.compiler.ir.types import INT, Tensor, Texture
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
+from slangad.compiler.passes.name_tensors import name_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.ir.nodes import Expr, Module
+
+REACH: Final = "check_reach"
+"""The buffer: how many indices there were, then for each axis of each tensor the least and the largest (from 2 on)."""
+_HELPER: Final = "check:reach"
+PRELUDE: Final = f"RWStructuredBuffer<int> {REACH};\n\n"
+"""Stands before the text of a module with twins."""
+LAUNCHED: Final = "launched "
+"""Begins the keys of functions of kernels that are launched besides being checked thread by thread."""
+_PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Reaches:
+    """A module with twins, their names by kernel, and which axes' extents each kernel asks for."""
+
+    module: Module
+    twins: dict[str, str]
+    asked: dict[str, frozenset[tuple[str, int]]]
+
+
+def is_launch(kernel: Kernel) -> bool:
+    """Whether what a thread does depends on memory that other threads use: a whole launch is one function then."""
+    if is_stage(kernel):
+        return True
+    memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
+    return any(memory not in _PER_THREAD for memory in memories)
+
+
+def axes_of(kernel: Kernel) -> list[tuple[str, int]]:
+    """The axes of a kernel's tensors and textures, in the order in which ``check_reach`` has them."""
+    return [(p.name, axis) for p in kernel.params for axis in range(rank_of(p.type))]
+
+
+def rank_of(type_: object) -> int:
+    """Axes of a tensor or texture; of anything else none."""
+    if isinstance(type_, Tensor):
+        return type_.rank
+    return 2 if isinstance(type_, Texture) else 0
+
+
+def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
+    """Give these kernels twins, and every tensor its name (see ``passes.tensors``)."""
+    functions = {f.key: f for f in module.functions}
+    launches = [
+        kernel
+        for kernel in kernels
+        if is_launch(kernel) and (axes_of(kernel) or not is_stage(kernel) or _picks(kernel.function, functions))
+    ]
+    twins = [_twin(functions[kernel.function], kernel) for kernel in launches]
+    made = replace(
+        module,
+        functions=(*module.functions, *(function for function, _ in twins)),
+        kernels=(*module.kernels, *(kernel for _, kernel in twins)),
+    )
+    named = name_tensors(made)
+    asked = {kernel.name: _asked(named, kernel) for kernel in launches}
+    if launches:
+        slots = {
+            f"{twin.name}.{name}": number
+            for _, twin in twins
+            for number, (name, axis) in enumerate(axes_of(twin))
+            if axis == 0
+        }
+        helper = Function(_HELPER, REACH + "es", _PARAMS, INT, SlangBody(_BODY), differentiable=False)
+        named = _only_values(named)
+        named = replace(named, functions=(helper, *(_written_down(f, slots) for f in named.functions)))
+    return Reaches(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
+
+
+def _picks(key: str, functions: Mapping[str, Function]) -> bool:
+    """Whether a function, or one that it calls, indexes with a number that is known at run time only."""
+    exprs = (expr for own in reached(functions, [key]) for expr in body_exprs(statements(functions[own])))
+    return any(isinstance(expr, Index) and not isinstance(expr.index, Const) for expr in exprs)
+
+
+_PARAMS: Final = (Param("index", INT), Param("extent", INT), Param("slot", INT))
+_BODY: Final = f"""{REACH}[0] += 1;
+{REACH}[2 * slot + 2] = min({REACH}[2 * slot + 2], index);
+{REACH}[2 * slot + 3] = max({REACH}[2 * slot + 3], index);
+return clamp(index, 0, extent - 1);"""
+
+
+def watches_reach(module: Module) -> bool:
+    """Whether the text of a module needs the prelude."""
+    return any(function.key == _HELPER for function in module.functions)
+
+
+def _only_values(module: Module) -> Module:
+    """The module without derivatives of what twins call: their memory has none."""
+    memory = {buffer.key for buffer in module.buffers if buffer.kernel.startswith("oracle_")}
+    plain = using(module, memory)
+    return replace(
+        module,
+        functions=tuple(
+            replace(f, differentiable=False, derivative=Automatic(), prefer="") if f.key in plain else f
+            for f in module.functions
+            if f.role is Role.PLAIN or f.key not in plain
+        ),
+    )
+
+
+def _twin(function: Function, kernel: Kernel) -> tuple[Function, Kernel]:
+    made = replace(
+        function,
+        key=f"reach {function.key}",
+        name=f"{function.name}_reach",
+        differentiable=False,
+        derivative=Automatic(),
+        prefer="",
+        doc=(),
+        ranges=(),
+    )
+    return made, replace(kernel, name=f"oracle_reach_{kernel.name}", function=made.key, modes=("forward",))
+
+
+def _asked(module: Module, kernel: Kernel) -> frozenset[tuple[str, int]]:
+    """The extents that the kernel or what it calls asks for."""
+    keys = {f"{kernel.name}.{p.name}": p.name for p in kernel.params}
+    return frozenset(
+        (keys[expr.source.name], expr.axis)
+        for function in module.functions
+        for expr in body_exprs(statements(function))
+        if isinstance(expr, Extent) and isinstance(expr.source, Var) and expr.source.name in keys
+    )
+
+
+def _written_down(function: Function, slots: dict[str, int]) -> Function:
+    """The function with all indices into the tensors of twins written down."""
+
+    def kept(expr: Expr) -> Expr:
+        if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in slots:
+            return expr
+        first = slots[expr.source.name]
+        indices = tuple(_kept(index, expr, axis, first + axis) for axis, index in enumerate(expr.indices))
+        return replace(expr, indices=indices)
+
+    if not any(isinstance(e, Read) for e in body_exprs(statements(function))):
+        return function
+    return map_exprs_of(function, lambda expr: rewrite(expr, kept))
+
+
+def _kept(index: Expr, read: Read, axis: int, slot: int) -> Expr:
+    whole = index if index.type == INT else Cast(index, INT)
+    return Call(_HELPER, (whole, Extent(read.source, axis, INT), Const(slot, INT)), INT)

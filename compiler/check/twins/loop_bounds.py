@@ -1,0 +1,188 @@
+"""Loops against their bounds: functions go in, twins that tell whether a loop would have run longer come out.
+
+On a device a loop stops at its bound, forwards and backwards alike, so no comparison of derivatives notices. The twin
+gives every bounded loop one turn more and raises a flag if it takes that:
+
+    while c limit 8: body        turns = 0; while c limit 9: turns += 1; if turns > 8: exceed(); body
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Automatic,
+    Binary,
+    Call,
+    Const,
+    External,
+    For,
+    Function,
+    If,
+    Kernel,
+    KernelParam,
+    KernelResult,
+    Let,
+    Memory,
+    Return,
+    Role,
+    SlangBody,
+    Var,
+    While,
+)
+from slangad.compiler.ir.types import BOOL, INT
+from slangad.compiler.ir.walk import body_exprs, map_blocks, map_body_exprs, rewrite, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.nodes import Expr, Module, Stmt
+
+_RESET, _EXCEED, _EXCEEDED = "check:reset", "check:exceed", "check:exceeded"
+_HELPERS: Final = {
+    _RESET: "check_flag = 0;\nreturn 0;",
+    _EXCEED: "check_flag = 1;\nreturn 0;",
+    _EXCEEDED: "return check_flag;",
+}
+EXCEEDED: Final = "exceeded"
+"""Begins the names of what twins tell."""
+BEYOND: Final = f"{EXCEEDED}_and_on"
+"""What twins of Slang functions tell, which go on beyond a bound."""
+PRELUDE: Final = "static int check_flag = 0;\n\n"
+"""Stands before the text of a module that watches loops."""
+
+
+def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, dict[str, str]]:
+    """Give each of these kernels that reaches a bounded loop a twin; the module and the twins' names by kernel."""
+    functions = {f.key: f for f in module.functions}
+    bounded = {key for key, f in functions.items() if f.role is Role.PLAIN and any(map(_is_bounded, _loops(f)))}
+    touched = _callers(functions, bounded)
+    watched = [k for k in kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
+    if not watched:
+        return module, {}
+    called = touched - {k.function for k in kernels if k.function.startswith(LAUNCHED)}
+    twins = {key: _twin(functions[key], touched) for key in functions if key in called}
+    asked = [asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
+    added = (*helpers(), *twins.values(), *(function for function, _ in asked))
+    made = replace(
+        module,
+        functions=(*module.functions, *added),
+        kernels=(*module.kernels, *(kernel for _, kernel in asked)),
+    )
+    return made, {kernel.name: twin.name for kernel, (_, twin) in zip(watched, asked, strict=True)}
+
+
+def watches_loops(module: Module) -> bool:
+    """Whether the text of a module needs the prelude; a Slang file's twin has the flag in its own."""
+    return not module.source.endswith(".slang") and any(function.key == _RESET for function in module.functions)
+
+
+def _loops(function: Function) -> Iterator[For | While]:
+    return (s for s in walk_stmts(statements(function)) if isinstance(s, (For, While)))
+
+
+def _is_bounded(loop: For | While) -> bool:
+    return isinstance(loop, While) or loop.bounded
+
+
+def _callers(functions: dict[str, Function], start: set[str]) -> set[str]:
+    found = set(start)
+    while True:
+        more = {
+            key
+            for key, f in functions.items()
+            if key not in found
+            and f.role is Role.PLAIN
+            and any(isinstance(e, Call) and e.function in found for e in body_exprs(statements(f)))
+        }
+        if not more:
+            return found
+        found |= more
+
+
+def _twin(function: Function, touched: set[str]) -> Function:
+    def renamed(expr: Expr) -> Expr:
+        if isinstance(expr, Call) and expr.function in touched:
+            return replace(expr, function=f"watched {expr.function}")
+        return expr
+
+    body = map_body_exprs(statements(function), lambda expr: rewrite(expr, renamed))
+    return replace(
+        function,
+        key=f"watched {function.key}",
+        name=f"{function.name}_watched",
+        body=_Watcher().block(body),
+        differentiable=False,
+        derivative=Automatic(),
+        prefer="",
+        doc=(),
+        ranges=(),
+    )
+
+
+@dataclass(slots=True)
+class _Watcher:
+    """Rewrites the loops of one function."""
+
+    count: int = 0
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """A block with every bounded loop watched."""
+        return tuple(made for stmt in body for made in self._stmt(stmt))
+
+    def _stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        stmt = map_blocks(stmt, self.block)
+        if not isinstance(stmt, (For, While)) or not _is_bounded(stmt):
+            return (stmt,)
+        self.count += 1
+        turns = Var(f"check_turns_{self.count}", INT)
+        over = Binary(">", turns, Const(stmt.limit, INT), BOOL)
+        head = (
+            Assign(turns, Binary("+", turns, Const(1, INT), INT)),
+            If(over, (Let(f"check_over_{self.count}", INT, Call(_EXCEED, (), INT)),), ()),
+        )
+        watched = replace(stmt, limit=stmt.limit + 1, body=(*head, *stmt.body))
+        return Let(turns.name, INT, Const(0, INT)), watched
+
+
+def helpers() -> Iterator[Function]:
+    """The functions that lower the flag, raise it and say whether it is raised."""
+    for key, text in _HELPERS.items():
+        yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
+
+
+def asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
+    """A function that says whether a loop of another, or of what that calls, would have run longer."""
+    reset = Let("check_reset", INT, Call(_RESET, (), INT))
+    answer = Return(Call(_EXCEEDED, (), INT))
+    if is_launch(kernel):
+        params, places = function.params, kernel.params
+        body = (reset, *_answered(statements(twin), answer), answer)
+    else:
+        params = tuple(replace(p, no_diff=False, direction="in") for p in function.params if p.direction != "out")
+        places = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in params)
+        stored = (Let(p.name, p.type, None) for p in function.params if p.direction == "out")
+        values = tuple(Var(p.name, p.type) for p in function.params)
+        value = Let("check_value", function.result, Call(twin.key, values, function.result))
+        body = (reset, *stored, value, answer)
+    made = Function(f"asked {kernel.name}", f"watch_{kernel.name}", params, INT, body, differentiable=False)
+    results = (KernelResult(BEYOND if isinstance(function.body, External) else EXCEEDED, Memory.EACH, INT),)
+    name = f"oracle_watch_{kernel.name}"
+    asked = replace(kernel, name=name, function=made.key, params=places, results=results, modes=("forward",), doc=())
+    return made, asked
+
+
+def _answered(body: tuple[Stmt, ...], answer: Return) -> tuple[Stmt, ...]:
+    """A body that answers where it returned something."""
+    found: list[Stmt] = []
+    for stmt in body:
+        if not isinstance(stmt, Return):
+            found.append(map_blocks(stmt, lambda block: _answered(block, answer)))
+            continue
+        if stmt.value is not None:
+            found.append(Let("check_value", stmt.value.type, stmt.value))
+        found.append(answer)
+    return tuple(found)

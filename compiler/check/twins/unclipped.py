@@ -1,0 +1,69 @@
+"""Clips in what others call: a module goes in, one whose callers of clipped functions know no clip comes out.
+
+Reverse mode through a clip is not linear, and what is beyond the limit says nothing of the rest. So what calls a
+clipped function or method is checked without the clip, in both modes, pipelines too; the clip itself is checked where
+it was declared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.twins.declared import reaching
+from slangad.compiler.ir.nodes import Call, ClipGradient, Custom, Surrogate
+from slangad.compiler.ir.walk import map_exprs_of, rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.nodes import Derivative, Expr, Function, Module
+
+TWIN = " unclipped"
+"""Ends the keys of functions without the clips of what they call."""
+STANDING = "check "
+"""Begins the keys of functions that call a method, and stand for it in a check of it."""
+
+
+def without_clips(module: Module) -> tuple[Module, frozenset[str]]:
+    """The module, and the names of the kernels in it whose clips are left out."""
+    functions = {function.key: function for function in module.functions}
+    clipping = {function.key for function in module.functions if isinstance(function.derivative, ClipGradient)}
+    touched = reaching(functions, clipping)
+    standing = {f"{STANDING}{key}" for key in clipping}
+    loose = frozenset(k.name for k in module.kernels if k.function in touched - clipping - standing)
+    if not loose:
+        return module, loose
+    twins = (twin for key in functions if key in touched for twin in _twins(functions[key], functions, touched))
+    kernels = (replace(k, function=k.function + TWIN) if k.name in loose else k for k in module.kernels)
+    return replace(module, functions=(*module.functions, *twins), kernels=tuple(kernels)), loose
+
+
+def _twins(function: Function, functions: Mapping[str, Function], touched: set[str]) -> Iterator[Function]:
+    """A function without clips, and its own derivatives as those of that."""
+
+    def renamed(expr: Expr) -> Expr:
+        if isinstance(expr, Call) and expr.function in touched:
+            return replace(expr, function=expr.function + TWIN)
+        return expr
+
+    policy: Derivative = function.derivative
+    if isinstance(policy, ClipGradient):
+        policy = policy.of
+    if isinstance(policy, Surrogate) and policy.function in touched:
+        policy = Surrogate(policy.function + TWIN)
+    key = function.key + TWIN
+    own: dict[str, Function] = {}
+    if isinstance(policy, Custom):
+        keys = policy.backward, policy.forward
+        own = {k: functions[k] for k in keys if k is not None}
+        policy = Custom(*(None if k is None else k + TWIN for k in keys))
+    made = map_exprs_of(function, lambda expr: rewrite(expr, renamed))
+    yield replace(_free(made), key=key, derivative=policy)
+    yield from (replace(_free(one), key=k + TWIN, of=key) for k, one in own.items())
+
+
+def _free(function: Function) -> Function:
+    """A function with a name of its own that stands in no struct."""
+    owner = f"{function.owner.rpartition('.')[2]}_" if function.owner else ""
+    return replace(function, name=f"{owner}{function.name}_unclipped", owner="", static=False)

@@ -1,0 +1,1 @@
+"""From findings to a verdict and its explanation."""

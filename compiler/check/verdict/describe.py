@@ -1,0 +1,318 @@
+"""Findings in the words of the report: arrays of one subject go in; failures, legs, notes and samples come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.check.reference.entries import Findings, State, tolerance
+from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
+from slangad.compiler.report.model import (
+    Curve,
+    Failure,
+    Jacobian,
+    Leg,
+    LegResult,
+    LegState,
+    Note,
+    NoteKind,
+    Sample,
+    SampleState,
+    Value,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.kinks.slopes import Corner
+    from slangad.compiler.check.legs.legs import Compared, Wrong
+    from slangad.compiler.check.model.columns import Column, Table
+    from slangad.compiler.check.sampling.samples import Samples
+
+    Floats = npt.NDArray[np.float64]
+
+_SAME = 1e-6
+_MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
+
+
+@dataclass(frozen=True, slots=True)
+class Describer:
+    """What was found of one subject, to be told."""
+
+    inputs: Table
+    results: Table
+    drawn: Samples
+    values: Floats
+    findings: Findings
+    found: Mapping[Leg, Floats]
+
+    @property
+    def rows(self) -> list[str]:
+        """The names of the differentiable results."""
+        return [self.results.columns[k].path for k in self.results.differentiable]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The differentiable inputs."""
+        return [self.inputs.columns[k] for k in self.inputs.differentiable]
+
+    def failures(self, command: str) -> Iterator[Failure]:
+        """One for wrong entries and one for wrong subgradients: the worst of each.
+
+        Where both modes are off in the same way, that is told once.
+        """
+        told: list[Failure] = []
+        for leg in self.found:
+            for failure in self._worst_of(leg, command):
+                twin = next((k for k, other in enumerate(told) if _is_same(failure, other)), None)
+                if twin is None:
+                    told.append(failure)
+                else:
+                    note = f"{_MODES[leg]} has the same error"
+                    told[twin] = replace(told[twin], notes=(*told[twin].notes, note))
+        yield from told
+
+    def _worst_of(self, leg: Leg, command: str) -> Iterator[Failure]:
+        states = self.findings.states[leg]
+        for state, verdict in ((State.WRONG, Verdict.FAIL), (State.KINK_BAD, Verdict.KINK_BAD)):
+            if (states == state).any():
+                yield self._failure(leg, states == state, verdict, command)
+
+    def _failure(self, leg: Leg, where: npt.NDArray[np.bool_], verdict: Verdict, command: str) -> Failure:
+        own, findings = self.found[leg], self.findings
+        with np.errstate(all="ignore"):
+            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + tolerance(own) + 1e-300)
+        gap = np.where(np.isnan(gap), np.inf, gap)
+        index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
+        sample, row, column = (int(k) for k in index)
+        kink = verdict is Verdict.KINK_BAD
+        bounds = (float(findings.low[sample, row, column]), float(findings.high[sample, row, column])) if kink else None
+        corner = findings.corners.get((leg, sample, row, column)) if kink else None
+        if corner is not None:
+            bounds = corner.low, corner.high
+        return Failure(
+            leg,
+            verdict,
+            self._message(leg, row, column, kink=kink) if corner is None else self._together(leg, row, column, corner),
+            self.sample(sample),
+            row=self.rows[row],
+            column=self.columns[column].path,
+            expected=None if kink else float(findings.expected[sample, row, column]),
+            error=None if kink else float(findings.error[sample, row, column]),
+            bounds=bounds,
+            found=float(own[sample, row, column]) if corner is None else corner.found,
+            cause="" if kink else self._cause(leg, row, column),
+            curve=self._curve(sample, row, column, float(own[sample, row, column])),
+            jacobian=self._jacobian(leg, sample),
+            reproduce=command,
+            notes=self._more(where),
+        )
+
+    def _message(self, leg: Leg, row: int, column: int, *, kink: bool) -> str:
+        what = f"d {self.rows[row]} / d {self.columns[column].path} in {_MODES[leg]}"
+        return f"{what} is no subgradient at a kink" if kink else f"{what} is wrong"
+
+    def _together(self, leg: Leg, row: int, column: int, corner: Corner) -> str:
+        names = (f"d {self.rows[row]} / d {self.columns[k].path}" for k in (column, *corner.others))
+        told = (" + " if corner.sign > 0 else " - ").join(names)
+        return f"{told} in {_MODES[leg]} is no subgradient at a kink"
+
+    def _cause(self, leg: Leg, row: int, column: int) -> str:
+        sharp = np.isfinite(self.findings.error[:, row]) & np.isfinite(self.findings.expected[:, row])
+        expected = np.where(sharp, self.findings.expected[:, row], np.nan)
+        names, groups = [c.path for c in self.columns], [c.group for c in self.columns]
+        accused = self.findings.states[leg][:, row, column] == State.WRONG
+        return likely_cause(self.found[leg][:, row], expected, names, groups, column, accused)
+
+    def _curve(self, sample: int, row: int, column: int, own: float) -> Curve | None:
+        known = self.findings.curves.get((sample, row, column))
+        if known is None:
+            return None
+        steps, slopes = (tuple(float(x) for x in part) for part in known)
+        return Curve(steps, slopes, tuple(abs(x - own) for x in slopes))
+
+    def _more(self, where: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+        """Which other entries are wrong too."""
+        entries = np.argwhere(where.any(axis=0))
+        names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:6]]
+        if len(entries) < 2:
+            return ()
+        more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
+        return (f"wrong entries: {', '.join(names)}{more}",)
+
+    def other(self, compared: Compared, command: str) -> Iterator[Failure]:
+        """The failure of a leg without oracle, if it has one."""
+        wrong = compared.wrong
+        if wrong is None:
+            return
+        numbers = compared.result.leg is not Leg.BOUND
+        names = [r for r, _ in zip(self.rows, wrong.cotangent, strict=False)]
+        yield Failure(
+            compared.result.leg,
+            compared.verdict,
+            compared.message,
+            self.sample(wrong.sample),
+            tuple(Value(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
+            self.rows[wrong.row] if wrong.row >= 0 else "",
+            self.columns[wrong.column].path if wrong.column >= 0 else "",
+            wrong.expected if numbers else None,
+            wrong.tolerance if numbers else None,
+            found=wrong.found if numbers else None,
+            cause=self._cause_of_sum(wrong),
+            reproduce=command,
+        )
+
+    def _cause_of_sum(self, wrong: Wrong) -> str:
+        """Why reverse mode is not linear in the cotangent, where that is what is wrong."""
+        if not wrong.cotangent or wrong.column < 0 or Leg.REVERSE not in self.found:
+            return ""
+        return cause_of_cotangent(wrong.found, self.found[Leg.REVERSE][wrong.sample, :, wrong.column], wrong.cotangent)
+
+    def leg(self, leg: Leg) -> LegResult:
+        """What came of one mode against the oracle."""
+        states, own = self.findings.states[leg], self.found[leg]
+        compared = (states == State.OK) | (states >= State.KINK_BAD)
+        with np.errstate(all="ignore"):
+            slack = self.findings.error + tolerance(own)
+            far = np.where(compared, np.abs(own - self.findings.expected) / slack, 0.0)
+        worst = float(np.nan_to_num(far, posinf=np.inf).max(initial=0.0))
+        if (states >= State.KINK_BAD).any():
+            return LegResult(leg, LegState.DISAGREES, int(compared.sum()), worst)
+        if not compared.any():
+            return LegResult(leg, LegState.UNDECIDED, 0, 0.0, "no sample could be compared")
+        return LegResult(leg, LegState.AGREES, int(compared.sum()), min(worst, 1.0))
+
+    def uncompared(self, share: float) -> str:
+        """Which entry was compared at too few samples, in words; empty if none."""
+        finite = self.findings.finite
+        for leg, states in self.findings.states.items():
+            good = (states[finite] >= State.OK) & (states[finite] <= State.JUMP)
+            shares = good.sum(axis=0) / np.maximum(1, self.findings.looked[finite].sum(axis=0))[None]
+            if shares.size and shares.min() < share:
+                row, column = np.unravel_index(int(shares.argmin()), shares.shape)
+                what = f"d {self.rows[int(row)]} / d {self.columns[int(column)].path} in {_MODES[leg]}"
+                return f"{what} could be compared at {shares.min():.0%} of the samples only: too noisy or too steep"
+        return ""
+
+    def untested(self, share: float, number: int) -> str:
+        """Why too few of the samples could be compared, in words; empty if enough could.
+
+        Enough are a share and a number of them; of so few that the number is more than half, half of them.
+        """
+        states = np.stack(list(self.findings.states.values())).reshape(len(self.findings.states), len(self.values), -1)
+        seen = (states == State.OK) | (states == State.KINK)
+        tested, drawn = int(seen.any(axis=(0, 2)).sum()), len(self.values)
+        if tested >= max(share * drawn, min(number, 0.5 * drawn)):
+            return ""
+        lost = int((~self.findings.finite).sum())
+        if lost > drawn - tested - lost:
+            why = f"it is not finite at {lost}: declare ranges where it is"
+        else:
+            why = "others are jumps, too noisy or too steep: declare ranges where it is smooth"
+        return f"only {tested} of {drawn} samples could be compared, {why}"
+
+    def kink_reason(self) -> str:
+        """Where kinks and jumps were met, in words."""
+        kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
+        kinked, jumped = (
+            f"{len(found)} {name}{'s' if len(found) > 1 else ''}" if found else ""
+            for found, name in ((kinks, "kink"), (jumps, "jump"))
+        )
+        told = f", also at {kinked}" if kinked else ""
+        return f"right{told}" + (f"; {jumped}, where there is nothing to compare with" if jumped else "")
+
+    def notes(self) -> Iterator[Note]:
+        """Kinks, jumps, samples that say nothing."""
+        kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
+        if kinks:
+            yield Note(NoteKind.KINK, f"not smooth, or bent too sharply to tell, at {self._where(kinks[0])}", kinks[0])
+        if jumps:
+            yield Note(NoteKind.JUMP, f"jumps at {self._where(jumps[0])}", jumps[0])
+        if self.findings.left:
+            more = f"{self.findings.left} more samples of an input seem wrong too"
+            yield Note(NoteKind.SAMPLES, f"{more}, and were not looked at closely: they count as undecided")
+        lost = int((~self.findings.finite).sum())
+        if lost:
+            yield Note(NoteKind.SAMPLES, f"not finite at {lost} of {len(self.findings.finite)} samples")
+
+    def _having(self, state: State) -> list[int]:
+        states = np.any([(s == state).any(axis=(1, 2)) for s in self.findings.states.values()], axis=0)
+        return [int(k) for k in np.flatnonzero(states)]
+
+    def _where(self, sample: int) -> str:
+        shown = [f"{v.path} = {v.value:g}" for v in self._inputs(sample)]
+        return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
+
+    def samples(self, others: Sequence[Compared]) -> tuple[Sample, ...]:
+        """All samples with all their numbers."""
+        float32 = next((c.float32 for c in others if c.float32 is not None), None)
+        return tuple(self.sample(k, float32) for k in range(len(self.drawn.rows)))
+
+    def sample(self, number: int, float32: Floats | None = None) -> Sample:
+        """One sample with its numbers."""
+        main = Leg.REVERSE if Leg.REVERSE in self.found else Leg.FORWARD
+        forward = self.found.get(Leg.FORWARD)
+        return Sample(
+            number,
+            self.drawn.origins[number],
+            self._state(number),
+            self._inputs(number),
+            tuple(Value(n, float(v)) for n, v in zip(self.rows, self.values[number], strict=True)),
+            self._jacobian(main, number),
+            _nested(forward[number]) if forward is not None else (),
+            _nested(float32[number]) if float32 is not None else (),
+        )
+
+    def _inputs(self, number: int) -> tuple[Value, ...]:
+        row = self.drawn.rows[number]
+        return tuple(Value(c.path, _typed(c, float(x))) for c, x in zip(self.inputs.columns, row, strict=True))
+
+    def _state(self, number: int) -> SampleState:
+        if not self.findings.finite[number]:
+            return SampleState.NOT_FINITE
+        worst = max(int(s[number].max(initial=0)) for s in self.findings.states.values())
+        return _STATES[State(worst)]
+
+    def _jacobian(self, leg: Leg, number: int) -> Jacobian:
+        findings = self.findings
+        return Jacobian(
+            tuple(self.rows),
+            tuple(c.path for c in self.columns),
+            _nested(self.found[leg][number]),
+            _nested(findings.expected[number]),
+            _nested(findings.error[number]),
+        )
+
+
+_STATES = {
+    State.UNSEEN: SampleState.UNDECIDED,
+    State.OK: SampleState.COMPARED,
+    State.KINK: SampleState.KINK,
+    State.JUMP: SampleState.JUMP,
+    State.UNDECIDED: SampleState.UNDECIDED,
+    State.KINK_BAD: SampleState.WRONG,
+    State.WRONG: SampleState.WRONG,
+}
+
+
+def _is_same(one: Failure, other: Failure) -> bool:
+    """Whether two modes gave the same wrong number at the same place."""
+    places = [(f.verdict, f.row, f.column, f.sample and f.sample.number, f.notes) for f in (one, other)]
+    if places[0] != places[1] or one.found is None or other.found is None:
+        return False
+    return bool(np.isclose(one.found, other.found, rtol=_SAME, atol=0.0, equal_nan=True))
+
+
+def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, matrix.tolist()))
+
+
+def _typed(column: Column, value: float) -> float | int | bool:
+    if column.scalar == "bool":
+        return bool(value)
+    return value if column.floating else int(value)

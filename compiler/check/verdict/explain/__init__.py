@@ -1,0 +1,1 @@
+"""Explanations of failures: causes, callers, stages, races and the traps of Slang."""

@@ -1,0 +1,106 @@
+"""Wrong functions that others call: the results of a file go in, and come out saying which are wrong because of others.
+
+A caller's automatic derivative is made from those of what it calls, so it is wrong wherever one of them is. That is one
+mistake, not two. A caller with derivatives of its own is never excused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.subjects.pipelines import OF_STAGE
+from slangad.compiler.check.twins.index_ranges import LAUNCHED
+from slangad.compiler.check.twins.unclipped import TWIN
+from slangad.compiler.ir.nodes import Automatic, Call, ClipGradient, Subgradient, Surrogate
+from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.report.model import Leg, NoteKind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.ir.nodes import Function, Module
+    from slangad.compiler.report.model import Result
+
+_INHERITED: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.FLOAT32, Leg.ACCUMULATION})
+_HARDER: Final = {
+    Verdict.FAIL: {Verdict.FAIL},
+    Verdict.KINK_BAD: {Verdict.FAIL, Verdict.KINK_BAD},
+    Verdict.PRECISION: {Verdict.FAIL, Verdict.PRECISION},
+}
+"""What a callee may be for its caller to be this because of it."""
+
+
+def with_blame(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
+    """The results of these subjects; those that are wrong because of what they call name it.
+
+    Args:
+        results: One for each subject.
+        subjects: What was checked.
+        module: What it calls.
+    """
+    functions = {function.key: function for function in module.functions}
+    wrong = {k for k, result in enumerate(results) if _is_derivative(result, subjects[k])}
+    calls = {k: set(_called(subjects, k, functions, module)) & wrong for k in wrong}
+    roots = {k for k in wrong if not _because(k, calls[k], results)}
+    made = list(results)
+    for k in wrong - roots:
+        blamed = _because(k, calls[k], results)
+        names = tuple(results[b].function for b in blamed if b in roots) or tuple(results[b].function for b in blamed)
+        notes = tuple(note for note in results[k].notes if note.kind is not NoteKind.SAMPLES)
+        made[k] = replace(results[k], because=names, reason=_reason(names), notes=notes)
+    return made
+
+
+def _is_derivative(result: Result, subject: Subject) -> bool:
+    """Whether nothing but derivatives is wrong; where a mode is known not to exist, what it computes is no value."""
+    legs = _INHERITED | {Leg.PRIMAL} if subject.doubts else _INHERITED
+    return result.verdict in _HARDER and all(failure.leg in legs for failure in result.failures)
+
+
+def _because(number: int, called: Iterable[int], results: Sequence[Result]) -> list[int]:
+    return sorted(k for k in called if results[k].verdict in _HARDER[results[number].verdict])
+
+
+def _reason(names: Sequence[str]) -> str:
+    shown = " and ".join(f"'{name}'" for name in names)
+    return f"its derivative is made from that of {shown}, which is wrong: correct that first, and check again"
+
+
+def _called(
+    subjects: Sequence[Subject], number: int, functions: Mapping[str, Function], module: Module
+) -> Iterator[int]:
+    """The numbers of the subjects that a subject's automatic derivative is made from."""
+    subject = subjects[number]
+    if subject.told is not None:
+        own = [k for k, other in enumerate(subjects) if other.told is not None and k != number]
+        yield from (k for k in own if subjects[k].name.rpartition(".")[2] in subject.told.calls)
+        return
+    stages = subject.course.kernels if subject.course else ()
+    start = {kernel.function for kernel in module.kernels if kernel.name in stages} or {subject.function}
+    reached = set(_reached(start, functions))
+    if subject.course is None:
+        reached.discard(subject.function)
+    yield from (k for k, other in enumerate(subjects) if k != number and other.function in reached and other.function)
+
+
+def _reached(start: set[str], functions: Mapping[str, Function]) -> Iterator[str]:
+    """These functions and those that their derivatives are made from, as the user named them."""
+    seen: set[str] = set()
+    fresh = set(start)
+    while fresh:
+        key = fresh.pop()
+        seen.add(key)
+        yield key.removeprefix(LAUNCHED).removeprefix(OF_STAGE).removesuffix(TWIN)
+        if key in functions:
+            fresh |= set(_sources(functions[key])) - seen
+
+
+def _sources(function: Function) -> Iterator[str]:
+    """The functions that a derivative is made from; none where it was written down."""
+    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
+    if isinstance(policy, Surrogate):
+        yield policy.function
+    elif isinstance(policy, (Automatic, Subgradient)):
+        yield from (expr.function for expr in body_exprs(statements(function)) if isinstance(expr, Call))

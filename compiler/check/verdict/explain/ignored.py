@@ -1,0 +1,47 @@
+"""What declared derivatives leave out: the function's own slopes beside those that were declared, as notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.reference.differences import Places, climb
+from slangad.compiler.check.reference.stencil import central
+from slangad.compiler.report.model import Note, NoteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.check.reference.entries import Findings
+    from slangad.compiler.check.run.thread import RowFunction
+    from slangad.compiler.check.sampling.samples import Samples
+
+_LOOKED: Final = 16
+_WINDOW: Final = 9
+_SHOWN: Final = 4
+
+
+def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterator[Note]:
+    """A note for each input whose declared gradient is not the function's own: by how much, at the worst sample."""
+    inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
+    which = np.flatnonzero(findings.finite)[:_LOOKED]
+    if not len(which) or not inputs:
+        return
+    sample, column = np.repeat(which, len(inputs)), np.tile(np.array(inputs), len(which))
+    places = Places(samples.rows[sample], column, samples.scales[sample, column])
+    slopes = climb(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
+    shape = (len(which), len(inputs), len(outputs))
+    own, bar = (a[:, 0].reshape(shape).transpose(0, 2, 1) for a in (slopes.slope, slopes.bar))
+    declared, doubt = findings.expected[which], findings.error[which]
+    with np.errstate(all="ignore"):
+        gap = np.abs(own - declared)
+        certain = gap > 4 * (bar + doubt) + 1e-5 * np.abs(own)
+    gap = np.where(certain & np.isfinite(gap), gap, 0.0)
+    for entry in np.argsort(-gap.max(axis=(0, 1)), kind="stable")[:_SHOWN]:
+        if gap[:, :, entry].max(initial=0.0) > 0.0:
+            place, row = np.unravel_index(int(gap[:, :, entry].argmax()), gap.shape[:2])
+            name, result = runner.inputs.columns[inputs[entry]].path, runner.results.columns[outputs[int(row)]].path
+            truth, kept = own[place, row, entry], declared[place, row, entry]
+            message = f"d {result} / d {name} is {truth:.6g} and declared to be {kept:.6g}"
+            yield Note(NoteKind.STOP, message, int(which[place]))

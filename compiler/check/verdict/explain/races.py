@@ -1,0 +1,78 @@
+"""Threads that store at one place: failures of a launch go in, and out with that as their cause where it is so.
+
+What is left of several stores to one element is the last one's, and devices differ in which one that is; reverse mode
+gives each of them the element's cotangent. A twin that writes indices down is run thread by thread to find such ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.run.launch import WholeRunner
+from slangad.compiler.check.twins.index_ranges import axes_of
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.report.model import Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from slangad.compiler.report.model import Failure
+
+    Floats = npt.NDArray[np.float64]
+
+_LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
+_LOOKED: Final = 4
+_MOST_THREADS: Final = 64
+
+
+def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
+    """The failures of a kernel, those that a race may explain with that as their cause.
+
+    Args:
+        failures: What is wrong.
+        reach: The twin that writes indices down; other things tell of no race.
+        rows: The samples.
+    """
+    numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
+    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > _MOST_THREADS:
+        return list(failures)
+    race = next(_races(reach, rows[list(dict.fromkeys(numbers))[:_LOOKED]]), "")
+    if not race:
+        return list(failures)
+    return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
+
+
+def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
+    """Pairs of threads that store to one element, in words."""
+    alone = [replace(reach, alone=thread).reach(rows) for thread in range(reach.threads)]
+    written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+    for name in (param.name for param in reach.kernel.params if param.memory in written):
+        axes = [k for k, (owner, _) in enumerate(axes_of(reach.kernel)) if owner == name]
+        for row in range(len(rows)):
+            places = [of[row][axes] for of in alone]
+            for one, other in combinations(range(len(places)), 2):
+                if (places[one][:, 0] == places[one][:, 1]).all() and (places[one] == places[other]).all():
+                    element = f"{name}[{', '.join(map(str, places[one][:, 0]))}]"
+                    both = " and ".join(_shown(thread, reach.extents.domain) for thread in (one, other))
+                    yield (
+                        f"threads {both} store to the same element, {element}: what is left there is the "
+                        f"last one's, and devices differ in which that is; give each thread an element of its own"
+                    )
+
+
+def _shown(thread: int, domain: tuple[int, ...]) -> str:
+    """A thread as users number it; launches of three dimensions go along y, x and z (see ``whole``)."""
+    if len(domain) == 1:
+        return str(thread)
+    if len(domain) == 2:
+        places = np.unravel_index(thread, domain)
+    else:
+        y, x, z = np.unravel_index(thread, (domain[1], domain[2], domain[0]))
+        places = z, y, x
+    return f"({', '.join(str(int(place)) for place in places)})"

@@ -1,0 +1,138 @@
+"""Which stage of a pipeline is wrong: a failure at a sample goes in, the stages whose own derivative is off come out.
+
+Each stage takes what it took at that sample. Its derivative, of a random weighting of its results, is held against
+differences of the stage alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import Leg, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.run.pipeline_stages import ChainOracle, StageRunner
+    from slangad.compiler.report.model import Failure, Result
+
+    Floats = npt.NDArray[np.float64]
+
+_STEP: Final = 2.0**-9
+_TOLERANCE: Final = 2e-6
+_MOST_COLUMNS: Final = 512
+_TIMES: Final = 4.0
+"""How far apart, in units of the doubt, is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """A stage that is wrong by itself, and the entry that is worst."""
+
+    number: int
+    shown: str
+    entry: str
+    expected: float
+    found: float
+
+    @property
+    def words(self) -> str:
+        """What to tell."""
+        return (
+            f"stage {self.number}, {self.shown}, is wrong by itself: "
+            f"d (weighted results) / d {self.entry} is {self.found:.6g}, should be {self.expected:.6g}"
+        )
+
+
+def with_stages(result: Result, oracle: ChainOracle, seed: int) -> Result:
+    """The result with the stage that is wrong named in every failure of a derivative."""
+    failures = tuple(_with_stage(failure, oracle, seed) for failure in result.failures)
+    first = next((f for f in failures if f.verdict is result.verdict), None)
+    if first is None or failures == result.failures:
+        return result
+    reason = first.message + (f"; {first.cause}" if first.cause else "")
+    return replace(result, failures=failures, reason=reason)
+
+
+def _with_stage(failure: Failure, oracle: ChainOracle, seed: int) -> Failure:
+    derivative = failure.leg in (Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE)
+    if not derivative or failure.sample is None or failure.verdict is not Verdict.FAIL:
+        return failure
+    row = np.array([[float(value.value) for value in failure.sample.inputs]])
+    mode = Mode.JVP if failure.leg is Leg.FORWARD else Mode.BACKWARD
+    found = list(blamed(oracle, row, mode, seed))
+    if not found:
+        note = "every stage is right by itself here: look at what lies between them"
+        return replace(failure, notes=(*failure.notes, note))
+    names = " and ".join(f"stage {one.number}, {one.shown}," for one in found)
+    notes = (*failure.notes, *(one.words for one in found))
+    return replace(
+        failure, message=f"{failure.message}: {names} {'is' if len(found) == 1 else 'are'} to blame", notes=notes
+    )
+
+
+def blamed(oracle: ChainOracle, row: Floats, mode: Mode, seed: int) -> Iterator[Blamed]:
+    """The stages that are wrong by themselves at a sample."""
+    for stage, runner, taken in oracle.taken(row):
+        columns = runner.plain.inputs.differentiable
+        if mode not in runner.plain.entries or not 0 < len(columns) <= _MOST_COLUMNS:
+            continue
+        worst = _worst(runner, taken, mode, seed)
+        if worst is not None:
+            column, expected, found = worst
+            path = runner.plain.inputs.columns[column].path
+            yield Blamed(stage.number + 1, runner.shown, path, expected, found)
+
+
+def _worst(runner: StageRunner, taken: Floats, mode: Mode, seed: int) -> tuple[int, float, float] | None:
+    """The input whose derivative is furthest off, with what it should be and what it is."""
+    whole = runner.plain
+    inputs, outputs = whole.inputs.differentiable, whole.results.differentiable
+    weights = np.zeros((1, len(whole.results.columns)))
+    weights[0, outputs] = np.random.default_rng([seed, 11]).normal(size=len(outputs))
+    with np.errstate(all="ignore"):
+        slope, doubt = _differences(runner, taken, weights)
+        found = _found(runner, taken, weights, mode)
+        size = np.maximum(np.abs(slope), np.abs(found))
+        off = np.abs(found - slope) / (
+            _TIMES * doubt + _TOLERANCE * (size + 0.01 * np.nanmax(size, initial=0.0)) + 1e-300
+        )
+    off = np.where(np.isfinite(slope) & ~np.isfinite(found), np.inf, np.where(np.isnan(off), 0.0, off))
+    place = int(np.argmax(off))
+    return (inputs[place], float(slope[place]), float(found[place])) if off[place] > 1.0 else None
+
+
+def _found(runner: StageRunner, taken: Floats, weights: Floats, mode: Mode) -> Floats:
+    whole = runner.plain
+    inputs = whole.inputs.differentiable
+    if mode is Mode.BACKWARD:
+        return whole.gradients(taken, weights)[0, inputs]
+    directions = np.zeros((len(inputs), taken.shape[1]))
+    directions[range(len(inputs)), inputs] = 1.0
+    return np.asarray((whole.tangents(np.repeat(taken, len(inputs), axis=0), directions)[1] * weights).sum(axis=1))
+
+
+def _differences(runner: StageRunner, taken: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Slopes of the weighted results by each input, extrapolated, and how far they may be off."""
+    inputs = runner.plain.inputs.differentiable
+    outputs = runner.plain.results.differentiable
+    estimates = []
+    for step in (_STEP, _STEP / 2, _STEP / 4):
+        widths = step * np.maximum(np.abs(taken[0, inputs]), 0.1)
+        sides = []
+        for sign in (1.0, -1.0):
+            rows = np.repeat(taken, len(inputs), axis=0)
+            rows[range(len(inputs)), inputs] += sign * widths
+            values = runner.oracle.moved(rows, np.repeat(taken, len(inputs), axis=0))
+            sides.append((values[:, outputs] * weights[:, outputs]).sum(axis=1))
+        estimates.append((sides[0] - sides[1]) / (2 * widths))
+    wide, middle, narrow = estimates
+    first, second = (4 * middle - wide) / 3, (4 * narrow - middle) / 3
+    best = (16 * second - first) / 15
+    return best, np.abs(best - second) + 1e-12 * np.abs(best)

@@ -1,0 +1,280 @@
+"""What Slang's traps look like: a function of a Slang file goes in as tokens, places that look like a trap come out.
+
+Patterns in the text, nothing is known for certain: they are consulted only about functions that have failed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.slang_text.brackets import closing, end_of_statement, is_declared, is_stored, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slangad.compiler.slang_text.reachable_code import Code
+    from slangad.compiler.slang_text.tokens import Token
+
+_FLOATING: Final = re.compile(r"(?:float|half|double)(?P<shape>[234](?:x[234])?)?")
+_BETWEEN: Final = frozenset({"+", "-", "*", "/"})
+_CLAMPS: Final = frozenset({"clamp", "saturate", "min", "max"})
+_FOLDING: Final = frozenset({"[", "(", "%", "&", "/", ">", "<", "?"})
+"""What may make one index of several."""
+_LOOPS: Final = frozenset({"for", "while"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A place that looks like a trap, and the words of it that a message shows."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop: its first and last token, how often it turns at most if that is known, whether that is declared."""
+
+    first: int
+    last: int
+    turns: int | None
+    declared: str
+    runs_by: frozenset[str]
+
+
+def calls_of(code: Code, *names: str, moving: bool = False) -> Iterator[Sight]:
+    """Calls of builtin functions; ``moving`` ones only of more than numbers."""
+    for k in _called(code, frozenset(names)):
+        if moving and not _moves(code.tokens[k + 1 : closing(code.tokens, k + 1)]):
+            continue
+        yield Sight(code.tokens[k].line, code.tokens[k].text)
+
+
+def powers(code: Code) -> Iterator[Sight]:
+    """Calls of ``pow`` whose base is no number."""
+    for k in _called(code, frozenset({"pow"})):
+        if [token.text for token in code.tokens[k + 3 : k + 4]] != [","] or code.tokens[k + 2].kind != "number":
+            yield Sight(code.tokens[k].line, shown(code.tokens[k : closing(code.tokens, k + 1) + 1]))
+
+
+def meeting_indices(code: Code) -> Iterator[Sight]:
+    """Two elements of one value by different indices, one of which is not a number."""
+    found: dict[str, dict[str, int]] = {}
+    tokens = code.tokens
+    for k in range(code.opening, len(tokens) - 1):
+        if tokens[k].kind != "word" or tokens[k + 1].text != "[" or is_declared(tokens, k):
+            continue
+        end = closing(tokens, k + 1)
+        while end + 1 < len(tokens) and tokens[end + 1].text == "[":
+            end = closing(tokens, end + 1)
+        if end + 2 < len(tokens) and tokens[end + 1].text == "=" and tokens[end + 2].text != "=":
+            continue
+        found.setdefault(tokens[k].text, {}).setdefault(shown(tokens[k : end + 1]), k)
+    for reads in found.values():
+        if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
+            first, second = list(reads)[:2]
+            yield Sight(tokens[reads[second]].line, f"{first} and {second}")
+
+
+def gathered(code: Code) -> Iterator[Sight]:
+    """Elements that a loop reads by indices which two of its turns may have in common: not by its counter alone."""
+    tokens = code.tokens
+    for loop in _loops(code, unrolled=True):
+        for k in range(loop.first, loop.last):
+            if tokens[k].kind != "word" or tokens[k + 1].text != "[" or is_declared(tokens, k) or is_stored(tokens, k):
+                continue
+            index = tokens[k + 2 : closing(tokens, k + 1)]
+            if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
+                yield Sight(tokens[k].line, f"{shown(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
+
+
+def declared_bounds(code: Code) -> Iterator[Sight]:
+    """Loops with ``[MaxIters(n)]`` that end by something else than a number."""
+    for loop in _loops(code):
+        if loop.declared and loop.runs_by:
+            yield Sight(code.tokens[loop.first].line, f"[MaxIters({loop.declared})]")
+
+
+def branched_indices(code: Code) -> Iterator[Sight]:
+    """Elements that a loop reads at an index that a branch gave: ``?`` stands in what was stored, or several stores."""
+    tokens = code.tokens
+    stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and is_stored(tokens, k)]
+    often = [tokens[k].text for k in stored]
+    branched = {name for name in often if often.count(name) > 1}
+    branched |= {
+        tokens[k].text for k in stored if "?" in (token.text for token in tokens[k : end_of_statement(tokens, k)])
+    }
+    for loop in _loops(code):
+        for k in range(loop.first, loop.last):
+            if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not is_declared(tokens, k):
+                index = tokens[k + 2 : closing(tokens, k + 1)]
+                if any(token.text in branched or token.text == "?" for token in index):
+                    yield Sight(tokens[k].line, shown(tokens[k : closing(tokens, k + 1) + 1]))
+
+
+def uneven_nests(code: Code) -> Iterator[Sight]:
+    """Loops in loops that may turn more often, or less by more than two."""
+    loops = list(_loops(code))
+    for outer in loops:
+        for inner in loops:
+            if outer.first < inner.first and inner.last <= outer.last:
+                known = outer.turns is not None and inner.turns is not None
+                if known and 0 <= (outer.turns or 0) - (inner.turns or 0) <= 2:
+                    continue
+                yield Sight(code.tokens[inner.first].line, f"line {code.tokens[outer.first].line}")
+
+
+def vectors_with_scalars(code: Code) -> Iterator[Sight]:
+    """A vector and a scalar variable in one operation, the scalar from a loop or a parameter that stands first."""
+    tokens, types = code.tokens, _types(code)
+    looped = {
+        tokens[k].text
+        for loop in _loops(code, unrolled=False)
+        for k in range(loop.first, loop.last)
+        if tokens[k].kind == "word" and is_stored(tokens, k)
+    }
+    params = {token.text for token in tokens[: code.opening]}
+    for k in range(code.opening + 1, len(tokens) - 1):
+        if tokens[k].text not in _BETWEEN or tokens[k + 1].text == "=":
+            continue
+        left, right = tokens[k - 1].text, tokens[k + 1].text
+        if k + 2 < len(tokens) and tokens[k + 2].text in (".", "[", "("):
+            continue
+        shapes = types.get(left), types.get(right)
+        scalar = right if shapes[1] == "" else left
+        if sorted(map(bool, shapes)) != [False, True] or None in shapes:
+            continue
+        if scalar in looped or (scalar == left and scalar in params):
+            yield Sight(tokens[k].line, f"{left} {tokens[k].text} {right}")
+
+
+def inverse_of_clamp(code: Code) -> Iterator[Sight]:
+    """``acos`` or ``asin`` in a function that clamps something."""
+    if any(_called(code, _CLAMPS)):
+        yield from calls_of(code, "acos", "asin")
+
+
+def backward_alone(code: Code) -> Iterator[Sight]:
+    """Calls of functions that have a backward derivative and no forward one."""
+    for k in _called(code, code.backward_alone):
+        yield Sight(code.tokens[k].line, code.tokens[k].text)
+
+
+def stopped(code: Code) -> Iterator[Sight]:
+    """``detach`` and ``no_diff`` in a body."""
+    for token in code.tokens[code.opening :]:
+        if token.text in ("detach", "no_diff"):
+            yield Sight(token.line, token.text)
+
+
+def forgotten(code: Code) -> Iterator[Sight]:
+    """Pairs of a derivative that are never stored, nor passed on."""
+    tokens, opening = code.tokens, code.opening
+    for k in range(opening):
+        if tokens[k].text != "inout" or "Pair" not in tokens[k + 1].text:
+            continue
+        ends = (j for j in range(k, opening) if tokens[j].text == "," and not _depth(tokens[k:j]))
+        name = [token for token in tokens[k : next(ends, opening)] if token.kind == "word"][-1]
+        body = range(opening, len(tokens) - 1)
+        mine = [j for j in body if tokens[j].text == name.text and tokens[j - 1].text != "."]
+        if not any(is_stored(tokens, j) or tokens[j + 1].text in (",", ")", "[") for j in mine):
+            yield Sight(name.line, f"'{code.name}' never stores '{name.text}'")
+
+
+def constant_beginnings(code: Code) -> Iterator[Sight]:
+    """Vectors and matrices that begin as numbers, have parts stored, and then meet a branch or a loop."""
+    tokens, types = code.tokens, _types(code)
+    for k in range(code.opening, len(tokens) - 2):
+        name = tokens[k].text
+        if not types.get(name) or not is_declared(tokens, k) or tokens[k + 1].text != "=":
+            continue
+        end = next((j for j in range(k, len(tokens)) if tokens[j].text == ";"), len(tokens))
+        if any(t.kind == "word" and not _FLOATING.fullmatch(t.text) for t in tokens[k + 1 : end]):
+            continue
+        rest = range(end, len(tokens) - 3)
+        stored = next((j for j in rest if tokens[j].text == name and tokens[j + 1].text in (".", "[")), None)
+        if stored is not None and any(t.text in ("if", "for", "while", "?") for t in tokens[stored:]):
+            yield Sight(tokens[k].line, name)
+
+
+def _moves(args: Sequence[Token]) -> bool:
+    """Whether arguments are more than numbers and what is made from those."""
+    names = (
+        token
+        for token, following in zip(args, (*args[1:], None), strict=True)
+        if token.kind == "word" and (following is None or following.text != "(")
+    )
+    return any(True for _ in names)
+
+
+def _called(code: Code, names: frozenset[str]) -> Iterator[int]:
+    tokens = code.tokens
+    for k in range(code.opening, len(tokens) - 1):
+        if tokens[k].text in names and tokens[k + 1].text == "(" and tokens[k - 1].text != ".":
+            yield k
+
+
+def _types(code: Code) -> Mapping[str, str]:
+    """Variables and parameters that are numbers: their shape, such as ``3`` or ``2x2``; empty for scalars."""
+    found: dict[str, str] = {}
+    for token, following in zip(code.tokens, code.tokens[1:], strict=False):
+        kind = _FLOATING.fullmatch(token.text)
+        if kind is not None and following.kind == "word":
+            found[following.text] = kind["shape"] or ""
+    return found
+
+
+def _loops(code: Code, *, unrolled: bool = False) -> Iterator[_Loop]:
+    """The loops that are not written out."""
+    tokens = code.tokens
+    for k in range(code.opening, len(tokens) - 1):
+        if tokens[k].text not in _LOOPS or tokens[k + 1].text != "(":
+            continue
+        attributes = _attributes(tokens, k)
+        if "ForceUnroll" in attributes and not unrolled:
+            continue
+        head = closing(tokens, k + 1)
+        if head + 1 >= len(tokens):
+            continue
+        last = closing(tokens, head + 1) if tokens[head + 1].text == "{" else end_of_statement(tokens, head + 1)
+        condition, own = _condition(tokens[k + 2 : head], is_for=tokens[k].text == "for")
+        words = frozenset(token.text for token in condition if token.kind == "word") - own
+        declared = attributes.partition("MaxIters(")[2].partition(")")[0]
+        number = declared or next((token.text for token in condition if token.kind == "number" and not words), "")
+        yield _Loop(k, last, int(number) if number.isdigit() else None, declared, words)
+
+
+def _attributes(tokens: Sequence[Token], index: int) -> str:
+    """The attributes before a token, without spaces."""
+    first = index
+    while first > 0 and tokens[first - 1].text == "]":
+        first -= 1
+        while first > 0 and tokens[first].text != "[":
+            first -= 1
+    return "".join(token.text for token in tokens[first:index])
+
+
+def _condition(head: Sequence[Token], *, is_for: bool) -> tuple[Sequence[Token], frozenset[str]]:
+    """When a loop goes on, and the variables that it counts by."""
+    if not is_for:
+        return head, frozenset()
+    parts: list[list[Token]] = [[]]
+    for token in head:
+        if token.text == ";":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    own = frozenset(token.text for token in parts[0] if token.kind == "word")
+    return (parts[1] if len(parts) > 1 else []), own
+
+
+def _depth(tokens: Sequence[Token]) -> int:
+    """How many angles and brackets are open behind some tokens."""
+    opened = sum(token.text in ("<", "(", "[") for token in tokens)
+    return opened - sum(token.text in (">", ")", "]") for token in tokens)
+
+
+def _is_dynamic(tokens: Sequence[Token], index: int) -> bool:
+    return any(token.kind == "word" for token in tokens[index : closing(tokens, index)])

@@ -1,0 +1,255 @@
+"""Slang's traps by name: the result of a function goes in, and out with the traps that may explain its failures.
+
+Each row of the table is a way in which Slang gives a wrong gradient without a word (docs/slang-notes.md): where it
+shows, what it looks like in the text, what happens, and what to write in its place. A row names a *likely* cause; no
+verdict rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.verdict.explain import trap_signs as signs
+from slangad.compiler.check.verdict.explain import trap_stores as stores
+from slangad.compiler.report.model import Leg, LegState
+from slangad.compiler.slang_text.reachable_code import codes_of, same_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from slangad.compiler.check.verdict.explain.trap_signs import Sight
+    from slangad.compiler.report.model import Failure, Result
+    from slangad.compiler.slang_text.reachable_code import Code
+
+_REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
+_FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
+_MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
+"""What overruns memory may do anything: be right in one precision, or die."""
+_MOST: Final = 2
+_BOUND: Final = "loop bound"
+_SAID: Final = "is not IDifferentiable"
+_NOTHING: Final = "no gradient reaches this input"
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """One way in which Slang gets a gradient wrong.
+
+    Attributes:
+        name: What the trap is called.
+        legs: Where it shows.
+        fits: Whether a failure looks like it.
+        find: Places in a function that look like it.
+        message: What happens there; ``{}`` is what was found.
+        remedy: What to write in its place.
+        own: Whether it is one of derivatives that people write.
+    """
+
+    name: str
+    legs: frozenset[Leg]
+    fits: Callable[[Failure], bool]
+    find: Callable[[Code], Iterator[Sight]]
+    message: str
+    remedy: str
+    own: bool = False
+
+
+def _any(_: Failure) -> bool:
+    return True
+
+
+def _ran(failure: Failure) -> bool:
+    """Not what failed before it ran; it may have died then."""
+    return failure.leg is not Leg.COMPILE or failure.message.startswith(("it crashes", "it does not end"))
+
+
+def _zero(failure: Failure) -> bool:
+    return failure.found == 0.0
+
+
+def _finite(failure: Failure) -> bool:
+    return failure.found is not None and math.isfinite(failure.found)
+
+
+def _some(failure: Failure) -> bool:
+    return _finite(failure) and not _zero(failure)
+
+
+def _not_a_number(failure: Failure) -> bool:
+    return failure.found is not None and math.isnan(failure.found)
+
+
+TRAPS: Final[tuple[Trap, ...]] = (
+    Trap(
+        "backward alone",
+        _FORWARD,
+        _any,
+        signs.backward_alone,
+        "{} has [BackwardDerivative] alone, so its callers' forward mode has neither its tangent nor its value",
+        "add [Differentiable] to it, or [ForwardDerivative(...)]",
+    ),
+    Trap(
+        "forgotten parameter",
+        _REVERSE,
+        _zero,
+        signs.forgotten,
+        "{}, so its gradient is 0",
+        "store diffPair(x.p, gradient) into every pair of the derivative",
+        own=True,
+    ),
+    Trap(
+        "acos of clamp",
+        _FORWARD,
+        _not_a_number,
+        signs.inverse_of_clamp,
+        "{} of a clamped value: at the end of the range forward mode multiplies an infinite slope by 0",
+        "clamp a little inside of -1 and 1, or give it a [ForwardDerivative]",
+    ),
+    Trap(
+        "fmod",
+        _REVERSE | _FORWARD,
+        _finite,
+        lambda code: signs.calls_of(code, "fmod"),
+        "{} has no gradient for its second argument",
+        "write x - y * trunc(x / y), with trunc in no_diff",
+    ),
+    Trap(
+        "pow of small or negative",
+        _REVERSE | _FORWARD,
+        _zero,
+        signs.powers,
+        "the gradients of {} are 0 where the base is below 1e-6, negative ones too, and so is forward mode's value",
+        "multiply (x * x) where the exponent is a whole number, or scale the base",
+    ),
+    Trap(
+        "vector with scalar",
+        _REVERSE,
+        _finite,
+        signs.vectors_with_scalars,
+        "{}: reverse mode loses a gradient where a vector meets a scalar from a loop, or a scalar parameter before it",
+        "make the scalar a vector first, float3(s)",
+    ),
+    Trap(
+        "detach and no_diff",
+        _REVERSE | _FORWARD,
+        _finite,
+        signs.stopped,
+        "{} ends the gradient there",
+        "take it away, or declare a derivative of your own if that is meant",
+    ),
+    Trap(
+        "bits of floats",
+        _REVERSE | _FORWARD,
+        _finite,
+        lambda code: signs.calls_of(code, "asuint", "asint", "asfloat", "f32tof16", "f16tof32", moving=True),
+        "{} ends the gradient: what is made from the bits of a float has none",
+        "compute with the float itself, or declare a derivative of your own if that is meant",
+    ),
+    Trap(
+        "index of a branch",
+        _REVERSE,
+        _finite,
+        signs.branched_indices,
+        "{} stands in a loop and a branch gives its index: in C++, CUDA and Metal reverse mode may take another one",
+        "read it by a function whose own backward derivative adds into a zero, or find the index by %, min or select",
+    ),
+    Trap(
+        "equal indices",
+        _REVERSE,
+        _finite,
+        lambda code: chain(signs.meeting_indices(code), signs.gathered(code)),
+        "{} may be one element, and then reverse mode keeps the gradient of only one of them",
+        "read elements by a function whose own backward derivative adds into a zero",
+    ),
+    Trap(
+        "uneven nest of loops",
+        _MEMORY,
+        _ran,
+        signs.uneven_nests,
+        "this loop stands in the loop of {}, which turns another number of times: what reverse mode keeps of their "
+        "turns overwrites each other, on other devices perhaps otherwise",
+        "give both loops the same [MaxIters(n)], or move the inner one into a function",
+    ),
+    Trap(
+        "confused variables",
+        _REVERSE | _FORWARD,
+        _any,
+        stores.confused,
+        "parts of {} where branches or loops meet: Slang takes one value for another",
+        "store whole values, v = float2(e, v.y); of arrays by a function that gives back a changed copy",
+    ),
+    Trap(
+        _BOUND,
+        _MEMORY | {Leg.BOUND},
+        _ran,
+        signs.declared_bounds,
+        "if the loop turns more often than {} says, reverse mode is wrong or overruns its memory",
+        "raise the bound, or end the loop at it",
+    ),
+    Trap(
+        "constant vector with stored parts",
+        _FORWARD,
+        _any,
+        signs.constant_beginnings,
+        "'{}' begins as numbers and has parts stored before a branch: forward mode takes values for tangents",
+        "store the whole vector at once, or begin with detach(...)",
+    ),
+    Trap(
+        "clamped near zero",
+        frozenset({Leg.REVERSE, Leg.FORWARD}),
+        _some,
+        lambda code: signs.calls_of(code, "rcp", "sqrt", "rsqrt", "length", "distance", "normalize", moving=True),
+        "the gradient of {} is clamped where its argument is near 0 (or very large)",
+        "for rcp write 1.0 / x; scale the argument of others, or give a derivative of your own",
+    ),
+)
+"""Those that tell most first."""
+
+
+def with_traps(result: Result, sources: Sequence[str]) -> Result:
+    """The result, whose failures name the traps that the text of its function shows.
+
+    Args:
+        result: Of a function in a Slang file.
+        sources: The files it may call into.
+    """
+    if not result.failures or result.verdict.good:
+        return result
+    codes = codes_of(result.span, sources)
+    kept = any(leg.leg is Leg.BOUND and leg.state is LegState.AGREES for leg in result.legs)
+    traps = [trap for trap in TRAPS if not (kept and trap.name == _BOUND)]
+    failures = tuple(_named(failure, codes, result.span.file, traps) for failure in result.failures)
+    reason = result.reason
+    for old, new in zip(result.failures, failures, strict=True):
+        if old.cause and reason.endswith(old.cause):
+            reason = reason.removesuffix(old.cause) + new.cause
+        elif reason == old.message and new.cause:
+            reason = f"{reason}; {new.cause}"
+    return replace(result, failures=failures, reason=reason)
+
+
+def _named(failure: Failure, codes: Sequence[Code], file: str, traps: Sequence[Trap]) -> Failure:
+    """The failure with the likeliest traps in its cause."""
+    if _SAID in failure.cause:
+        return failure
+    told: dict[str, str] = {}
+    for trap, code, sight in _seen(failure, codes, traps):
+        place = f"line {sight.line}" if same_file(code.file, file) else f"{code.file}:{sight.line}"
+        told.setdefault(trap.name, f"{place}: {trap.message.format(sight.what)}. Remedy: {trap.remedy}")
+    if not told:
+        return failure
+    known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
+    likely = "Slang's trap, " + "; or ".join(list(told.values())[:_MOST])
+    return replace(failure, cause=f"{known}; {likely}" if known else likely)
+
+
+def _seen(failure: Failure, codes: Sequence[Code], traps: Sequence[Trap]) -> Iterator[tuple[Trap, Code, Sight]]:
+    """The traps that fit a failure, with the places that look like them."""
+    through = [code for code in codes if not (code.apart or (code.replaced and failure.leg in _REVERSE))]
+    for trap in traps:
+        if failure.leg in trap.legs and trap.fits(failure):
+            for code in (one for one in through if one.derivative == trap.own):
+                yield from ((trap, code, sight) for sight in trap.find(code))

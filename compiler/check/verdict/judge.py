@@ -1,0 +1,499 @@
+"""One subject from samples to verdict: its kernels in both precisions go in, a ``Result`` comes out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.kinks.corners import look_at_corners
+from slangad.compiler.check.kinks.ties import look_at_ties
+from slangad.compiler.check.legs.accumulation import compare_accumulation
+from slangad.compiler.check.legs.legs import (
+    Compared,
+    both,
+    compare_bounds,
+    compare_clipped,
+    compare_float32,
+    compare_linear,
+    compare_primal,
+    compare_repeat,
+    compare_tangents,
+)
+from slangad.compiler.check.legs.proportion import compare_sizes
+from slangad.compiler.check.legs.stages import compare_joined
+from slangad.compiler.check.model.effort import Effort, effort_of
+from slangad.compiler.check.reference.entries import Examiner, Findings, State, part_of
+from slangad.compiler.check.reference.overflow import but_for_overflow, overflows
+from slangad.compiler.check.reference.rounding import apart_nearby
+from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.check.sampling.blocks import Blocks, Found, focused, is_large
+from slangad.compiler.check.sampling.integers import NO_INTEGERS
+from slangad.compiler.check.sampling.out_of_range import Beyond
+from slangad.compiler.check.sampling.samples import chosen, draw, draw_beyond, interval_of, with_rows
+from slangad.compiler.check.sampling.scouts import scout
+from slangad.compiler.check.verdict.describe import Describer
+from slangad.compiler.check.verdict.explain.ignored import ignored
+from slangad.compiler.check.verdict.explain.races import with_races
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Custom
+from slangad.compiler.report.model import (
+    Counts,
+    Failure,
+    Float32,
+    LeftAside,
+    Leg,
+    LegResult,
+    LegState,
+    Note,
+    NoteKind,
+    Result,
+    Verdict,
+)
+from slangad.compiler.slang_text.files import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.check.legs.accumulation import Launches
+    from slangad.compiler.check.legs.legs import Watch
+    from slangad.compiler.check.run.thread import Bounded, Inside, Oracle, RowFunction
+    from slangad.compiler.check.sampling.integers import Integers
+    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.ir.nodes import ClipGradient, Range
+    from slangad.compiler.report.model import Generated
+
+    Floats = npt.NDArray[np.float64]
+
+_MOST_WORK: Final = 1 << 16
+_FEWEST: Final = 16
+_UNKNOWN_NOISE: Final = 1e-5
+_LEAST_NOISE: Final = 1e-9
+_SAFETY: Final = 4000.0
+_LOST: Final = 0.05
+_SCOUTS: Final = 2048
+_SCOUTS_EACH: Final = 16
+_ENOUGH: Final = 0.2
+"""Share of the finite samples at which an entry must have been compared."""
+_TESTED: Final = 0.1, 8
+"""Share and number of all samples that must have been compared."""
+_ON_DEVICE: Final = 6
+_ENOUGH_BLOCKS: Final = 0.5
+_MOST_OUTSIDE: Final = 0.85
+"""Share of the samples at which an index may lead outside what it indexes."""
+_MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of one subject.
+
+    Attributes:
+        constants: Numbers in its text.
+        ranges: Declared ones, the command line's last.
+        missing: Modes it has not, with the reason.
+        notes: What is known before anything runs.
+        command: Makes the report of this subject again.
+        linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
+        clip: How the subject's own gradients are clipped.
+        shapes: Of parameters, as they were declared.
+        integers: Where integers that nobody declared are worth a try.
+        device: Where float32 runs, by the name of ``--device``.
+    """
+
+    subject: Subject
+    file: str
+    generated: Generated | None
+    samples: int
+    seed: int
+    ranges: tuple[Range, ...]
+    constants: tuple[float, ...]
+    missing: tuple[tuple[Mode, str], ...] = ()
+    notes: tuple[Note, ...] = ()
+    command: str = ""
+    linear: bool = True
+    clip: ClipGradient | None = None
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    integers: Integers = NO_INTEGERS
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Relatives of a subject.
+
+    Attributes:
+        oracle: Has frozen parts (see ``intent``).
+        watch: Minds loops (see ``bounds``).
+        device: The same in float32 on a device other than the CPU, or why that doesn't take it.
+        reach: Tells whether a launch stays inside its tensors (see ``reach``).
+        launches: Of the kernel itself, where it adds something up.
+        apart: A pipeline with every stage by itself, where it is run with some of them joined.
+        arrays: Of what is no launch: tells whether indices stay inside arrays.
+    """
+
+    oracle: Oracle | None = None
+    watch: Watch | None = None
+    device: RowFunction | str | None = None
+    reach: Bounded | None = None
+    launches: Launches | None = None
+    apart: RowFunction | None = None
+    arrays: Inside | None = None
+
+
+def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
+    """Check one subject."""
+    start = time.perf_counter()
+    result = _Judge(plan, wide, narrow, twins).run()
+    return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
+
+
+def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
+    """A result without numbers."""
+    subject = plan.subject
+    return Result(
+        plan.file, subject.label, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
+    )
+
+
+@dataclass(slots=True)
+class _Judge:
+    """The check of one subject; of one with many inputs, ``found`` is what came of looking at them in blocks.
+
+    Of the samples that were ``drawn``, those at which an index leads ``outside`` are left out.
+    """
+
+    plan: Plan
+    wide: RowFunction
+    narrow: RowFunction | None
+    twins: Twins
+    found: Found | None = None
+    effort: Effort = field(default_factory=Effort)
+    outside: int = 0
+    drawn: int = 0
+
+    def run(self) -> Result:
+        legs = {leg: mode for leg, mode in _MODES.items() if mode in self.wide.entries}
+        if not self.plan.linear:
+            legs.pop(Leg.REVERSE, None)
+        if not legs:
+            reason = "; ".join(reason for _, reason in self.plan.missing) or "it has no derivative"
+            return blank(self.plan, Verdict.SKIPPED, reason)
+        modes = tuple(mode.value for mode in legs.values())
+        if self.twins.reach is not None:
+            self._prepare(self.twins.reach, modes)
+        samples = self._draw(modes)
+        if not len(samples.rows):
+            return blank(self.plan, Verdict.INCONCLUSIVE, self._outside())
+        values = self._evaluate(samples.rows, samples.rows)
+        with np.errstate(all="ignore"):
+            found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
+        values[overflows(self.wide, samples.rows, found)] = np.nan
+        columns = np.array(self.wide.inputs.differentiable, np.int64)
+        again = {leg: self._again(leg) for leg in legs}
+        noise = self._noise(samples.rows, values)
+        pairs, deep = self.effort.pairs, self.effort.deep
+        examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
+        findings = examiner.examine(samples, values, found)
+        look_at_corners(examiner, samples, found, findings)
+        floating = np.array([k for k, c in enumerate(self.wide.inputs.columns) if c.floating], np.int64)
+        look_at_ties(examiner, samples, found, findings, floating)
+        describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
+        return self._beyond(self._result(samples, findings, found, describer), again)
+
+    def _beyond(self, result: Result, again: dict[Leg, _Again]) -> Result:
+        """The result with what own derivatives have wrong where floats without a range are numbers of the text."""
+        plan, inputs, results = self.plan, self.wide.inputs, self.wide.results
+        told = plan.subject.told
+        own = isinstance(plan.subject.policy, Custom) or (told is not None and not told.calls)
+        unbounded = told is not None and self.twins.watch is None and "MaxIters" in text_of(plan.file)
+        if not own or unbounded or result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC) or self.found:
+            return result
+        name, far = plan.subject.name, (plan.constants, plan.integers)
+        drawn = draw_beyond(inputs.columns, plan.ranges, plan.seed, name, *far)
+        sizes = len(drawn.rows), len(inputs.differentiable), len(results.differentiable)
+        drawn = chosen(drawn, self.effort.thinned(*sizes)) if len(drawn.rows) else drawn
+        most = self.effort.pairs, self.effort.deep
+        beyond = Beyond(
+            self.wide, self.narrow, self.twins, self._evaluate, self._inside, self._noise, again, most, plan.seed
+        )
+        return beyond.look(result, drawn, plan.command) if len(drawn.rows) else result
+
+    def _prepare(self, reach: Bounded, modes: tuple[str, ...]) -> None:
+        """Of a launch: how much of everything is affordable, and what of it to look at."""
+        inputs = self.wide.inputs
+        name = f"blocks {self.plan.subject.name}"
+        drawn = draw(inputs.columns, self.plan.ranges, _FEWEST, self.plan.seed, name, (), self.plan.integers)
+        drawn = chosen(drawn, self._inside(drawn.rows))
+        self.effort = effort_of(reach.work(drawn.rows[:_FEWEST]))
+        if not is_large(self.wide):
+            return
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(self._evaluate(drawn.rows, drawn.rows)).all(axis=1)
+        scales = np.max(drawn.scales, axis=0, initial=0.0)
+        self.found = Blocks(self.wide, self._evaluate, modes, self.plan.seed).look(drawn.rows[finite], scales)
+        self.wide = focused(self.wide, self.found.inputs, self.found.results)
+        if self.narrow is not None:
+            self.narrow = focused(self.narrow, self.found.inputs, self.found.results)
+
+    def _draw(self, modes: tuple[str, ...]) -> Samples:
+        inputs, results = self.wide.inputs, self.wide.results
+        size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
+        count = max(min(_FEWEST, self.plan.samples), min(self.plan.samples, _MOST_WORK // size))
+        name = f"{self.plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
+        integers = self.plan.integers
+        samples = draw(inputs.columns, self.plan.ranges, count, self.plan.seed, name, self.plan.constants, integers)
+        inside = self._inside(samples.rows)
+        self.outside, self.drawn = len(inside) - int(inside.sum()), len(inside)
+        samples = chosen(samples, inside)
+        if not inside.any():
+            return samples
+        if self.twins.reach is not None:
+            samples = replace(samples, rows=self._finite(samples.rows))
+        sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
+        samples = chosen(samples, self.effort.thinned(*sizes))
+        scouts = min(_SCOUTS, count * _SCOUTS_EACH, self.effort.scouts)
+        many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, (), integers)
+        scales = np.max(samples.scales, axis=0, initial=0.0)
+        rows = many.rows[self._inside(many.rows)]
+        if self.twins.reach is not None:
+            rows = self._finite(rows)
+        found = scout(self.wide, self._evaluate, rows, scales, self.plan.seed, modes)
+        if self.found is not None:
+            samples = with_rows(samples, self.found.rows, "block")
+        return with_rows(samples, found, "scout")
+
+    def _finite(self, rows: Floats) -> Floats:
+        """The rows of launches with magnitudes in place of values where only that gives something finite.
+
+        One thread outside its domain is enough for a launch not to be finite, and domains are mostly the positive side.
+        """
+        columns = self.wide.inputs.columns
+        intervals = [interval_of(column, self.plan.ranges) for column in columns]
+        low, high = (np.array([getattr(i, side) for i in intervals]) for side in ("low", "high"))
+        with np.errstate(all="ignore"):
+            bad = ~np.isfinite(self._evaluate(rows, rows)).all(axis=1)
+            sizes = np.abs(rows)
+            sizes = np.where((low <= sizes) & (sizes <= high), sizes, rows)
+            good = np.isfinite(self._evaluate(sizes, sizes)).all(axis=1) & self._inside(sizes)
+        return np.where((bad & good)[:, None], sizes, rows)
+
+    def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
+        """The rows at which no index leads outside a tensor or an array."""
+        within = self.twins.reach or self.twins.arrays
+        return np.ones(len(rows), bool) if within is None else within.inside(rows)
+
+    def _evaluate(self, rows: Floats, base: Floats) -> Floats:
+        if self.twins.oracle is not None:
+            return self.twins.oracle.moved(rows, base)[:, self.wide.results.differentiable]
+        return self.wide.values(rows)[:, self.wide.results.differentiable]
+
+    def _noise(self, rows: Floats, values: Floats) -> Floats:
+        """How much noise the values may have in float64, from how far float32 is off; times the safety of a bar.
+
+        Rounding is 2^29 times coarser there. Where float32 has lost everything, float64 may have lost almost as much.
+        """
+        narrow = self.narrow
+        if narrow is None or Mode.FORWARD not in narrow.entries:
+            return np.full(values.shape, _UNKNOWN_NOISE)
+        columns = self.wide.results.differentiable
+        with np.errstate(all="ignore"):
+            off = np.abs(narrow.values(rows)[:, columns] - values) / np.abs(values)
+        off = np.where(np.isfinite(off), off, 1.0)
+        inputs, evaluate = self.wide.inputs.differentiable, self._evaluate
+        nearby = (lambda r: narrow.values(r)[:, columns]), (lambda r: evaluate(r, r))
+        off = np.fmax(off, apart_nearby(*nearby, rows, values, inputs, self.plan.seed))
+        return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))
+
+    def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
+        return jacobian_by_rows(self.wide, rows) if leg is Leg.REVERSE else jacobian_by_columns(self.wide, rows)
+
+    def _again(self, leg: Leg) -> _Again:
+        return _Again(self.wide, leg)
+
+    def _result(self, samples: Samples, findings: Findings, found: dict[Leg, Floats], describer: Describer) -> Result:
+        others = list(self._others(samples, findings, found))
+        failures = list(describer.failures(self.plan.command))
+        failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
+        failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
+        failures = with_races(failures, self.twins.reach, samples.rows)
+        legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
+        verdict, reason = self._verdict(failures, findings, describer)
+        if verdict is Verdict.NONDETERMINISTIC:  # what other legs see may be the noise
+            failures = [failure for failure in failures if failure.verdict is verdict]
+        subject = self.plan.subject
+        return Result(
+            self.plan.file,
+            subject.label,
+            subject.kind,
+            verdict,
+            subject.span,
+            self.plan.generated,
+            reason,
+            tuple(legs),
+            tuple(failures),
+            (
+                *self.plan.notes,
+                *self._outside_note(),
+                *self._blocks_note(),
+                *self._ignored(samples, findings),
+                *self._missing_notes(),
+                *describer.notes(),
+            ),
+            _counts(findings),
+            describer.samples(others),
+            float32=self._single(others),
+        )
+
+    def _single(self, others: list[Compared]) -> Float32 | None:
+        """How far float32 was tested."""
+        found = next((compared.single for compared in others if compared.single is not None), None)
+        elsewhere = self.twins.device is not None and not isinstance(self.twins.device, str)
+        return None if found is None else replace(found, device=self.plan.device if elsewhere else "cpu")
+
+    def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
+        rows = samples.rows
+        linear = [
+            but_for_overflow(compare, self.wide, rows, found, findings, self.plan.seed)
+            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents), (None, compare_sizes))
+            if leg is None or leg in found
+        ]
+        yield reduce(both, linear)
+        if Leg.REVERSE in found:
+            yield compare_repeat(self.wide, rows)
+        if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
+            yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
+        if Leg.FORWARD in found:
+            yield compare_primal(self.wide, rows, findings, self.plan.seed)
+        if self.twins.launches is not None and Mode.BACKWARD in self.wide.entries:
+            yield compare_accumulation(
+                self.twins.launches, self.plan.ranges, self.plan.seed, linear=self.plan.linear and Leg.FORWARD in found
+            )
+        if self.twins.watch is not None:
+            yield compare_bounds(self.twins.watch, rows)
+        if self.twins.apart is not None:
+            yield compare_joined(self.wide, self.twins.apart, rows, findings, self.plan.seed)
+        yield from self._in_float32(samples, findings, found)
+
+    def _in_float32(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
+        reach, device = self.twins.reach, self.twins.device
+        if reach is not None and device is not None and not isinstance(device, str):
+            yield self._on_device(device, samples, (findings, found), filtered=reach.filtered)
+            return
+        narrow = self.narrow if device is None else device
+        if isinstance(narrow, str):
+            yield Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail=narrow))
+        elif narrow is not None:
+            yield compare_float32((self.wide, narrow), samples.rows, found, findings, self.plan.seed)
+
+    def _outside(self) -> str:
+        """At how many samples an index leads outside, in words."""
+        where = f"at {self.outside} of {self.drawn} samples"
+        return f"an index leads outside what it indexes {where}: declare ranges of the integers it is made from"
+
+    def _outside_note(self) -> Iterator[Note]:
+        if self.outside:
+            where = f"at {self.outside} of {self.drawn} samples, which are left out"
+            yield Note(NoteKind.SAMPLES, f"an index leads outside what it indexes {where}")
+
+    def _blocks_note(self) -> Iterator[Note]:
+        if self.found is not None:
+            shown = f"{len(self.found.inputs)} inputs and {len(self.found.results)} results one by one"
+            what = f"its inputs in {self.found.blocks} blocks, then {shown}"
+            yield Note(NoteKind.SAMPLES, f"looked at {what}")
+
+    def _on_device(
+        self, device: RowFunction, samples: Samples, known: tuple[Findings, dict[Leg, Floats]], *, filtered: bool
+    ) -> Compared:
+        """Float32 on the device at some of the samples: there, a launch takes a while."""
+        findings, found = known
+        some = np.unique(np.linspace(0, len(samples.rows) - 1, _ON_DEVICE).astype(np.int64))
+        if self.found is not None:
+            device = focused(device, self.found.inputs, self.found.results)
+        there = {leg: jacobian[some] for leg, jacobian in found.items()}
+        compared = compare_float32(
+            (self.wide, device), samples.rows[some], there, part_of(findings, some), self.plan.seed, filtered=filtered
+        )
+        wrong = None if compared.wrong is None else replace(compared.wrong, sample=int(some[compared.wrong.sample]))
+        return replace(
+            compared, wrong=wrong, float32=None, single=_with_rest(compared.single, len(samples.rows) - len(some))
+        )
+
+    def _missing_legs(self) -> Iterator[LegResult]:
+        for mode, reason in self.plan.missing:
+            leg = Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD
+            yield LegResult(leg, LegState.MISSING, detail=reason)
+
+    def _ignored(self, samples: Samples, findings: Findings) -> tuple[Note, ...]:
+        """What was declared away, where something was."""
+        return () if self.twins.oracle is None else tuple(ignored(self.wide, samples, findings))
+
+    def _missing_notes(self) -> Iterator[Note]:
+        for mode, reason in self.plan.missing:
+            name = "reverse" if mode is Mode.BACKWARD else "forward"
+            yield Note(NoteKind.MISSING, f"{name} mode is not checked: {reason}")
+
+    def _verdict(self, failures: list[Failure], findings: Findings, describer: Describer) -> tuple[Verdict, str]:
+        for verdict in (Verdict.NONDETERMINISTIC, Verdict.FAIL, Verdict.KINK_BAD, Verdict.PRECISION):
+            first = next((f for f in failures if f.verdict is verdict), None)
+            if first is not None:
+                return verdict, first.message + (f"; {first.cause}" if first.cause else "")
+        if not findings.finite.any():
+            return Verdict.INCONCLUSIVE, "it is not finite at any sample: declare ranges where it is"
+        if self.found is not None and self.found.compared < _ENOUGH_BLOCKS * self.found.blocks:
+            told = f"{self.found.compared} of {self.found.blocks} blocks of inputs"
+            return Verdict.INCONCLUSIVE, f"only {told} could be compared: too noisy or too steep"
+        if self.outside > _MOST_OUTSIDE * self.drawn:
+            return Verdict.INCONCLUSIVE, self._outside()
+        weak = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
+        if weak:
+            return Verdict.INCONCLUSIVE, weak
+        if isinstance(self.twins.device, str):
+            return Verdict.INCONCLUSIVE, f"it was not compared on the device: {self.twins.device}"
+        states = list(findings.states.values())
+        if any(((s == State.KINK) | (s == State.JUMP)).any() for s in states):
+            return Verdict.KINK_OK, describer.kink_reason()
+        return Verdict.PASS, ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A leg's Jacobians at other rows."""
+
+    runner: RowFunction
+    leg: Leg
+
+    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
+        return (jacobian_by_rows if self.leg is Leg.REVERSE else jacobian_by_columns)(self.runner, rows, sizes)
+
+
+def _with_rest(single: Float32 | None, rest: int) -> Float32 | None:
+    """With the samples that were not run on a device at all."""
+    if single is None or not rest:
+        return single
+    return replace(single, left=(*single.left, LeftAside(rest, "not run: on a device, launches take a while")))
+
+
+def _counts(findings: Findings) -> Counts:
+    states = np.max(list(findings.states.values()), axis=0)
+    worst = states.reshape(len(states), -1).max(axis=1, initial=0)
+    finite = findings.finite
+
+    def having(state: State) -> int:
+        return int((states == state).any(axis=(1, 2)).sum())
+
+    return Counts(
+        drawn=len(states),
+        compared=int(((states == State.OK) | (states >= State.KINK_BAD)).any(axis=(1, 2)).sum()),
+        kinks=having(State.KINK),
+        jumps=having(State.JUMP),
+        not_finite=int((~finite).sum()),
+        undecided=int(((worst == State.UNDECIDED) & finite).sum()),
+        entries=int(sum((s == State.OK).sum() for s in findings.states.values())),
+    )

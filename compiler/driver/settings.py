@@ -1,0 +1,293 @@
+"""The project's settings: ``[tool.slangad]`` of the nearest pyproject.toml goes in, checked values and inputs come out.
+
+So that plain ``slangad compile`` builds a project. Paths and patterns are relative to the folder of that file, from
+wherever the command is run. Whatever the table of keys below does not have is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import NOWHERE, Span
+from slangad.compiler.frontends.reading.problems import Problems
+from slangad.compiler.frontends.targets import TARGET_NAMES
+from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.shape import (
+    NAME,
+    PATH,
+    Choice,
+    Flag,
+    Integer,
+    Key,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Table,
+    Text,
+)
+from slangad.compiler.frontends.yaml.validate import validate
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FILE_NAME: Final = "pyproject.toml"
+INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", ".slang")
+MODES: Final = ("forward", "backward", "jvp")
+DEVICES: Final = ("auto", "cpu", "vulkan", "cuda", "d3d12", "metal", "webgpu")
+
+CHECK: Final = Record(
+    "[tool.slangad.check]",
+    (
+        Key("device", Choice(DEVICES), "Where gradients are computed."),
+        Key("samples", Integer(1, 1_000_000), "Samples per function."),
+        Key("seed", Integer(0), "Of the random samples."),
+        Key("strict", Flag(), "Whether what could not be tested fails."),
+        Key("ranges", MapOf(ListOf(Number(), 2, 2), PATH, "function.parameter"), "Where to draw samples."),
+    ),
+)
+SETTINGS: Final = Record(
+    "[tool.slangad]",
+    (
+        Key("inputs", ListOf(Text("a file, FILE:KERNEL or a pattern")), "What to compile; ** stands for any folders."),
+        Key("exclude", ListOf(Text("a pattern")), "What patterns of inputs leave out."),
+        Key("targets", ListOf(Choice(TARGET_NAMES), 1), "What to compile for."),
+        Key("modes", ListOf(Choice(MODES), 1), "Which entry points to compile."),
+        Key("output", Text("a folder"), "Where to write."),
+        Key("include", ListOf(Text("a folder")), "Where to look for Slang imports too."),
+        Key("defines", MapOf(Text("a text", or_number=True), NAME), "Macros for Slang files."),
+        Key("specialize", ListOf(Text("FUNCTION<ARGS>")), "Generic functions of Slang files, with arguments."),
+        Key("optimization", Integer(0, 3), "The optimisation level."),
+        Key("deterministic", Flag(), "Whether gradients have the same bits on every run."),
+        Key("check", CHECK, "What `slangad check` does."),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """``[tool.slangad.check]``; None where nothing is said."""
+
+    device: str | None = None
+    samples: int | None = None
+    seed: int | None = None
+    strict: bool | None = None
+    ranges: tuple[tuple[str, float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """``[tool.slangad]`` of one file; None where nothing is said. Folders are paths as seen from the working folder."""
+
+    file: Path
+    inputs: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    targets: tuple[str, ...] | None = None
+    modes: tuple[str, ...] | None = None
+    output: str | None = None
+    include: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    specialize: tuple[str, ...] = ()
+    optimization: int | None = None
+    deterministic: bool | None = None
+    check: CheckSettings = CheckSettings()
+    inputs_span: Span = NOWHERE
+
+    @property
+    def root(self) -> Path:
+        """The folder that paths are relative to."""
+        return self.file.parent
+
+
+def find_project(start: Path) -> Project | None:
+    """The settings that hold in a folder: of the nearest pyproject.toml upwards that has any.
+
+    Raises:
+        CompileError: That file can't be read, or its settings are wrong.
+    """
+    for folder in (start, *start.parents):
+        file = folder / FILE_NAME
+        if file.is_file():
+            project = read_project(file)
+            if project is not None:
+                return project
+        if (folder / ".git").exists():
+            break
+    return None
+
+
+def read_project(file: Path) -> Project | None:
+    """The settings in a pyproject.toml; None when it has none.
+
+    Raises:
+        CompileError: It can't be read, or its settings are wrong.
+    """
+    shown = _seen_from_here(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refusal(f"can't read {shown}: {error}", Span(shown, 1, 1, 1, 1)) from None
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _refusal(f"not valid TOML: {error}", _toml_place(shown, text, str(error))) from None
+    settings = data.get("tool", {}).get("slangad") if isinstance(data.get("tool", {}), dict) else None
+    if settings is None:
+        return None
+    problems = Problems()
+    finder = _Finder(shown, text)
+    validate(_node(settings, finder, ("tool", "slangad")), Table(SETTINGS), problems)
+    problems.raise_if_any()
+    for name, (low, high) in settings.get("check", {}).get("ranges", {}).items():
+        if not low <= high or not math.isfinite(high - low):
+            place = finder.find(("tool", "slangad", "check", "ranges", name))
+            problems.error("SA061", place, "a range goes from a lower to a higher finite number", help="[-1.0, 1.0]")
+    problems.raise_if_any()
+    return _project(file, settings, finder.find(("tool", "slangad", "inputs")))
+
+
+def _refusal(message: str, span: Span) -> CompileError:
+    return CompileError([Diagnostic("SA306", message, span)])
+
+
+def _toml_place(file: str, text: str, message: str) -> Span:
+    found = re.search(r"at line (\d+), column (\d+)", message)
+    line, column = (int(found[1]), int(found[2])) if found else (text.count("\n") + 1, 1)
+    return Span(file, line, column, line, column + 1)
+
+
+def _seen_from_here(path: Path) -> str:
+    """A path as seen from the working folder; absolute on another drive."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Where keys stand in the text of a TOML file, which its parser doesn't tell."""
+
+    file: str
+    text: str
+
+    def find(self, path: tuple[str, ...]) -> Span:
+        """The place of a key, or of the nearest of the tables it is in."""
+        table: tuple[str, ...] = ()
+        best: tuple[int, Span] = (-1, Span(self.file, 1, 1, 1, 2))
+        for number, line in enumerate(self.text.splitlines(), 1):
+            header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
+            if header:
+                table = _dotted(header[1])
+            found = header or re.match(r"\s*([\w.\"'-]+)\s*=", line)
+            named = table if header else (*table, *_dotted(found[1])) if found else ()
+            if found and path[: len(named)] == named and len(named) > best[0]:
+                span = Span(self.file, number, found.start(1) + 1, number, found.end(1) + 1)
+                best = (len(named), span)
+        return best[1]
+
+
+def _dotted(text: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.]+', text))
+
+
+def _node(value: object, finder: _Finder, path: tuple[str, ...]) -> Node:
+    """TOML's data as nodes with the places of their keys."""
+    span = finder.find(path)
+    if isinstance(value, dict):
+        entries = ((str(key), inner) for key, inner in value.items())
+        return MappingNode(
+            tuple(Entry(_scalar(k, finder.find((*path, k))), _node(v, finder, (*path, k))) for k, v in entries), span
+        )
+    if isinstance(value, list):
+        return SequenceNode(tuple(_node(item, finder, path) for item in value), span)
+    return _scalar(value if isinstance(value, (str, int, float, bool)) else str(value), span)
+
+
+def _scalar(value: str | float | bool, span: Span) -> ScalarNode:  # noqa: FBT001  (a bool is a value here)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return ScalarNode(text, value, span, 0, 0, "plain")
+
+
+def _project(file: Path, settings: Mapping[str, Any], inputs: Span) -> Project:
+    check = settings.get("check", {})
+    ranges = tuple((path, float(low), float(high)) for path, (low, high) in check.get("ranges", {}).items())
+    return Project(
+        file,
+        tuple(settings.get("inputs", ())),
+        tuple(settings.get("exclude", ())),
+        _names(settings, "targets"),
+        _names(settings, "modes"),
+        _below(file, settings["output"]) if "output" in settings else None,
+        tuple(_below(file, folder) for folder in settings.get("include", ())),
+        tuple((name, str(value)) for name, value in settings.get("defines", {}).items()),
+        tuple(settings.get("specialize", ())),
+        settings.get("optimization"),
+        settings.get("deterministic"),
+        CheckSettings(check.get("device"), check.get("samples"), check.get("seed"), check.get("strict"), ranges),
+        inputs,
+    )
+
+
+def _names(settings: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    return tuple(dict.fromkeys(settings[key])) if key in settings else None
+
+
+def _below(file: Path, path: str) -> str:
+    return _seen_from_here(file.parent / path)
+
+
+def inputs_of(project: Project) -> tuple[str, ...]:
+    """The inputs that the settings name, as the command line would: every pattern's files in order, each once.
+
+    Raises:
+        CompileError: A pattern has no files.
+    """
+    problems = Problems()
+    found: dict[str, None] = {}
+    for word in project.inputs:
+        files = [word] if not _is_pattern(word) else list(_matching(project, word))
+        if not files:
+            problems.error(
+                "SA307",
+                project.inputs_span,
+                f"no input matches {word}",
+                help=f"patterns start at {_seen_from_here(project.root)} and take files in {', '.join(INPUT_ENDINGS)}",
+            )
+        found.update(dict.fromkeys(_seen_from_here(project.root / file) for file in files))
+    problems.raise_if_any()
+    return tuple(found)
+
+
+def _is_pattern(word: str) -> bool:
+    return any(character in word for character in "*?[")
+
+
+def _matching(project: Project, pattern: str) -> Iterator[str]:
+    """Files below the root that a pattern matches and no other setting leaves out."""
+    left_out = {path.resolve() for word in project.exclude for path in _glob(project.root, word)}
+    output = Path(project.output).resolve() if project.output is not None else None
+    for path in sorted(_glob(project.root, pattern)):
+        resolved = path.resolve()
+        produced = output is not None and (output == resolved or output in resolved.parents)
+        if path.suffix in INPUT_ENDINGS and path.is_file() and resolved not in left_out and not produced:
+            yield str(path.relative_to(project.root))
+
+
+def _glob(root: Path, pattern: str) -> Iterator[Path]:
+    try:
+        yield from root.glob(pattern)
+    except (NotImplementedError, ValueError):  # absolute patterns, and ** beside other characters before Python 3.13
+        return

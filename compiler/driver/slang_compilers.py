@@ -1,0 +1,150 @@
+"""The Slang compilers of one run, started when first needed: one that compiles, and one that says what files declare.
+
+They are the same unless ``--slangc`` names an executable: only the library can reflect.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity, ToolchainError
+from slangad.compiler.errors.spans import Span
+from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
+from slangad.compiler.toolchain.messages.messages import to_diagnostics
+from slangad.compiler.toolchain.session import Toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.frontends.slang.model import Reflection
+
+_REFLECTED = "spirv"
+"""The target that declarations are read for; they are the same for all, but not all take every kind of entry point."""
+
+
+class Compilers:
+    """Compiles and reflects with the same options, in the same workers."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._started: dict[bool, Toolchain] = {}
+
+    def __enter__(self) -> Compilers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for toolchain in self._started.values():
+            toolchain.close()
+
+    def compile(
+        self, jobs: Sequence[CompileJob], progress: Callable[[int, int], None] | None = None
+    ) -> list[CompileResult]:
+        """Compile jobs.
+
+        Raises:
+            ToolchainError: There is no compiler.
+        """
+        return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
+
+    def reflect(
+        self,
+        file: Path,
+        asked: tuple[str, ...],
+        text: str | None = None,
+        beside: CompileJob | None = None,
+    ) -> Reflection:
+        """What a Slang file declares; see ``frontends.slang.model.Reflector``.
+
+        Args:
+            file: The file.
+            asked: Functions to look up by name.
+            text: What stands for it.
+            beside: A job whose macros and modules it is read with, if it is.
+        """
+        from slangad.compiler.frontends.slang.model import Reflection
+
+        result = self._reflect(file, asked, text, beside)
+        if result.diagnostics and asked and not self._reflect(file, (), text, beside).diagnostics:
+            named = ", ".join(f"'{text}'" for text in asked)
+            help_ = "check the number, order and kind of the arguments"
+            raise CompileError(
+                [Diagnostic("SA083", f"Slang crashed when it was to make {named}", _at(file), help=help_)]
+            )
+        if result.diagnostics:
+            messages = [_named(file, d.message) for d in result.diagnostics]
+            raise ToolchainError(
+                [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
+            )
+        said = own_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
+        if text is not None:
+            said = [replace(d, span=replace(d.span, file=str(file))) if d.span.file == file.name else d for d in said]
+        errors = [_inside(file, d) for d in said if d.severity is Severity.ERROR]
+        if errors:
+            raise CompileError(errors)
+        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(said))
+
+    def _reflect(
+        self, file: Path, asked: tuple[str, ...], text: str | None, beside: CompileJob | None
+    ) -> CompileResult:
+        options = self._options
+        modules = {name: other for name, other in beside.modules if name != file.name} if beside else {}
+        modules |= {} if text is None else {file.name: text}
+        place = file.resolve().as_posix() if text is None else file.name
+        job = CompileJob(
+            name=_staged_name(file),
+            source=f'#include "{place}"\n',
+            entry_points=(),
+            targets=(_REFLECTED,),
+            modules=tuple(modules.items()),
+            include_dirs=(str(file.absolute().parent), *options.include_dirs),
+            defines=options.defines if beside is None else beside.defines,
+            whole=True,
+            declarations=asked,
+            extra_arguments=("-ignore-capabilities",),
+            time_limit=options.time_limit,
+        )
+        return self._toolchain(external=False).compile([job])[0]
+
+    def _toolchain(self, *, external: bool) -> Toolchain:
+        if external not in self._started:
+            options = self._options
+            slangc = options.slangc if external else None
+            self._started[external] = Toolchain(workers=options.workers, slangc=slangc, cache=options.cache)
+        return self._started[external]
+
+
+def own_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
+    """The diagnostics with files named as the user named them, rather than by the full paths Slang works with."""
+    known = {os.path.realpath(file): file for file in files}
+    return [
+        replace(d, span=replace(d.span, file=known[path])) if (path := os.path.realpath(d.span.file)) in known else d
+        for d in diagnostics
+    ]
+
+
+def _inside(file: Path, diagnostic: Diagnostic) -> Diagnostic:
+    """What is wrong behind the line that includes the file is wrong at its end, such as a missing bracket."""
+    if diagnostic.span.file != _staged_name(file):
+        return diagnostic
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    end = Span(str(file), len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
+    return replace(diagnostic, span=end)
+
+
+def _named(file: Path, message: str) -> str:
+    """What the toolchain says of the text that includes a file, said of the file."""
+    work = f"generating code for all entry points ({_REFLECTED})"
+    return message.replace(_staged_name(file), file.name).replace(work, "reading its declarations")
+
+
+def _staged_name(file: Path) -> str:
+    """The name of the text that includes a file to have it read."""
+    return f"{file.stem}_declarations.slang"
+
+
+def _at(file: Path) -> Span:
+    return Span(str(file), 0, 0, 0, 0)

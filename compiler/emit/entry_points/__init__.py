@@ -1,0 +1,1 @@
+"""Entry points: forward, backward, JVP and the launches that follow them."""

@@ -1,0 +1,136 @@
+"""Prints what happens with one element: arguments, the call in its mode, what comes out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.entry_points.shared_values import SumPart
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.emit.print.differentials import is_own_differential, spell_differential, zero_differential
+from slangad.compiler.emit.print.functions import thread_values
+from slangad.compiler.ir.types import Array, Scalar, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slangad.compiler.emit.entry_points.entry import Entry
+    from slangad.compiler.emit.entry_points.memory_classes import ResultPart
+    from slangad.compiler.emit.text.writer import Writer
+
+
+def print_call(entry: Entry, writer: Writer) -> None:
+    """Prints everything about one element."""
+    _print_element(entry, writer)
+    arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
+    arguments += _thread_arguments(entry)
+    match entry.mode:
+        case Mode.FORWARD:
+            _print_forward(entry, writer, arguments)
+        case Mode.BACKWARD:
+            _print_backward(entry, writer, arguments)
+        case Mode.JVP:
+            _print_jvp(entry, writer, arguments)
+    for place in entry.places:
+        place.finish(writer, entry.mode)
+
+
+def _print_element(entry: Entry, writer: Writer) -> None:
+    """Tells probes which element is worked on."""
+    if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
+        writer.line(f"sa.element = {entry.scope.index};")
+
+
+def _thread_arguments(entry: Entry) -> Iterator[str]:
+    """The thread's index and the domain, for a body that asks for them."""
+    one = entry.kernel.dims == 1
+    texts = {
+        "thread_id": entry.scope.index if one else entry.scope.local("id"),
+        "thread_count": entry.scope.local("count" if one else "domain"),
+    }
+    for value in thread_values(entry.function):
+        yield f"{'int' if one else f'int{entry.kernel.dims}'}({texts[value]})"
+
+
+def _differentiated(entry: Entry) -> str:
+    return entry.scope.names.reference(entry.function)
+
+
+def _call(entry: Entry, arguments: list[str]) -> str:
+    """The call itself; a method is called on its object."""
+    function = entry.function
+    if function.owner and not function.static:
+        this, *rest = arguments
+        return f"{this}.{entry.scope.names.method(function)}({', '.join(rest)})"
+    return f"{entry.scope.names.call(function)}({', '.join(arguments)})"
+
+
+def _print_forward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+    _print_stored(entry, writer, _call(entry, arguments), entry.results)
+
+
+def _print_stored(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+    """Prints a call and stores some of its results; a plain one without a local."""
+    if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
+        parts[0].store(writer, call)
+        return
+    _print_plain(entry, writer, call, parts)
+
+
+def _is_plain(part: ResultPart | SumPart) -> bool:
+    """Whether the call can stand where the result is stored."""
+    if isinstance(part, SumPart):
+        return isinstance(part.result.type, Scalar)
+    return not isinstance(part.result.type, (Struct, Array))
+
+
+def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+    """Prints a call whose result carries no derivative, and stores it."""
+    if not parts:
+        writer.line(f"{call};")
+        return
+    value = entry.scope.local("value")
+    writer.line(f"{entry.scope.names.spell.declare(entry.function.result, value)} = {call};")
+    for result in parts:
+        result.store(writer, value)
+
+
+def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+    if any(isinstance(r, SumPart) for r in entry.results):
+        _print_primal(entry, writer, arguments)
+    seeds = [r.seed(writer) for r in entry.results if r.differentiable]
+    if any(r.access for r in entry.results):
+        seeds = [_joined_seed(entry, writer, seeds)]
+    writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
+
+
+def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+    """Adds up the results, which a backward pass of sums gives besides the gradients."""
+    active = [place.differentiable for place in entry.places]
+    given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
+    call = _call(entry, [*given, *arguments[len(given) :]])
+    _print_stored(entry, writer, call, [r for r in entry.results if isinstance(r, SumPart)])
+
+
+def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
+    type_ = entry.function.result
+    if is_own_differential(type_):
+        return f"{entry.scope.names.spell(type_)}({', '.join(seeds)})"
+    names, name = entry.scope.names, entry.scope.local("seed")
+    writer.line(f"{spell_differential(names, type_)} {name} = {zero_differential(names, type_)};")
+    flowing = [r for r in entry.results if r.differentiable]
+    for result, seed in zip(flowing, seeds, strict=True):
+        writer.line(f"{name}{result.access} = {seed};")
+    return name
+
+
+def _print_jvp(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+    call = f"fwd_diff({_differentiated(entry)})({', '.join(arguments)})"
+    if not any(result.differentiable for result in entry.results):
+        _print_plain(entry, writer, call, entry.results)
+        return
+    pair = entry.scope.local("pair")
+    type_ = entry.scope.names.spell.generic(entry.function.result)
+    writer.line(f"DifferentialPair<{type_}> {pair} = {call};")
+    for result in entry.results:
+        result.store(writer, f"{pair}.p")
+        result.store_tangent(writer, f"{pair}.d")

@@ -1,0 +1,167 @@
+"""One entry point while it is printed: what it is made of, its signature, the parameters all kinds share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryParameter, Mode, ParameterRole
+from slangad.compiler.ir.types import UINT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.emit.entry_points.memory_classes import KernelScope, ResultPart
+    from slangad.compiler.emit.entry_points.shared_values import SumPart
+    from slangad.compiler.emit.entry_points.sums import Slots, SumGroup
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
+
+
+class MemoryPrinter(Protocol):
+    """What a kernel uses by name: a tensor, a texture, a probe."""
+
+    @property
+    def written(self) -> bool:
+        """Whether gradient comes out of what is stored in it."""
+
+    @property
+    def kept(self) -> int | None:
+        """Its number among those whose sums groups keep in memory of their own, if they do."""
+
+    def used_by(self, module: Module, kernel: Kernel) -> bool:
+        """Whether the kernel needs it."""
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """What the entry point of a mode uses of it."""
+
+    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies of its gradient takes."""
+
+
+class Place(Protocol):
+    """Where a kernel's parameter lives: how one thread gets it, and where its gradient goes."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """What the entry point of a mode needs for it."""
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Prints what comes before all elements of the thread."""
+
+    def argument(self, writer: Writer, mode: Mode) -> str:
+        """Prints what comes before the call; gives the argument."""
+
+    def finish(self, writer: Writer, mode: Mode) -> None:
+        """Prints what comes after the call."""
+
+
+_SUMMING_GROUP: Final = 256
+"""The smallest group that adds up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
+
+    ``replayed`` says that a backward pass repeats what the kernel does, without its stores.
+    """
+
+    kernel: Kernel
+    function: Function
+    mode: Mode
+    name: str
+    scope: KernelScope
+    slots: Slots
+    places: tuple[Place, ...]
+    results: tuple[ResultPart | SumPart, ...]
+    memory: tuple[MemoryPrinter, ...]
+    replayed: bool = False
+
+    @property
+    def strided(self) -> bool:
+        """Whether anything is added up over all elements."""
+        return bool(self.slots.all) or bool(self.keepers)
+
+    @property
+    def keepers(self) -> tuple[MemoryPrinter, ...]:
+        """What groups keep sums of."""
+        return tuple(part for part in scattered(self.memory, self.mode) if part.kept is not None)
+
+    @property
+    def group(self) -> tuple[int, int, int]:
+        """Thread-group extents as the device counts them: x is the domain's last axis; one axis for a share."""
+        if self.strided:
+            return max(math.prod(self.kernel.group_size), _SUMMING_GROUP), 1, 1
+        x, y, z = (*reversed(self.kernel.group_size), 1, 1)[:3]
+        return x, y, z
+
+
+def print_head(
+    writer: Writer, name: str, group: tuple[int, int, int], values: list[str], parameters: tuple[EntryParameter, ...]
+) -> None:
+    """Prints the attributes and the signature of an entry point."""
+    writer.line('[shader("compute")]')
+    writer.line(f"[numthreads({', '.join(str(size) for size in group)})]")
+    shown = {p.name: f"uniform {p.type} {p.name}" for p in parameters}
+    lines = [*values, *shown.values()]
+    writer.line(f"void {name}(")
+    with writer.indented():
+        for line in lines[:-1]:
+            writer.line(f"{line},")
+        writer.line(f"{lines[-1]})")
+
+
+def domain_parameter(entry: Entry) -> EntryParameter:
+    """The extents of the domain."""
+    dims = entry.kernel.dims
+    return EntryParameter(
+        name=entry.scope.local("count" if dims == 1 else "domain"),
+        role=ParameterRole.DOMAIN,
+        parameter="",
+        path=(),
+        scalar=UINT,
+        shape=() if dims == 1 else (dims,),
+        type="uint" if dims == 1 else f"uint{dims}",
+        access="value",
+        axes=0,
+    )
+
+
+def parts_parameter(entry: Entry) -> EntryParameter:
+    """The number of partial sums."""
+    name = entry.scope.local("parts")
+    return EntryParameter(name, ParameterRole.PARTS, "", (), UINT, (), "uint", "value", axes=0)
+
+
+def partials_parameter(entry: Entry, group: SumGroup, *, writes: bool) -> EntryParameter:
+    """Scratch memory for partial sums of one type."""
+    return EntryParameter(
+        entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
+        f"{'RW' if writes else ''}StructuredBuffer<{group.scalar.name}>", "write" if writes else "read",
+    )  # fmt: skip
+
+
+def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:
+    """The tensors and textures whose gradients go through totals in a mode."""
+    for part in memory:
+        if any(p.role is ParameterRole.TOTALS for p in part.parameters(mode)):
+            yield part
+
+
+def element_count(entry: Entry) -> str:
+    """The number of elements of the domain."""
+    if entry.kernel.dims == 1:
+        return entry.scope.local("count")
+    domain = entry.scope.local("domain")
+    return " * ".join(f"{domain}.{axis}" for axis in "xyz"[: entry.kernel.dims])
+
+
+def print_flat(writer: Writer, index: str, thread: str, group: int, depth: int = 1) -> None:
+    """Numbers the threads of a launch along one axis, which goes on in rows, and along z as deep as a group."""
+    row = f"({thread}.y * {depth} + {thread}.z)" if depth > 1 else f"{thread}.y"
+    writer.line(f"uint {index} = {row} * {GROUPS_A_ROW * group} + {thread}.x;")

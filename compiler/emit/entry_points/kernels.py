@@ -1,0 +1,238 @@
+"""Prints kernels: the body as a device function, then forward, backward and JVP entry points around it.
+
+Each memory an annotation can name is one class in ``places`` or ``shared``, a row of ``PLACES`` here; an entry point
+asks every parameter for its buffers, its argument, and what comes after the call. Where something is added up over all
+elements, a thread works on a share of them, and a second entry point makes the totals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.entry_points.calls import print_call
+from slangad.compiler.emit.entry_points.entry import (
+    Entry,
+    MemoryPrinter,
+    Place,
+    domain_parameter,
+    element_count,
+    partials_parameter,
+    parts_parameter,
+    print_flat,
+    print_head,
+    scattered,
+)
+from slangad.compiler.emit.entry_points.memory_classes import EachParam, KernelScope, ResultPart, UniformParam
+from slangad.compiler.emit.entry_points.shared_values import SharedParam, SumPart
+from slangad.compiler.emit.entry_points.sums import Slots
+from slangad.compiler.emit.entry_points.thread_loop import print_share
+from slangad.compiler.emit.entry_points.totals import print_sums
+from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
+from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, Work
+from slangad.compiler.emit.print.functions import differentiable, print_doc
+from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import Struct, Tensor, Texture, carries_gradient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slangad.compiler.emit.memory.buffers import Accessors
+    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Buffer, Function, Kernel, KernelParam, KernelResult
+
+_TITLES: Final = {
+    Mode.FORWARD: "the results of one element",
+    Mode.BACKWARD: "the gradients of one element's inputs",
+    Mode.JVP: "the results of one element and how they change along the tangents",
+}
+_SUM_TITLES: Final = {
+    Mode.FORWARD: "partial sums of the results",
+    Mode.BACKWARD: "partial sums of the gradients",
+    Mode.JVP: "partial sums of the results and of how they change along the tangents",
+}
+PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], Place]]] = {
+    Memory.EACH: lambda scope, param, _: EachParam(scope, param),
+    Memory.UNIFORM: lambda scope, param, _: UniformParam(scope, param),
+    Memory.PARAM: SharedParam,
+}
+"""Where the parameter of a function can live, a row per memory; tensors and textures are no parameters of functions."""
+
+
+def modes_of(kernel: Kernel, function: Function, buffers: tuple[Buffer, ...]) -> tuple[Mode, ...]:
+    """All three modes, or only the forward one where no gradient can flow."""
+    given = [p for p in kernel.params if not isinstance(p.type, (Tensor, Texture))]
+    pairs = zip(given, (p for p in function.params if p.direction != "out"), strict=True)
+    own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
+    into = any(p.memory is not Memory.UNIFORM and differentiable(q) for p, q in pairs) or any(_is_read(b) for b in own)
+    stored = any(differentiable(p) for p in function.params if p.direction != "in") or any(_is_written(b) for b in own)
+    flows = into and (stored or carries_gradient(function.result))
+    possible = tuple(Mode) if function.differentiable and flows else (Mode.FORWARD,)
+    return tuple(mode for mode in possible if not kernel.modes or mode.value in kernel.modes)
+
+
+def _is_read(buffer: Buffer) -> bool:
+    return not isinstance(buffer.type, Tensor) or buffer.type.reads
+
+
+def _is_written(buffer: Buffer) -> bool:
+    return isinstance(buffer.type, Tensor) and buffer.type.writes
+
+
+def print_kernel(
+    names: ModuleNames,
+    writer: Writer,
+    kernel: Kernel,
+    entry_names: dict[Mode, str],
+    accessors: Accessors,
+    memory: tuple[MemoryPrinter, ...],
+    fresh: Callable[[str], str],
+) -> tuple[EntryPoint, ...]:
+    """Prints the entry points of a kernel; ``fresh`` names those it needs besides."""
+    function = names.functions[kernel.function]
+    points: list[EntryPoint] = []
+    for mode, name in entry_names.items():
+        called = names.call(function), names.reference(function)
+        taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
+        scope = KernelScope(names, Scope(taken, ()), accessors, kernel.dims)
+        slots = Slots()
+        places = tuple(_places(scope, kernel, function, slots))
+        results = _results(scope, kernel, function, slots)
+        for part in (*results, *places):
+            if isinstance(part, (SumPart, SharedParam)):
+                part.count(mode)
+        for tensor in memory:
+            if isinstance(tensor, TensorPrinter) and tensor.summed and mode is Mode.BACKWARD:
+                slots.add_tensor(tensor.buffer.param, tensor.summed)
+        replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
+        entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
+        writer.gap()
+        with writer.origin(kernel.span):
+            points.append(_print_entry(entry, writer))
+            points += print_sums(entry, writer, fresh)
+    return tuple(points)
+
+
+def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> Iterator[Place]:
+    """One for each parameter of the function."""
+    inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
+    stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
+    for param in function.params:
+        if param.direction == "out":
+            yield OutArgument(scope, param, stored[param.name])
+            continue
+        given = next(inputs)
+        if param.direction == "inout":
+            yield InOutArgument(EachParam(scope, given), stored[param.name])
+        else:
+            yield PLACES[given.memory](scope, given, slots)
+
+
+def _results(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> tuple[ResultPart | SumPart, ...]:
+    results = [result for result in kernel.results if not result.param]
+    if len(results) == 1 and results[0].type == function.result:
+        return (_result(scope, results[0], "", slots),)
+    steps = _steps(scope, function) if results else []
+    return tuple(_result(scope, result, step, slots) for result, step in zip(results, steps, strict=True))
+
+
+def _result(scope: KernelScope, result: KernelResult, access: str, slots: Slots) -> ResultPart | SumPart:
+    if result.memory in (Memory.SUM, Memory.MEAN):
+        return SumPart(scope, result, access, slots)
+    return ResultPart(scope, result, access)
+
+
+def _steps(scope: KernelScope, function: Function) -> list[str]:
+    match function.result:
+        case Struct(fields=fields):
+            return [f".{scope.names.field(function.result, f.name)}" for f in fields]
+        case _:
+            return []
+
+
+def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
+    given = [p for place in entry.places for p in place.parameters(entry.mode)]
+    given += [p for result in entry.results for p in result.parameters(entry.mode)]
+    if entry.strided:
+        given.append(parts_parameter(entry))
+        given += [partials_parameter(entry, group, writes=True) for group in entry.slots.groups]
+    memory = tuple(p for part in entry.memory for p in part.parameters(entry.mode))
+    parameters = (domain_parameter(entry), *given)
+    title = (_SUM_TITLES if entry.slots.all else _TITLES)[entry.mode]
+    print_doc(writer, (f"{entry.kernel.name}: {title}.",))
+    values = [f"uint3 {entry.scope.local('thread')} : SV_DispatchThreadID"]
+    if entry.strided:
+        values.append(f"uint {entry.scope.local('lane')} : SV_GroupIndex")
+    if any(scattered(entry.memory, entry.mode)):
+        values.append(f"uint3 {entry.scope.local('group')} : SV_GroupID")
+    print_head(writer, entry.name, entry.group, values, parameters)
+    with writer.block():
+        if entry.strided:
+            if entry.kernel.dims > 1:
+                writer.line(f"uint {entry.scope.local('count')} = {element_count(entry)};")
+            _print_state(entry, writer)
+            _prepare(entry, writer)
+            print_share(entry, writer)
+        else:
+            _print_guard(entry, writer)
+            _print_state(entry, writer)
+            _prepare(entry, writer)
+            print_call(entry, writer)
+    return EntryPoint(
+        entry.name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, (*parameters, *memory),
+        Work.STRIDED if entry.strided else Work.ELEMENTS, entry.slots.count,
+    )  # fmt: skip
+
+
+def _print_state(entry: Entry, writer: Writer) -> None:
+    """Tells the functions that use memory what they have to know of the thread."""
+    if entry.replayed and entry.mode is not Mode.JVP:
+        writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
+    if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
+        writer.line(f"sa.group = {entry.scope.local('group')}.x;")
+
+
+def _prepare(entry: Entry, writer: Writer) -> None:
+    for part in (*entry.results, *entry.places):
+        part.prepare(writer, entry.mode)
+
+
+def _print_guard(entry: Entry, writer: Writer) -> None:
+    """Sends threads outside the domain home and numbers the others."""
+    thread, i = entry.scope.local("thread"), entry.scope.index
+    dims = entry.kernel.dims
+    if dims == 1:
+        count = entry.scope.local("count")
+        print_flat(writer, i, thread, entry.group[0])
+        writer.line(f"if ({i} >= {count})")
+        with writer.indented():
+            writer.line("return;")
+        return
+    id_, domain = entry.scope.local("id"), entry.scope.local("domain")
+    writer.line(f"uint{dims} {id_} = {thread}.{'zyx'[3 - dims :]};")
+    _print_long_axes(entry, writer)
+    writer.line(f"if (any({id_} >= {domain}))")
+    with writer.indented():
+        writer.line("return;")
+    flat = f"{id_}.x * {domain}.y + {id_}.y"
+    if dims == 3:
+        flat = f"({flat}) * {domain}.z + {id_}.z"
+    writer.line(f"uint {i} = {flat};")
+
+
+def _print_long_axes(entry: Entry, writer: Writer) -> None:
+    """Where an axis of the domain has more groups than a launch, threads are numbered in rows, as those of one axis."""
+    id_, domain, dims = entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
+    thread, i = entry.scope.local("thread"), entry.scope.local("row_thread")
+    reach = ", ".join(str(GROUPS_A_ROW * size) for size in entry.kernel.group_size)
+    writer.line(f"if (any({domain} > uint{dims}({reach})))")
+    with writer.block():
+        print_flat(writer, i, thread, entry.group[0], entry.group[2])
+        if dims == 3:
+            writer.line(
+                f"{id_} = uint3({i} / ({domain}.y * {domain}.z), {i} / {domain}.z % {domain}.y, {i} % {domain}.z);"
+            )
+        else:
+            writer.line(f"{id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")

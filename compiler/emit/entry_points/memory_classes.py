@@ -1,0 +1,366 @@
+"""Where values of a kernel live, a class per memory: entry-point parameters, loads before the call, stores after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.memory.buffers import Accessors, Leaf, buffer_leaves, comes_apart, element_type_of, scalar_of
+from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.print.differentials import spell_differential, zero_differential
+from slangad.compiler.ir.types import (
+    BOOL,
+    FLOAT,
+    HALF,
+    UINT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    carries_gradient,
+    show,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import KernelParam, KernelResult
+
+
+_SUFFIXES: Final = {
+    ParameterRole.GRADIENT: ("grad",),
+    ParameterRole.COTANGENT: ("cotangent",),
+    ParameterRole.TANGENT: ("tangent",),
+    ParameterRole.RESULT_TANGENT: ("tangent",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelScope:
+    """What the places of one entry point share: names, and the load and store functions of the module."""
+
+    names: ModuleNames
+    locals: Scope
+    accessors: Accessors
+    dims: int = 1
+    element: str = ""
+
+    def buffer(self, value: str, leaf: Leaf, role: ParameterRole) -> str:
+        """The name of a buffer: ``m_albedo_grad``."""
+        words = [value, *(str(step) for step in leaf.path), *_SUFFIXES.get(role, ())]
+        key = " ".join((role.value, *words))
+        if key not in self.locals:
+            self.locals.give(key, "_".join(words))
+        return self.locals[key]
+
+    def local(self, wanted: str) -> str:
+        """The name of a local of the entry point, the same each time; parameters are named before the first."""
+        key = f" {wanted}"
+        if key not in self.locals:
+            self.locals.give(key, wanted)
+        return self.locals[key]
+
+    @property
+    def index(self) -> str:
+        """The element this thread works on; ``0`` in the scope of what all threads share."""
+        return self.element or self.local("i")
+
+    @property
+    def shared(self) -> KernelScope:
+        """The scope for values that there is one of for all threads."""
+        return replace(self, element="0")
+
+    @property
+    def axes(self) -> int:
+        """Axes of the buffers here before those of one value."""
+        return 0 if self.element else self.dims
+
+    def counters(self, leaf: Leaf) -> list[str]:
+        """A loop counter per array of structs on the way to a leaf."""
+        return [self.local("jklm"[level]) for level in range(len(leaf.outer))]
+
+    def entry_index(self, leaf: Leaf) -> str:
+        """The index of the leaf's entry in its buffer."""
+        index = self.index
+        for counter, extent in zip(self.counters(leaf), leaf.outer, strict=True):
+            start = f"({index}) * {extent}" if " " in index else f"{index} * {extent}"
+            index = counter if index == "0" else f"{start} + {counter}"
+        return index
+
+
+def buffer_parameter(
+    scope: KernelScope, value: str, leaf: Leaf, role: ParameterRole, *, writes: bool
+) -> EntryParameter:
+    """The entry-point parameter that is the buffer of a leaf."""
+    kind = "RWStructuredBuffer" if writes else "StructuredBuffer"
+    return EntryParameter(
+        name=scope.buffer(value, leaf, role),
+        role=role,
+        parameter=value,
+        path=leaf.path,
+        scalar=leaf.scalar,
+        shape=leaf.shape,
+        type=f"{kind}<{show(element_type_of(leaf.type))}>",
+        access="write" if writes else "read",
+        axes=scope.axes,
+    )
+
+
+def field_path(scope: KernelScope, type_: Type, leaf: Leaf, counters: list[str]) -> str:
+    """The way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
+    text, at, loops = "", type_, iter(counters)
+    for step in leaf.steps:
+        if step is None and isinstance(at, Array):
+            text, at = f"{text}[{next(loops)}]", at.element
+        elif isinstance(at, Struct) and step is not None:
+            text += f".{scope.names.field(at, step)}"
+            at = next(f.type for f in at.fields if f.name == step)
+    return text
+
+
+def for_each_entry(scope: KernelScope, writer: Writer, leaf: Leaf, statement: str) -> None:
+    """Prints a statement inside loops over the arrays of structs on the way to a leaf."""
+    counters = scope.counters(leaf)
+    for level, (counter, extent) in enumerate(zip(counters, leaf.outer, strict=True)):
+        with writer.indented(level):
+            writer.line(f"for (uint {counter} = 0; {counter} < {extent}; ++{counter})")
+    with writer.indented(len(counters)):
+        writer.line(statement)
+
+
+def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role: ParameterRole) -> str:
+    """Makes a value of a type from its buffers; gives the expression for it.
+
+    Tangents and cotangents have buffers only for the leaves that carry gradient; the rest is zero.
+    """
+    leaves = [leaf for leaf in buffer_leaves(type_) if role is ParameterRole.INPUT or not leaf.no_diff]
+    read = [buffer_parameter(scope, value, leaf, role, writes=False).name for leaf in leaves]
+    if len(leaves) == 1 and not leaves[0].path:
+        return scope.accessors.load(read[0], scope.index, type_)
+    differential = role is not ParameterRole.INPUT
+    spelled = spell_differential(scope.names, type_) if differential else scope.names.spell(type_)
+    start = zero_differential(scope.names, type_) if differential else "{}"
+    suffix = {ParameterRole.INPUT: "value", ParameterRole.TANGENT: "direction"}.get(role, "seed")
+    local = scope.local(f"{value}_{suffix}")
+    if not differential and scope.names.has_external(type_):
+        writer.line(f"{scope.names.spell.declare(type_, local)};")
+    else:
+        writer.line(f"{spelled} {local} = {start};")
+    for leaf, buffer in zip(leaves, read, strict=True):
+        load = scope.accessors.load(buffer, scope.entry_index(leaf), leaf.type)
+        target = f"{local}{field_path(scope, type_, leaf, scope.counters(leaf))}"
+        for_each_entry(scope, writer, leaf, f"{target} = {load};")
+    return local
+
+
+def store_value(scope: KernelScope, writer: Writer, type_: Type, value: str, stored: str, role: ParameterRole) -> None:
+    """Prints the stores of a value (the expression ``stored``) into its buffers."""
+    for leaf in buffer_leaves(type_):
+        if leaf.no_diff and role is not ParameterRole.RESULT:
+            continue
+        buffer = buffer_parameter(scope, value, leaf, role, writes=True).name
+        part = f"{stored}{field_path(scope, type_, leaf, scope.counters(leaf))}"
+        for_each_entry(scope, writer, leaf, scope.accessors.store(buffer, scope.entry_index(leaf), leaf.type, part))
+
+
+@dataclass(frozen=True, slots=True)
+class EachParam:
+    """One element per thread; its gradient is one element per thread."""
+
+    scope: KernelScope
+    param: KernelParam
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+        return not self.param.no_diff and carries_gradient(self.param.type)
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """Input buffers, then those of the gradient or the tangent."""
+        name = self.param.name
+        for leaf in buffer_leaves(self.param.type):
+            yield buffer_parameter(self.scope, name, leaf, ParameterRole.INPUT, writes=False)
+        if mode is Mode.FORWARD or not self.differentiable:
+            return
+        role = ParameterRole.GRADIENT if mode is Mode.BACKWARD else ParameterRole.TANGENT
+        for leaf in buffer_leaves(self.param.type):
+            if not leaf.no_diff:
+                yield buffer_parameter(self.scope, name, leaf, role, writes=mode is Mode.BACKWARD)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
+    def argument(self, writer: Writer, mode: Mode) -> str:
+        """Loads the element; a pair where derivatives are wanted."""
+        value = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.INPUT)
+        if mode is Mode.FORWARD or not self.differentiable:
+            return value
+        if mode is Mode.JVP:
+            tangent = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.TANGENT)
+            return f"diffPair({value}, {tangent})"
+        pair = self._pair()
+        writer.line(f"DifferentialPair<{self.scope.names.spell.generic(self.param.type)}> {pair} = diffPair({value});")
+        return pair
+
+    def finish(self, writer: Writer, mode: Mode) -> None:
+        """Stores the gradient."""
+        if mode is Mode.BACKWARD and self.differentiable:
+            role = ParameterRole.GRADIENT
+            store_value(self.scope, writer, self.param.type, self.param.name, f"{self._pair()}.d", role)
+
+    def _pair(self) -> str:
+        return self.scope.local(f"{self.param.name}_pair")
+
+
+@dataclass(frozen=True, slots=True)
+class UniformParam:
+    """One value for all threads, without gradient.
+
+    Bools are ``uint`` as in buffers (WGSL has no bool there), half matrices and arrays ``float`` (nor rows of halfs),
+    so a struct that holds one comes in field by field.
+    Arrays are copied entry by entry: derivatives that take them from the uniform's memory are invalid WGSL.
+    """
+
+    scope: KernelScope
+    param: KernelParam
+
+    @property
+    def differentiable(self) -> bool:
+        """Never."""
+        return False
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:  # noqa: ARG002  (the same in every mode)
+        """The value itself: a row for each field of a struct, which is a parameter of its own where it comes apart."""
+        for leaf in buffer_leaves(self.param.type):
+            entry = _entry_leaf(leaf)
+            sent = _sent_type(entry) if self._is_apart else self.param.type
+            yield EntryParameter(
+                name=self._name(leaf),
+                role=ParameterRole.UNIFORM,
+                parameter=self.param.name,
+                path=leaf.path,
+                scalar=_sent_scalar(entry) if self._is_apart else leaf.scalar,
+                shape=leaf.shape,
+                type=self.scope.names.spell(sent),
+                access="value",
+                axes=0,
+            )
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
+    def argument(self, writer: Writer, mode: Mode) -> str:  # noqa: ARG002  (the same in every mode)
+        """The value itself, or a local copy of it."""
+        type_, names = self.param.type, self.scope.names
+        leaves = [_entry_leaf(leaf) for leaf in buffer_leaves(type_)]
+        if len(leaves) == 1 and not leaves[0].steps:
+            return self._read(leaves[0])
+        if not self._is_apart and not any(leaf.outer for leaf in leaves):
+            return self._name(leaves[0])
+        local = self.scope.local(f"{self.param.name}_value")
+        start = "" if names.has_external(type_) else " = {}"
+        writer.line(f"{names.spell.declare(type_, local)}{start};")
+        for leaf in leaves:
+            target = f"{local}{field_path(self.scope, type_, leaf, self.scope.counters(leaf))}"
+            for_each_entry(self.scope, writer, leaf, f"{target} = {self._read(leaf)};")
+        return local
+
+    def finish(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
+    @property
+    def _is_apart(self) -> bool:
+        return comes_apart(self.param.type)
+
+    def _read(self, leaf: Leaf) -> str:
+        counters = self.scope.counters(leaf)
+        if not self._is_apart:
+            return f"{self._name(leaf)}{field_path(self.scope, self.param.type, leaf, counters)}"
+        entry = f"{self._name(leaf)}{''.join(f'[{c}]' for c in counters)}"
+        if _sent_scalar(leaf) == scalar_of(leaf.type):
+            return entry
+        return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
+
+    def _name(self, leaf: Leaf) -> str:
+        if self._is_apart:
+            return self.scope.buffer(self.param.name, leaf, ParameterRole.UNIFORM)
+        key = self.param.name
+        if key not in self.scope.locals:
+            self.scope.locals.give(key, key)
+        return self.scope.locals[key]
+
+
+def _entry_leaf(leaf: Leaf) -> Leaf:
+    """The leaf with the arrays it consists of among those on the way to it."""
+    while isinstance(leaf.type, Array):
+        outer, steps = (*leaf.outer, leaf.type.size), (*leaf.steps, None)
+        leaf = replace(leaf, outer=outer, steps=steps, type=leaf.type.element)
+    return leaf
+
+
+def _sent_type(leaf: Leaf) -> Type:
+    """The type of the parameter that brings an entry leaf, in arrays."""
+    type_, scalar = leaf.type, _sent_scalar(leaf)
+    type_ = replace(type_, element=scalar) if isinstance(type_, (Vector, Matrix)) else scalar
+    for extent in reversed(leaf.outer):
+        type_ = Array(type_, extent)
+    return type_
+
+
+def _sent_scalar(leaf: Leaf) -> Scalar:
+    """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
+    scalar = scalar_of(leaf.type)
+    if scalar == BOOL:
+        return UINT
+    return FLOAT if scalar == HALF and (leaf.outer or isinstance(leaf.type, Matrix)) else scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """One result of a kernel; ``access`` leads to it from what the function gives: nothing, or ``._0`` of a tuple."""
+
+    scope: KernelScope
+    result: KernelResult
+    access: str
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a cotangent can come in for it."""
+        return carries_gradient(self.result.type)
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """The cotangent's buffers, or the result's, then those of its tangent."""
+        if mode is not Mode.BACKWARD:
+            yield from self._buffers(ParameterRole.RESULT, writes=True)
+        if mode is not Mode.FORWARD:
+            role = ParameterRole.COTANGENT if mode is Mode.BACKWARD else ParameterRole.RESULT_TANGENT
+            yield from self._buffers(role, writes=mode is Mode.JVP)
+
+    def _buffers(self, role: ParameterRole, *, writes: bool) -> Iterator[EntryParameter]:
+        for leaf in buffer_leaves(self.result.type):
+            if role is ParameterRole.RESULT or not leaf.no_diff:
+                yield buffer_parameter(self.scope, self.result.name, leaf, role, writes=writes)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Nothing to do."""
+
+    def seed(self, writer: Writer) -> str:
+        """Loads the cotangent."""
+        return load_value(self.scope, writer, self.result.type, self.result.name, ParameterRole.COTANGENT)
+
+    def store(self, writer: Writer, value: str) -> None:
+        """Stores the result; ``value`` is what the function gave."""
+        self._store(writer, f"{value}{self.access}", ParameterRole.RESULT)
+
+    def store_tangent(self, writer: Writer, tangent: str) -> None:
+        """Stores the tangent of the result."""
+        if self.differentiable:
+            self._store(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
+
+    def _store(self, writer: Writer, stored: str, role: ParameterRole) -> None:
+        store_value(self.scope, writer, self.result.type, self.result.name, stored, role)

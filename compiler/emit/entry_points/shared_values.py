@@ -1,0 +1,180 @@
+"""Values there is one of for all threads: ``Param`` with its gradient, and the results that are sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.entry_points.memory_classes import KernelScope, buffer_parameter, load_value
+from slangad.compiler.emit.entry_points.sums import Slots, print_additions
+from slangad.compiler.emit.memory.buffers import buffer_leaves
+from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.emit.print.differentials import spell_differential
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import DOUBLE, HALF, Array, Struct, Type, carries_gradient, element_of, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import KernelParam, KernelResult
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParam:
+    """One value for all threads; its gradient is a sum over them."""
+
+    scope: KernelScope
+    param: KernelParam
+    slots: Slots
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether it has a gradient."""
+        return not self.param.no_diff and carries_gradient(self.param.type)
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """Its buffers, and those of its tangent; the gradient's belong to the entry point that makes totals."""
+        scope = self.scope.shared
+        for leaf in buffer_leaves(self.param.type):
+            yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.INPUT, writes=False)
+        if mode is Mode.JVP and self.differentiable:
+            for leaf in buffer_leaves(self.param.type):
+                if not leaf.no_diff:
+                    yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.TANGENT, writes=False)
+
+    def count(self, mode: Mode) -> None:
+        """Makes room for the sums."""
+        if mode is Mode.BACKWARD and self.differentiable:
+            self.slots.add(self.param.name, ParameterRole.GRADIENT, self.param.type, added=True)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Loads the value into a local, and the tangent."""
+        names, type_ = self.scope.names, self.param.type
+        self._load(writer, ParameterRole.INPUT, self._value, names.spell.declare(type_, self._value))
+        if mode is Mode.JVP and self.differentiable:
+            declared = f"{spell_differential(names, type_)} {self._tangent}"
+            self._load(writer, ParameterRole.TANGENT, self._tangent, declared)
+
+    def _load(self, writer: Writer, role: ParameterRole, local: str, declared: str) -> None:
+        """Loads into a local, which loading may have declared itself."""
+        found = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
+        if found != local:
+            writer.line(f"{declared} = {found};")
+
+    def argument(self, writer: Writer, mode: Mode) -> str:
+        """The value; a pair where derivatives are wanted."""
+        if mode is Mode.FORWARD or not self.differentiable:
+            return self._value
+        if mode is Mode.JVP:
+            return f"diffPair({self._value}, {self._tangent})"
+        spelled = self.scope.names.spell.generic(self.param.type)
+        writer.line(f"DifferentialPair<{spelled}> {self._pair} = diffPair({self._value});")
+        return self._pair
+
+    def finish(self, writer: Writer, mode: Mode) -> None:
+        """Adds this element's gradient to the thread's sums."""
+        if mode is Mode.BACKWARD and self.differentiable:
+            own = (self.param.name, ParameterRole.GRADIENT)
+            print_additions(self.scope, writer, self.slots, own, self.param.type, f"{self._pair}.d")
+
+    @property
+    def _value(self) -> str:
+        return self.scope.local(f"{self.param.name}_value")
+
+    @property
+    def _tangent(self) -> str:
+        return self.scope.local(f"{self.param.name}_direction")
+
+    @property
+    def _pair(self) -> str:
+        return self.scope.local(f"{self.param.name}_pair")
+
+
+@dataclass(frozen=True, slots=True)
+class SumPart:
+    """A result that is added up over all elements, or averaged; ``access`` leads to it from what the function gives."""
+
+    scope: KernelScope
+    result: KernelResult
+    access: str
+    slots: Slots
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a cotangent can come in for it."""
+        return carries_gradient(self.result.type)
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """The cotangent's buffers; the totals' belong to the entry point that makes them."""
+        if mode is Mode.BACKWARD and self.differentiable:
+            for leaf in buffer_leaves(self.result.type):
+                if not leaf.no_diff:
+                    yield buffer_parameter(
+                        self.scope.shared, self.result.name, leaf, ParameterRole.COTANGENT, writes=False
+                    )
+
+    def count(self, mode: Mode) -> None:
+        """Makes room for the sums."""
+        self.slots.add(self.result.name, ParameterRole.RESULT, self.result.type, mean=self._is_mean)
+        if mode is Mode.JVP and self.differentiable:
+            self.slots.add(self.result.name, ParameterRole.RESULT_TANGENT, self.result.type, mean=self._is_mean)
+
+    def prepare(self, writer: Writer, mode: Mode) -> None:
+        """Loads the cotangent, which every element of a mean gets its part of."""
+        if mode is not Mode.BACKWARD or not self.differentiable:
+            return
+        type_ = self.result.type
+        found = load_value(self.scope.shared, writer, type_, self.result.name, ParameterRole.COTANGENT)
+        if found != self._seed:
+            declared = f"{spell_differential(self.scope.names, type_)} {self._seed}"
+            writer.line(f"{declared} = {found};")
+        if self._is_mean:
+            self._scale(writer, type_, self._seed)
+
+    def _scale(self, writer: Writer, type_: Type, value: str) -> None:
+        """Divides every part of the cotangent by the number of elements."""
+        match type_:
+            case Struct(fields=fields):
+                for field in fields:
+                    if not field.no_diff and carries_gradient(field.type):
+                        self._scale(writer, field.type, f"{value}.{self.scope.names.field(type_, field.name)}")
+            case Array(element, size):
+                counter = self.scope.local(f"n{value.count('[')}")
+                writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
+                with writer.block():
+                    self._scale(writer, element, f"{value}[{counter}]")
+            case _:
+                writer.line(_divided(value, type_, self.scope.local("count")))
+
+    def seed(self, writer: Writer) -> str:  # noqa: ARG002  (as results of elements have it)
+        """The cotangent."""
+        return self._seed
+
+    def store(self, writer: Writer, value: str) -> None:
+        """Adds the element's result to the thread's sums; ``value`` is what the function gave."""
+        self._add(writer, f"{value}{self.access}", ParameterRole.RESULT)
+
+    def store_tangent(self, writer: Writer, tangent: str) -> None:
+        """Adds the tangent of the element's result."""
+        if self.differentiable:
+            self._add(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
+
+    def _add(self, writer: Writer, value: str, role: ParameterRole) -> None:
+        print_additions(self.scope, writer, self.slots, (self.result.name, role), self.result.type, value)
+
+    @property
+    def _is_mean(self) -> bool:
+        return self.result.memory is Memory.MEAN
+
+    @property
+    def _seed(self) -> str:
+        return self.scope.local(f"{self.result.name}_seed")
+
+
+def _divided(value: str, type_: Type, count: str) -> str:
+    """The statement that divides a number, vector or matrix; halves are divided as floats, so that no part is lost."""
+    element = element_of(type_)
+    if element == HALF:
+        return f"{value} = {show(type_)}({show(type_).replace('half', 'float')}({value}) / float({count}));"
+    return f"{value} /= {'double' if element == DOUBLE else 'float'}({count});"

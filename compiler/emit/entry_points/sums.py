@@ -1,0 +1,233 @@
+"""Sums over all threads: which scalars a kernel adds up, how a thread counts them, where the totals go.
+
+A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results and of the gradients of its
+``Param``s, in this order; each leaf's scalars lie next to each other, as in its buffer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.entry_points.memory_classes import field_path
+from slangad.compiler.emit.library import sums_namespace
+from slangad.compiler.emit.memory.additions import print_addition
+from slangad.compiler.emit.memory.buffers import Leaf, buffer_leaves, components_of, shape_of
+from slangad.compiler.emit.memory.tensors import SummedTensor, total_scalar
+from slangad.compiler.emit.model import EntryParameter, ParameterRole
+from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.entry_points.memory_classes import KernelScope
+    from slangad.compiler.emit.text.writer import Writer
+
+_FEW: Final = 16
+"""Totals of an entry point up to which elements are added up side by side."""
+_INTEGERS: Final = (INT, UINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The sums of one leaf: its first slot, and the buffer that gets the totals.
+
+    ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there;
+    ``tensor`` is what the sums are of if that is no single value.
+    """
+
+    parameter: str
+    role: ParameterRole
+    leaf: Leaf
+    first: int
+    mean: bool = False
+    added: bool = False
+    tensor: SummedTensor | None = None
+
+    @property
+    def count(self) -> int:
+        """Its scalars."""
+        count = components_of(self.leaf.type)
+        for extent in self.leaf.outer:
+            count *= extent
+        return count
+
+    @property
+    def scalar(self) -> Scalar:
+        """What its totals are."""
+        scalar = self.leaf.scalar
+        return scalar if scalar in _INTEGERS else total_scalar(self.leaf.type)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a sum of integers."""
+        return self.leaf.scalar in _INTEGERS
+
+
+@dataclass(frozen=True, slots=True)
+class SumGroup:
+    """The sums of an entry point that are added up in one type of number; ``word`` begins the names of what they need.
+
+    Integers are added up as uints, which wrap around on every target, and are the same sums.
+    """
+
+    slots: tuple[Slot, ...]
+    word: str
+
+    @property
+    def count(self) -> int:
+        """How many scalars are added up."""
+        return sum(slot.count for slot in self.slots)
+
+    @property
+    def scalar(self) -> Scalar:
+        """What a thread adds up in: double where any sum is double."""
+        if self.slots[0].whole:
+            return UINT
+        return DOUBLE if any(slot.scalar == DOUBLE for slot in self.slots) else FLOAT
+
+    @property
+    def library(self) -> str:
+        """The namespace of the functions that add up."""
+        return sums_namespace(self.scalar)
+
+    def named(self, what: str) -> str:
+        """The name of something these sums have: ``sums``, ``integer_sums``."""
+        return f"{self.word}_{what}" if self.word else what
+
+
+class Slots:
+    """The sums of an entry point, in the order they were asked for."""
+
+    def __init__(self) -> None:
+        self.all: list[Slot] = []
+
+    @property
+    def count(self) -> int:
+        """How many scalars are added up."""
+        return sum(slot.count for slot in self.all)
+
+    @property
+    def groups(self) -> tuple[SumGroup, ...]:
+        """The sums by what they are added up in."""
+        floating = tuple(slot for slot in self.all if not slot.whole)
+        whole = tuple(slot for slot in self.all if slot.whole)
+        groups = (SumGroup(floating, ""), SumGroup(whole, "integer" if floating else ""))
+        return tuple(group for group in groups if group.slots)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a thread of the CPU has several sums of each total: if these are few, it waits for them."""
+        return 0 < self.count <= _FEW
+
+    def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
+        """Makes room for a value; of gradients and tangents only for what carries them."""
+        for leaf in buffer_leaves(type_):
+            if role is ParameterRole.RESULT or not leaf.no_diff:
+                slot = Slot(parameter, role, leaf, 0, mean, added)
+                before = sum(other.count for other in self.all if other.whole == slot.whole)
+                self.all.append(replace(slot, first=before))
+
+    def add_tensor(self, parameter: str, tensor: SummedTensor) -> None:
+        """Makes room for the gradient of a tensor's elements."""
+        type_ = tensor.element
+        for extent in reversed(tensor.reach):
+            type_ = Array(type_, extent)
+        self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
+        self.all[-1] = replace(self.all[-1], tensor=tensor)
+
+    def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
+        """Those of one value."""
+        return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
+
+    def group_of(self, slot: Slot) -> SumGroup:
+        """The group that a slot is in."""
+        return next(group for group in self.groups if slot in group.slots)
+
+
+def print_additions(
+    scope: KernelScope, writer: Writer, all_: Slots, value_of: tuple[str, ParameterRole], type_: Type, value: str
+) -> None:
+    """Adds a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
+    for slot in all_.of(*value_of):
+        group = all_.group_of(slot)
+        way = f"[{group.library}.side({scope.local('way')})]" if all_.side_by_side else ""
+        sums = scope.local(group.named("sums"))
+        counters = scope.counters(slot.leaf)
+        place = str(slot.first)
+        if counters:
+            index, size = scope.shared.entry_index(slot.leaf), components_of(slot.leaf.type)
+            step = f"({index}) * {size}" if size > 1 and " " in index else f"{index} * {size}" if size > 1 else index
+            place = f"{slot.first} + {step}"
+        part = f"{value}{field_path(scope, type_, slot.leaf, counters)}"
+        for level, (counter, extent) in enumerate(zip(counters, slot.leaf.outer, strict=True)):
+            with writer.indented(level):
+                writer.line("[ForceUnroll]")
+                writer.line(f"for (uint {counter} = 0; {counter} < {extent}; ++{counter})")
+        with writer.indented(len(counters)):
+            if counters:
+                with writer.block():
+                    print_addition(writer, (sums, way), place, slot.leaf.type, part, scope.local)
+            else:
+                print_addition(writer, (sums, way), place, slot.leaf.type, part, scope.local)
+
+
+def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParameter]:
+    """The buffers that get the totals."""
+    for slot in group.slots:
+        tensor = slot.tensor
+        yield EntryParameter(
+            name=scope.buffer(slot.parameter, slot.leaf, slot.role),
+            role=slot.role,
+            parameter=slot.parameter,
+            path=slot.leaf.path,
+            scalar=slot.scalar,
+            shape=shape_of(tensor.element) if tensor else slot.leaf.shape,
+            type=f"RWStructuredBuffer<{slot.scalar.name}>",
+            access="add" if slot.added else "write",
+            axes=len(tensor.reach) if tensor else 0,
+        )
+
+
+def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str, total: str, count: str) -> None:
+    """Puts the total of a slot where it belongs."""
+    for position, slot in enumerate(group.slots):
+        last = position == len(group.slots) - 1
+        if len(group.slots) > 1:
+            branch = "if" if position == 0 else "else" if last else "else if"
+            writer.line(branch if last else f"{branch} ({which} < {slot.first + slot.count})")
+        index = "0" if slot.count == 1 else f"{which} - {slot.first}" if slot.first else which
+        value = f"{total} / max({count}, 1)" if slot.mean else total
+        if group.scalar != slot.scalar:
+            value = f"{slot.scalar.name}({value})"
+        buffer = scope.buffer(slot.parameter, slot.leaf, slot.role)
+        if slot.tensor:
+            with writer.block():
+                _print_element_total(scope, writer, slot.tensor, index, f"{buffer}[{{}}] += {value};")
+            continue
+        with writer.indented(1 if len(group.slots) > 1 else 0):
+            writer.line(f"{buffer}[{index}] {'+=' if slot.added else '='} {value};")
+
+
+def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
+    """Adds a total to an element, if the tensor has it; ``addition`` wants to be told the number of the scalar."""
+    at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
+    size = components_of(tensor.element)
+    writer.line(f"uint {at} = {index};")
+    element = f"{at} / {size}" if size > 1 else at
+    parts: list[str] = []
+    for axis, extent in enumerate(tensor.reach):
+        inner = math.prod(tensor.reach[axis + 1 :])
+        part = f"{element} / {inner}" if inner > 1 else element
+        parts.append(f"{part} % {extent}" if axis else part)
+    made = parts[0] if rank == 1 else f"uint{rank}({', '.join(parts)})"
+    writer.line(f"{tensor.extents.type} {place} = {made};")
+    flat = place if rank == 1 else f"{place}.x"
+    for axis in range(1, rank):
+        flat = f"{f'({flat})' if ' ' in flat else flat} * {extents}.{'xyzw'[axis]} + {place}.{'xyzw'[axis]}"
+    if size > 1:
+        flat = f"{f'({flat})' if ' ' in flat else flat} * {size} + {at} % {size}"
+    writer.line(f"if ({f'{place} < {extents}' if rank == 1 else f'all({place} < {extents})'})")
+    with writer.indented():
+        writer.line(addition.format(flat))

@@ -1,0 +1,108 @@
+"""Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
+
+Where there are few totals, a thread works on rows of elements that lie next to each other: on the CPU each of a row has
+sums of its own, so that they need not wait for each other; on a GPU several are read at a time, if nothing but sums
+comes out.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.entry_points.calls import print_call
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.emit.print.functions import thread_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.entry_points.entry import Entry
+    from slangad.compiler.emit.text.writer import Writer
+
+_READ_AHEAD: Final = 4
+"""Fewer leave an H200 waiting for memory, more take registers for nothing (benchmarks/RESULTS.md)."""
+
+
+def print_share(entry: Entry, writer: Writer) -> None:
+    """Goes through the thread's share of the elements, and passes on what was added up."""
+    local, size = entry.scope.local, entry.group[0]
+    ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
+    for group in entry.slots.groups:
+        extents = f"[{group.count}]{ways.format(group.library)}"
+        writer.line(f"{group.library}.Sum {local(group.named('sums'))}{extents} = {{}};")
+    _print_tensors(entry, writer, "{own} = 0;")
+    if entry.keepers:
+        writer.line(f"sa.keep_sums<{size}>({local('lane')});")
+    given = (f"{local('thread')}.x", local("count"), local("parts"))
+    library, share = _library(entry), local("share")
+    made = f"rows<{size}>({', '.join(given)}, {_row(entry)})" if ways else f"share<{size}>({', '.join(given)})"
+    writer.line(f"{library}.Share {share} = {library}.{made};")
+    with _elements(entry, writer):
+        if entry.kernel.dims > 1 and thread_values(entry.function):
+            _print_id(entry, writer)
+        print_call(entry, writer)
+    for part in entry.keepers:
+        totals = next(p for p in part.parameters(entry.mode) if p.role is ParameterRole.TOTALS)
+        writer.line(f"sa.give_sums<{size}>({totals.name}, {part.kept}, {local('lane')});")
+    _print_tensors(entry, writer, "{sums} += {own};")
+    for group in entry.slots.groups:
+        sums = local(group.named("sums"))
+        merged = f"{group.library}.merged({sums})" if entry.slots.side_by_side else sums
+        place = (f"{local('thread')}.x", local("lane"), local("parts"))
+        arguments = (local(group.named("partials")), merged, *place)
+        writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
+
+
+def _row(entry: Entry) -> int:
+    """Elements that a thread of a GPU reads at a time; what threads store should lie next to each other."""
+    parts = (*entry.places, *entry.results, *entry.memory)
+    stored = (p for part in parts for p in part.parameters(entry.mode) if p.access in ("write", "add", "change"))
+    return 1 if any(stored) else _READ_AHEAD
+
+
+def _print_tensors(entry: Entry, writer: Writer, line: str) -> None:
+    """A line for each sum of elements of tensors: ``own`` is what reading adds to, ``sums`` what is passed on."""
+    way = "[0]" if entry.slots.side_by_side else ""
+    for slot in entry.slots.all:
+        if slot.tensor is None:
+            continue
+        k, sums = entry.scope.local("k"), entry.scope.local(entry.slots.group_of(slot).named("sums"))
+        place = f"{slot.first} + {k}" if slot.first else k
+        writer.line("[ForceUnroll]")
+        writer.line(f"for (int {k} = 0; {k} < {slot.count}; ++{k})")
+        with writer.indented():
+            writer.line(line.format(own=f"{slot.tensor.sums}[{k}]", sums=f"{sums}[{place}]{way}"))
+
+
+def _library(entry: Entry) -> str:
+    """The namespace of what tells a thread its share."""
+    return entry.slots.groups[0].library if entry.slots.all else "sa"
+
+
+@contextmanager
+def _elements(entry: Entry, writer: Writer) -> Iterator[None]:
+    """The loop over the elements."""
+    share, i = entry.scope.local("share"), entry.scope.index
+    if not entry.slots.side_by_side:
+        writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
+        with writer.block():
+            yield
+        return
+    row, way = entry.scope.local("row"), entry.scope.local("way")
+    writer.line(f"for (uint {row} = {share}.first; {row} < {share}.last; {row} += {share}.step)")
+    with writer.block():
+        writer.line(f"for (int {way} = 0; {way} < {share}.ways({row}); ++{way})")
+        with writer.block():
+            writer.line(f"int {i} = int({row}) + {way};")
+            yield
+
+
+def _print_id(entry: Entry, writer: Writer) -> None:
+    """The thread's place in the domain, from the number of its element."""
+    i, id_, domain, dims = entry.scope.index, entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
+    if dims == 2:
+        writer.line(f"uint2 {id_} = uint2({i} / {domain}.y, {i} % {domain}.y);")
+    else:
+        row = f"{i} / {domain}.z"
+        writer.line(f"uint3 {id_} = uint3({row} / {domain}.y, {row} % {domain}.y, {i} % {domain}.z);")

@@ -1,0 +1,1 @@
+"""Memory: buffers, tensors, textures and probes, with the functions that access them."""

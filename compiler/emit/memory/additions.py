@@ -1,0 +1,61 @@
+"""Prints additions of a value, scalar by scalar, to an array of sums that belongs to one thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.memory.buffers import components_of
+from slangad.compiler.ir.types import Array, Matrix, Scalar, Type, Vector, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.emit.text.writer import Writer
+
+_WIDENED: Final = {"half": "float({})", "int": "uint({})"}
+"""How a scalar becomes what it is added to, where that is not of its type."""
+
+
+def print_addition(
+    writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str, local: Callable[[str], str]
+) -> None:
+    """Adds a value to sums from a place on.
+
+    Args:
+        writer: Takes the text.
+        target: The array of sums, and what follows the place in it.
+        place: The number of the first sum, as terms with ``+`` between them.
+        type_: The value's type.
+        value: The value.
+        local: Gives a loop counter its name.
+    """
+    match type_:
+        case Scalar(name):
+            sums, rest = target
+            writer.line(f"{sums}[{_folded(place)}]{rest} += {_WIDENED.get(name, '{}').format(value)};")
+        case Vector(element, size):
+            for k in range(size):
+                print_addition(writer, target, f"{place} + {k}", element, f"{value}.{'xyzw'[k]}", local)
+        case Matrix(element, rows, columns):
+            for row in range(rows):
+                for column in range(columns):
+                    offset = f"{place} + {row * columns + column}"
+                    print_addition(writer, target, offset, element, f"{value}[{row}][{column}]", local)
+        case Array(element, size):
+            counter = local(f"n{value.count('[')}")
+            step = components_of(element)
+            inner = f"{place} + {step} * {counter}" if step > 1 else f"{place} + {counter}"
+            writer.line("[ForceUnroll]")
+            writer.line(f"for (uint {counter} = 0; {counter} < {size}; ++{counter})")
+            with writer.block():
+                print_addition(writer, target, inner, element, f"{value}[{counter}]", local)
+        case _:
+            raise TypeError(f"{show(type_)} has no scalars in one buffer")
+
+
+def _folded(place: str) -> str:
+    """``4 + 2`` as ``6``, ``4 + 3 * n + 2`` as ``6 + 3 * n``, zeros left out."""
+    words = place.split(" + ")
+    constant = sum(int(word) for word in words if word.isdecimal())
+    rest = [word for word in words if not word.isdecimal()]
+    return " + ".join([*([str(constant)] if constant or not rest else []), *rest])

@@ -1,0 +1,283 @@
+"""How values lie in buffers: one buffer per struct field, scalars one after the other, element by element.
+
+A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i + k``
+so that every target agrees on the stride; scalars and 32-bit vectors of 2 and 4 components keep their type. Bools are
+``uint``. Generated functions ``load_float3`` and ``store_float3`` do the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import (
+    BOOL,
+    HALF,
+    UINT,
+    Array,
+    Matrix,
+    Scalar,
+    Struct,
+    Tuple,
+    Type,
+    Vector,
+    carries_gradient,
+    element_of,
+    show,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part of a value that has a buffer of its own.
+
+    Attributes:
+        path: Struct fields (and tuple indices) from the value to the part.
+        outer: Extents of the arrays of structs passed on the way, outermost first.
+        steps: The way in Slang, with ``None`` where an array of structs is indexed.
+        type: The part's type: no struct in it.
+        no_diff: Whether it carries no gradient.
+    """
+
+    path: tuple[str | int, ...]
+    outer: tuple[int, ...]
+    steps: tuple[str | None, ...]
+    type: Type
+    no_diff: bool
+
+    @property
+    def scalar(self) -> Scalar:
+        """The scalar the buffer holds."""
+        return buffer_scalar(self.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Trailing axes of one element."""
+        return (*self.outer, *shape_of(self.type))
+
+
+def buffer_leaves(type_: Type) -> Iterator[Leaf]:
+    """The buffers a value needs, in field order."""
+    yield from _leaves(type_, Leaf((), (), (), type_, no_diff=False))
+
+
+def _leaves(type_: Type, at: Leaf) -> Iterator[Leaf]:
+    match type_:
+        case Struct(fields=fields):
+            for f in fields:
+                inner = Leaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
+                yield from _leaves(f.type, inner)
+        case Array(element, size) if _has_struct(element):
+            inner = Leaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
+            yield from _leaves(element, inner)
+        case Tuple():
+            raise TypeError("tuples have a buffer per element")
+        case _:
+            yield Leaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
+
+
+def _has_struct(type_: Type) -> bool:
+    return isinstance(type_, Struct) or (isinstance(type_, Array) and _has_struct(type_.element))
+
+
+def shape_of(type_: Type) -> tuple[int, ...]:
+    """Trailing axes of one value in a buffer."""
+    match type_:
+        case Vector(size=size):
+            return (size,)
+        case Matrix(rows=rows, columns=columns):
+            return (rows, columns)
+        case Array(element, size):
+            return (size, *shape_of(element))
+        case _:
+            return ()
+
+
+def components_of(type_: Type) -> int:
+    """Scalars of a value in a buffer."""
+    return math.prod(shape_of(type_))
+
+
+def scalar_of(type_: Type) -> Scalar:
+    """The scalar a value without structs in it is made of."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    element = element_of(type_)
+    if element is None:
+        raise TypeError(f"{show(type_)} does not lie in one buffer")
+    return element
+
+
+def buffer_scalar(type_: Type) -> Scalar:
+    """The scalar a buffer of a type holds; ``uint`` for bools."""
+    scalar = scalar_of(type_)
+    return UINT if scalar == BOOL else scalar
+
+
+def comes_apart(type_: Type) -> bool:
+    """Whether a uniform is a parameter for each part, since some of them are sent as another type.
+
+    WGSL has no bools there, and no rows of halfs; slangpy takes no matrices of them.
+    """
+    return any(_is_resent(leaf.type) for leaf in buffer_leaves(type_))
+
+
+def _is_resent(type_: Type) -> bool:
+    scalar = scalar_of(type_)
+    return scalar == BOOL or (scalar == HALF and isinstance(type_, (Array, Matrix)))
+
+
+def element_type(type_: Type) -> Type:
+    """What the buffer of a part holds: the part itself where all targets agree on its stride, else its scalars."""
+    if isinstance(type_, Vector) and type_.size in (2, 4) and type_.element.name in ("float", "int", "uint"):
+        return type_
+    return buffer_scalar(type_)
+
+
+class Accessors:
+    """The functions by which a module's kernels use buffers; asking for one makes sure it is printed.
+
+    ``load`` and ``store`` bring a part and put it; ``add`` adds to what is there, ``take`` leaves zero behind.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._names: dict[tuple[str, Type], str] = {}
+
+    def load(self, buffer: str, index: str, type_: Type, *, written: bool = False) -> str:
+        """An expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}]"
+        if type_ == BOOL:
+            return f"{buffer}[{index}] != 0"
+        return f"{self._name('load_written' if written else 'load', type_)}({buffer}, {index})"
+
+    def store(self, buffer: str, index: str, type_: Type, value: str) -> str:
+        """A statement that writes a part."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}] = {value};"
+        if type_ == BOOL:
+            return f"{buffer}[{index}] = uint({value});"
+        return f"{self._name('store', type_)}({buffer}, {index}, {value});"
+
+    def add(self, buffer: str, index: str, type_: Type, value: str) -> str:
+        """A statement that adds to a part."""
+        if element_type(type_) == type_:
+            return f"{buffer}[{index}] += {value};"
+        return f"{self._name('add', type_)}({buffer}, {index}, {value});"
+
+    def take(self, buffer: str, index: str, type_: Type) -> str:
+        """An expression that reads a part and leaves zero in its place."""
+        return f"{self._name('take', type_)}({buffer}, {index})"
+
+    def _name(self, verb: str, type_: Type) -> str:
+        if (verb, type_) not in self._names:
+            if isinstance(type_, Array):
+                self._touch(verb, type_.element)
+            self._names[verb, type_] = self._scope.fresh(f"{verb}_{_word(type_)}")
+        return self._names[verb, type_]
+
+    def _touch(self, verb: str, type_: Type) -> None:
+        if verb == "take" or (element_type(type_) != type_ and type_ != BOOL):
+            self._name(verb, type_)
+
+    def print_functions(self, writer: Writer) -> None:
+        """Prints every function asked for."""
+        for (verb, type_), name in tuple(self._names.items()):
+            writer.gap()
+            if verb in ("store", "add"):
+                self._print_store(writer, type_, name, verb)
+            else:
+                self._print_load(writer, type_, name, verb)
+
+    def _print_load(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
+        kind = "StructuredBuffer" if verb == "load" else "RWStructuredBuffer"
+        writer.line(f"{_plain(type_)} {name}({kind}<{show(element_type_of(type_))}> source, uint i)")
+        with writer.block():
+            if isinstance(type_, Array):
+                self._print_load_entries(writer, type_, verb)
+                return
+            if verb == "take":
+                _print_take(writer, type_)
+                return
+            test = " != 0" if element_of(type_) == BOOL else ""
+            parts = [f"source[{index}]{test}" for _, index in _entries(type_)]
+            writer.line(f"return {show(type_)}({', '.join(parts)});")
+
+    def _print_load_entries(self, writer: Writer, type_: Array, verb: str) -> None:
+        index = f"{type_.size} * i + k"
+        entry = (
+            self.take("source", index, type_.element)
+            if verb == "take"
+            else self.load("source", index, type_.element, written=verb == "load_written")
+        )
+        writer.line(f"{_plain(type_)} value;")
+        writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
+        with writer.indented():
+            writer.line(f"value[k] = {entry};")
+        writer.line("return value;")
+
+    def _print_store(self, writer: Writer, type_: Type, name: str, verb: str) -> None:
+        holds = show(element_type_of(type_))
+        writer.line(f"void {name}(RWStructuredBuffer<{holds}> target, uint i, {_plain(type_)} value)")
+        with writer.block():
+            if isinstance(type_, Array):
+                put = self.store if verb == "store" else self.add
+                writer.line(f"for (uint k = 0; k < {type_.size}; ++k)")
+                with writer.indented():
+                    writer.line(put("target", f"{type_.size} * i + k", type_.element, "value[k]"))
+                return
+            for entry, index in _entries(type_):
+                value = f"uint(value{entry})" if element_of(type_) == BOOL else f"value{entry}"
+                writer.line(f"target[{index}] {'=' if verb == 'store' else '+='} {value};")
+
+
+def _print_take(writer: Writer, type_: Type) -> None:
+    """What stands in ``source`` is returned, zero stays."""
+    indices = ["i"] if element_type(type_) == type_ else [index for _, index in _entries(type_)]
+    parts = ", ".join(f"source[{index}]" for index in indices)
+    writer.line(f"{show(type_)} value = {parts if len(indices) == 1 else f'{show(type_)}({parts})'};")
+    zero = f"{show(type_)}(0)" if len(indices) == 1 else "0"
+    for index in indices:
+        writer.line(f"source[{index}] = {zero};")
+    writer.line("return value;")
+
+
+def element_type_of(type_: Type) -> Type:
+    """What the buffer behind a possibly nested array holds."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return element_type(type_)
+
+
+def _plain(type_: Type) -> str:
+    return f"{_plain(type_.element)}[{type_.size}]" if isinstance(type_, Array) else show(type_)
+
+
+def _word(type_: Type) -> str:
+    return f"{_word(type_.element)}_{type_.size}" if isinstance(type_, Array) else show(type_)
+
+
+def _entries(type_: Type) -> Iterator[tuple[str, str]]:
+    """Each scalar of a vector or matrix with its place in the buffer."""
+    match type_:
+        case Vector(size=size):
+            for k in range(size):
+                yield f".{'xyzw'[k]}", _place(size, k)
+        case Matrix(rows=rows, columns=columns):
+            for row in range(rows):
+                for column in range(columns):
+                    yield f"[{row}][{column}]", _place(rows * columns, row * columns + column)
+        case _:
+            raise TypeError(f"{show(type_)} has no entries")
+
+
+def _place(stride: int, offset: int) -> str:
+    return f"{stride} * i + {offset}" if offset else f"{stride} * i"

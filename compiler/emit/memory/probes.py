@@ -1,0 +1,128 @@
+"""Prints probes: identities whose derivative records the gradient that comes by, one per element of the domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from slangad.compiler.emit.memory.buffers import buffer_scalar, element_type_of, shape_of
+from slangad.compiler.emit.memory.tensors import print_attributes
+from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
+from slangad.compiler.ir.nodes import Call, Probe
+from slangad.compiler.ir.types import Type, show
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.emit.memory.buffers import Accessors
+    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.types import TypeSpeller
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
+
+
+ProbeKey: TypeAlias = "tuple[str, Type]"
+"""A probe's name, and the type of what it looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeNames:
+    """What the parts of one probe are called in the Slang."""
+
+    function: str
+    buffer: str
+
+
+def probes_of(module: Module) -> tuple[ProbeKey, ...]:
+    """The probes of a module: those of one name are one, unless two kernels look at two types with it."""
+    exprs = (e for f in module.functions for e in body_exprs(statements(f)))
+    return tuple(dict.fromkeys((e.name, e.type) for e in exprs if isinstance(e, Probe)))
+
+
+def name_probes(scope: Scope, module: Module) -> dict[ProbeKey, ProbeNames]:
+    """Names the function and the buffer of each probe."""
+    return {
+        (name, type_): ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))
+        for name, type_ in probes_of(module)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePrinter:
+    """One probe; prints its buffer and function, and tells what entry points need for it."""
+
+    name: str
+    type: Type
+    names: ProbeNames
+    spell: TypeSpeller
+    accessors: Accessors
+
+    @property
+    def kept(self) -> None:
+        """Groups keep nothing of it."""
+
+    @property
+    def written(self) -> bool:
+        """Never."""
+        return False
+
+    def used_by(self, module: Module, kernel: Kernel) -> bool:
+        """Whether a kernel comes by."""
+        functions = {f.key: f for f in module.functions}
+        return self._reached(functions, functions[kernel.function])
+
+    def _reached(self, functions: Mapping[str, Function], function: Function) -> bool:
+        for expr in body_exprs(statements(function)):
+            match expr:
+                case Probe(name=name, type=type_) if (name, type_) == (self.name, self.type):
+                    return True
+                case Call(function=key) if self._reached(functions, functions[key]):
+                    return True
+                case _:
+                    continue
+        return False
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """The buffer, in backward mode."""
+        if mode is Mode.BACKWARD:
+            yield EntryParameter(
+                name=self.names.buffer,
+                role=ParameterRole.PROBE,
+                parameter=self.name,
+                path=(),
+                scalar=buffer_scalar(self.type),
+                shape=shape_of(self.type),
+                type=self._buffer_type,
+                access="add",
+                shared=True,
+            )
+
+    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+        """Nothing: no two threads record the same element."""
+        return ()
+
+    @property
+    def _buffer_type(self) -> str:
+        return f"RWStructuredBuffer<{show(element_type_of(self.type))}>"
+
+    def print(self, writer: Writer) -> None:
+        """Prints the buffer, then the identity with its derivatives."""
+        function, pair = self.names.function, f"DifferentialPair<{self.spell.generic(self.type)}> value"
+        writer.gap()
+        writer.comment(f"The gradient of {self.name}, element by element.")
+        writer.line(f"{self._buffer_type} {self.names.buffer};")
+        writer.gap()
+        print_attributes(writer, function)
+        writer.line(f"{self.spell(self.type)} {function}({self.spell.declare(self.type, 'value')})")
+        with writer.block():
+            writer.line("return value;")
+        writer.gap()
+        writer.line(f"{pair.removesuffix(' value')} {function}_fwd({pair})")
+        with writer.block():
+            writer.line("return value;")
+        writer.gap()
+        writer.line(f"void {function}_bwd(inout {pair}, {self.spell.declare(self.type, 'd_out')})")
+        with writer.block():
+            writer.line(self.accessors.add(self.names.buffer, "sa.element", self.type, "d_out"))
+            writer.line("value = diffPair(value.p, d_out);")

@@ -1,0 +1,436 @@
+"""Prints tensors: buffers that belong to the module, and a function for each way to use them, with its derivatives.
+
+A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``; one that is
+written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is in docs/decisions/memory.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.memory.additions import print_addition
+from slangad.compiler.emit.memory.buffers import buffer_scalar, components_of, element_type_of, shape_of
+from slangad.compiler.emit.model import EXACT_WORDS, EntryParameter, Mode, ParameterRole
+from slangad.compiler.ir.nodes import Accumulation
+from slangad.compiler.ir.types import DOUBLE, FLOAT, UINT, Array, Matrix, Scalar, Tensor, Type, Vector, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.memory.buffers import Accessors
+    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.types import TypeSpeller
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Buffer, Kernel, Module
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNames:
+    """What the parts of one tensor or texture are called in the Slang; one that is ``passive`` gets no gradient."""
+
+    values: str
+    extents: str
+    at: str
+    read: str
+    write: str
+    gradient: str
+    copies: str
+    tangent: str
+    filter: str
+    sample: str
+    passive: bool = field(default=False, kw_only=True)
+
+
+def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
+    """Names everything a tensor or texture may need."""
+    stem = f"{buffer.kernel}_{buffer.param}"
+    summed = buffer.accumulation is Accumulation.SUM
+    gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
+    words = (
+        "", "_extents", "_at", "_read", "_write", f"_{gradient}", "_copies", "_tangent", "_filter", "_sample",
+    )  # fmt: skip
+    return MemoryNames(*(scope.fresh(f"{stem}{word}") for word in words), passive=buffer.no_diff)
+
+
+def _writes(buffer: Buffer) -> bool:
+    return isinstance(buffer.type, Tensor) and buffer.type.writes
+
+
+def is_scattered(buffer: Buffer) -> bool:
+    """Whether its gradient goes through totals."""
+    ways = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.EXACT)
+    return buffer.accumulation in ways and not _writes(buffer)
+
+
+def is_exact(buffer: Buffer) -> bool:
+    """Whether its totals are sums without rounding."""
+    return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
+
+
+_KEPT: Final = 15
+"""Tensors of a kernel whose sums groups can tell apart (``PLACE_BITS`` of templates/slangad_tensors.slang)."""
+
+
+def kept_buffers(module: Module) -> dict[str, int]:
+    """Those whose sums a group of threads keeps in its own memory, by key, with their numbers there.
+
+    Elements that many threads hit at different times come first: where all hit one at a time, waves add up.
+    """
+    numbers: dict[str, int] = {}
+    taken: Counter[str] = Counter()
+    for buffer in sorted(module.buffers, key=lambda b: b.accumulation is Accumulation.SHARED):
+        kernel = buffer.kernel
+        if is_scattered(buffer) and not is_exact(buffer) and has_gradient(buffer) and taken[kernel] < _KEPT:
+            numbers[buffer.key] = taken[kernel]
+            taken[kernel] += 1
+    return numbers
+
+
+def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
+    """What adds to the buffer's totals, up to the place; ``kept`` is its number where groups keep its sums."""
+    if is_exact(buffer):
+        return f"sa.scatter_exactly({totals}"
+    return f"sa.scatter({totals}" if kept is None else f"sa.scatter_kept({totals}, {kept}"
+
+
+def has_gradient(buffer: Buffer) -> bool:
+    """Whether gradient flows into it, or out of what is stored in it."""
+    return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
+
+
+def total_scalar(type_: Type) -> Scalar:
+    """What sums over threads are kept in: the type's own scalar, or float for half."""
+    scalar = buffer_scalar(type_)
+    return DOUBLE if scalar == DOUBLE else FLOAT
+
+
+def print_attributes(writer: Writer, name: str) -> None:
+    """Names both derivatives of a generated function."""
+    writer.line(f"[ForwardDerivative({name}_fwd)]")
+    writer.line(f"[BackwardDerivative({name}_bwd)]")
+
+
+def totals_parameters(buffer: Buffer, names: MemoryNames, shape: tuple[int, ...]) -> Iterator[EntryParameter]:
+    """Where a gradient is scattered to, and in how many copies."""
+    total = "Exact" if is_exact(buffer) else "Total"
+    yield EntryParameter(
+        names.gradient, ParameterRole.TOTALS, buffer.param, (), *_totals_layout(buffer, shape),
+        f"RWStructuredBuffer<sa.{total}>", "add", axes=rank_of(buffer), shared=True,
+    )  # fmt: skip
+    yield EntryParameter(
+        names.copies, ParameterRole.COPIES, buffer.param, (), UINT, (), "uint", "value", axes=0, shared=True
+    )
+
+
+def _totals_layout(buffer: Buffer, shape: tuple[int, ...]) -> tuple[Scalar, tuple[int, ...]]:
+    """What totals are made of, and the axes of one element's."""
+    return (UINT, (*shape, EXACT_WORDS)) if is_exact(buffer) else (FLOAT, shape)
+
+
+def copies_parameters(buffer: Buffer, scalar: Scalar, shape: tuple[int, ...]) -> tuple[EntryParameter, ...]:
+    """What the entry point that adds up copies takes: the number of scalars, that of copies, totals, gradient."""
+
+    def value(word: str, role: ParameterRole) -> EntryParameter:
+        return EntryParameter(word, role, buffer.param, (), UINT, (), "uint", "value", axes=0)
+
+    def memory(
+        word: str, role: ParameterRole, scalar: Scalar, shape: tuple[int, ...], type_: str, access: str
+    ) -> EntryParameter:
+        return EntryParameter(word, role, buffer.param, (), scalar, shape, type_, access, axes=rank_of(buffer))
+
+    held = "sa.ExactWord" if is_exact(buffer) else "sa.Copied"
+    return (
+        value("count", ParameterRole.DOMAIN),
+        value("copies", ParameterRole.COPIES),
+        memory("totals", ParameterRole.TOTALS, *_totals_layout(buffer, shape), f"StructuredBuffer<{held}>", "read"),
+        memory("gradient", ParameterRole.GRADIENT, scalar, shape, f"RWStructuredBuffer<{scalar.name}>", "add"),
+    )
+
+
+def rank_of(buffer: Buffer) -> int:
+    """Axes of a tensor or texture."""
+    return buffer.type.rank if isinstance(buffer.type, Tensor) else 2
+
+
+@dataclass(frozen=True, slots=True)
+class SummedTensor:
+    """A tensor of which all threads read the same few elements, the first ``reach`` along each axis.
+
+    Attributes:
+        sums: What a thread's sums are called, which the derivative of reading adds to.
+        extents: What tells how many elements there really are.
+        element: Their type.
+    """
+
+    sums: str
+    extents: EntryParameter
+    element: Type
+    reach: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPrinter:
+    """One tensor; prints its declarations and functions, and tells what entry points need for it.
+
+    ``kept`` is its number among those whose sums groups keep in memory of their own, if they do.
+    """
+
+    buffer: Buffer
+    tensor: Tensor
+    names: MemoryNames
+    spell: TypeSpeller
+    accessors: Accessors
+    kept: int | None = None
+
+    # --- what entry points need ---
+
+    def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
+        """Whether it belongs to a kernel."""
+        return kernel.name == self.buffer.kernel
+
+    def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
+        """The buffers and values that the entry point of a mode uses."""
+        yield self._values(mode)
+        yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=UINT)
+        if mode is Mode.FORWARD or not has_gradient(self.buffer):
+            return
+        if mode is Mode.JVP:
+            role = ParameterRole.TANGENT if self.tensor.reads else ParameterRole.RESULT_TANGENT
+            yield self._parameter(self.names.tangent, role, self._kind, "change" if self.tensor.writes else "read")
+        elif self.tensor.writes:
+            yield self._parameter(self.names.gradient, ParameterRole.ADJOINT, self._written, "change")
+        elif self.buffer.accumulation is Accumulation.SUM:
+            return
+        elif is_scattered(self.buffer):
+            yield from totals_parameters(self.buffer, self.names, shape_of(self.tensor.element))
+        else:
+            yield self._parameter(self.names.gradient, ParameterRole.GRADIENT, self._written, "add")
+
+    def copies_parameters(self) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies takes."""
+        return copies_parameters(self.buffer, total_scalar(self.tensor.element), shape_of(self.tensor.element))
+
+    @property
+    def written(self) -> bool:
+        """Whether gradient comes out of what is stored in it."""
+        return self.tensor.writes and has_gradient(self.buffer)
+
+    def _values(self, mode: Mode) -> EntryParameter:
+        if not self.tensor.writes:
+            return self._parameter(self.names.values, ParameterRole.INPUT, self._kind, "read")
+        stored = mode is not Mode.BACKWARD
+        access = "change" if stored else "read" if self.tensor.reads else "unused"
+        role = ParameterRole.RESULT if stored or not self.tensor.reads else ParameterRole.INPUT
+        return self._parameter(self.names.values, role, self._kind, access)
+
+    def _parameter(
+        self, name: str, role: ParameterRole, type_: str, access: str, *, scalar: Scalar | None = None
+    ) -> EntryParameter:
+        value = access == "value"
+        return EntryParameter(
+            name=name,
+            role=role,
+            parameter=self.buffer.param,
+            path=(),
+            scalar=scalar or buffer_scalar(self.tensor.element),
+            shape=self._value_shape(role) if value else shape_of(self.tensor.element),
+            type=type_,
+            access=access,
+            axes=0 if value else self.tensor.rank,
+            shared=True,
+        )
+
+    def _value_shape(self, role: ParameterRole) -> tuple[int, ...]:
+        return (self.tensor.rank,) if role is ParameterRole.EXTENTS and self.tensor.rank > 1 else ()
+
+    @property
+    def _written(self) -> str:
+        return f"RWStructuredBuffer<{show(element_type_of(self.tensor.element))}>"
+
+    @property
+    def _kind(self) -> str:
+        return self._written if self.tensor.writes else self._written.removeprefix("RW")
+
+    @property
+    def _extents_type(self) -> str:
+        return "uint" if self.tensor.rank == 1 else f"uint{self.tensor.rank}"
+
+    # --- text ---
+
+    def print(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        """Prints the declarations for some modes, then the functions."""
+        declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
+        writer.gap()
+        what = show(self.tensor)
+        writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {what}{self._gradient_note(modes)}")
+        for name, type_ in declared.items():
+            writer.line(f"{'' if 'Buffer' in type_ else 'uniform '}{type_} {name};")
+        if Mode.BACKWARD in modes and self.buffer.accumulation is Accumulation.SUM:
+            count = math.prod((*self.buffer.reach, components_of(self.tensor.element)))
+            scalar = "double" if total_scalar(self.tensor.element) == DOUBLE else "sa.Sum"
+            writer.line(f"static {scalar} {self.names.gradient}[{count}];")
+        if self.tensor.rank > 1:
+            self._print_at(writer)
+        if self.tensor.reads:
+            self._print_read(writer, modes)
+        if self.tensor.writes:
+            self._print_write(writer, modes)
+
+    def _gradient_note(self, modes: tuple[Mode, ...]) -> str:
+        if Mode.BACKWARD not in modes or not has_gradient(self.buffer) or self.tensor.writes:
+            return "."
+        return {
+            Accumulation.OWN: ". Every element of its gradient belongs to one thread.",
+            Accumulation.SHARED: ". All threads add to the same elements of its gradient.",
+            Accumulation.SUM: ". Every thread adds up the gradients of its few elements.",
+            Accumulation.EXACT: ". Threads add to any element of its gradient, without rounding.",
+        }.get(self.buffer.accumulation, ". Threads add to any element of its gradient.")
+
+    @property
+    def _indices(self) -> str:
+        return ", ".join(f"int {name}" for name in "ijkl"[: self.tensor.rank])
+
+    @property
+    def _place(self) -> str:
+        """The element's number."""
+        if self.tensor.rank == 1:
+            return "i"
+        return f"{self.names.at}({', '.join('ijkl'[: self.tensor.rank])})"
+
+    def _print_at(self, writer: Writer) -> None:
+        text = "uint(i)"
+        for axis in range(1, self.tensor.rank):
+            text = f"({text})" if " " in text else text
+            text = f"{text} * {self.names.extents}.{'xyzw'[axis]} + uint({'ijkl'[axis]})"
+        writer.gap()
+        writer.line(f"uint {self.names.at}({self._indices})")
+        with writer.block():
+            writer.line(f"return {text};")
+
+    def _print_read(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        element, name = self.tensor.element, self.names.read
+        derived = self._derived(modes)
+        writer.gap()
+        if derived:
+            print_attributes(writer, name)
+        writer.line(f"{self.spell(element)} {name}({self._indices})")
+        with writer.block():
+            writer.line(f"return {self._load(self.names.values)};")
+        if not derived:
+            return
+        tangent = self._load(self.names.tangent) if Mode.JVP in modes else "{}"
+        writer.gap()
+        writer.line(f"DifferentialPair<{self.spell.generic(element)}> {name}_fwd({self._indices})")
+        with writer.block():
+            if tangent == "{}":
+                writer.line(f"{self.spell.declare(element, 'none')} = {{}};")
+                tangent = "none"
+            writer.line(f"return diffPair({self._load(self.names.values)}, {tangent});")
+        writer.gap()
+        writer.line(f"void {name}_bwd({self._indices}, {self.spell.declare(element, 'd_out')})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                self._print_add(writer)
+
+    def _load(self, buffer: str) -> str:
+        return self.accessors.load(buffer, self._place, self.tensor.element, written=self.tensor.writes)
+
+    def _derived(self, modes: tuple[Mode, ...]) -> bool:
+        return has_gradient(self.buffer) and len(modes) > 0 and modes != (Mode.FORWARD,)
+
+    def _print_add(self, writer: Writer) -> None:
+        """Adds ``d_out`` to the element's gradient."""
+        element = self.tensor.element
+        if self.buffer.accumulation is Accumulation.SUM:
+            self._print_sum(writer)
+            return
+        if not is_scattered(self.buffer):
+            writer.line(self.accessors.add(self.names.gradient, self._place, element, "d_out"))
+            return
+        extents = self.names.extents
+        axes = [extents] if self.tensor.rank == 1 else [f"{extents}.{'xyzw'[a]}" for a in range(self.tensor.rank)]
+        size = components_of(element)
+        stride = f"{size} * " if size > 1 else ""
+        place = f"uint({self._place})" if self.tensor.rank == 1 else self._place
+        copy = f"(sa.group % {self.names.copies}) * {' * '.join(axes)}"
+        writer.line(f"uint at = {stride}({copy} + {place});" if stride else f"uint at = {copy} + {place};")
+        added = FLOAT if is_exact(self.buffer) else total_scalar(element)
+        print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
+
+    def _print_sum(self, writer: Writer) -> None:
+        """Adds ``d_out`` to the thread's sum of the element."""
+        size, place = components_of(self.tensor.element), "i"
+        for name, extent in zip("jkl", self.buffer.reach[1:], strict=False):
+            place = f"{f'({place})' if ' ' in place else place} * {extent} + {name}"
+        if size > 1:
+            place = f"{size} * {f'({place})' if ' ' in place else place}"
+        writer.line(f"int at = {place};")
+        print_addition(writer, (self.names.gradient, ""), "at", self.tensor.element, "d_out", str)
+
+    @property
+    def summed(self) -> SummedTensor | None:
+        """What entry points add up of it, if every thread has sums of its own."""
+        if self.buffer.accumulation is not Accumulation.SUM:
+            return None
+        extents = next(p for p in self.parameters(Mode.FORWARD) if p.role is ParameterRole.EXTENTS)
+        return SummedTensor(self.names.gradient, extents, self.tensor.element, self.buffer.reach)
+
+    def _print_write(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
+        element, name = self.tensor.element, self.names.write
+        derived = self._derived(modes)
+        value = self.spell.declare(element, "value")
+        pair = f"DifferentialPair<{self.spell.generic(element)}> value"
+        writer.gap()
+        if derived:
+            print_attributes(writer, name)
+        writer.line(f"void {name}({self._indices}, {value})")
+        with writer.block():
+            if derived and Mode.BACKWARD in modes:
+                writer.line("if (!sa.replay)")
+                with writer.indented():
+                    writer.line(self._store(self.names.values, "value"))
+            else:
+                writer.line(self._store(self.names.values, "value"))
+        if not derived:
+            return
+        writer.gap()
+        writer.line(f"void {name}_fwd({self._indices}, {pair})")
+        with writer.block():
+            writer.line(self._store(self.names.values, "value.p"))
+            if Mode.JVP in modes:
+                writer.line(self._store(self.names.tangent, "value.d"))
+        writer.gap()
+        writer.line(f"void {name}_bwd({self._indices}, inout {pair})")
+        with writer.block():
+            if Mode.BACKWARD in modes:
+                taken = self.accessors.take(self.names.gradient, self._place, element)
+                writer.line(f"value = diffPair(value.p, {taken});")
+
+    def _store(self, buffer: str, value: str) -> str:
+        return self.accessors.store(buffer, self._place, self.tensor.element, value)
+
+
+def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str, added: Scalar = FLOAT) -> None:
+    """Adds a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
+    match type_:
+        case Scalar(name):
+            writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")
+        case Vector(element, size):
+            wide = value if element == added else f"{added.name}{size}({value})"
+            writer.line(f"{call}, {at}, {wide});")
+        case Matrix(element, rows, columns):
+            for row in range(rows):
+                start = f"{at} + {row * columns}" if row else at
+                print_scatter(writer, call, start, Vector(element, columns), f"{value}[{row}]", added)
+        case Array(element, size):
+            counter = f"n{value.count('[')}"
+            writer.line(f"for (int {counter} = 0; {counter} < {size}; ++{counter})")
+            with writer.block():
+                step = components_of(element)
+                start = f"{at} + {step} * {counter}" if step > 1 else f"{at} + {counter}"
+                print_scatter(writer, call, start, element, f"{value}[{counter}]", added)
+        case _:
+            raise TypeError(f"{show(type_)} has no scalars in one buffer")

@@ -1,0 +1,254 @@
+"""Prints a whole module as one Slang file: header, imports, structs, constants, functions, kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import slangad
+from slangad.compiler.emit.entry_points.kernels import modes_of, print_kernel
+from slangad.compiler.emit.library import libraries_of, memory_libraries, sum_libraries
+from slangad.compiler.emit.memory.buffers import Accessors
+from slangad.compiler.emit.memory.probes import ProbePrinter, name_probes, probes_of
+from slangad.compiler.emit.memory.tensors import TensorPrinter, kept_buffers, name_memory
+from slangad.compiler.emit.memory.textures import TexturePrinter
+from slangad.compiler.emit.model import GENERATED, EmittedModule, EntryPoint, Mode
+from slangad.compiler.emit.print.context import ModuleNames
+from slangad.compiler.emit.print.derivatives import print_any, print_gradient
+from slangad.compiler.emit.print.differentials import converted_types, print_converters
+from slangad.compiler.emit.print.functions import print_doc
+from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
+from slangad.compiler.emit.text.literals import literal
+from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.types import TypeSpeller
+from slangad.compiler.emit.text.writer import Writer
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    ConstantDef,
+    External,
+    Function,
+    Module,
+    Read,
+    Role,
+    Sample,
+    StructDef,
+    Var,
+)
+from slangad.compiler.ir.types import Array, Matrix, Scalar, Tensor, Type, Vector, carries_gradient
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.emit.entry_points.entry import MemoryPrinter
+    from slangad.compiler.ir.nodes import Buffer
+
+
+def emit_module(module: Module) -> EmittedModule:
+    """The module as Slang; it must have been through the passes."""
+    scope = Scope(module.taken)
+    names = name_module(module, scope)
+    writer = Writer()
+    accessors = Accessors(scope)
+    memory = tuple(_memory_printers(module, names, accessors))
+    probes = tuple(ProbePrinter(*probe, names.probes[probe], names.spell, accessors) for probe in probes_of(module))
+    modes = {
+        kernel.name: modes_of(kernel, names.functions[kernel.function], module.buffers) for kernel in module.kernels
+    }
+    entries_text, entries = _print_kernels(names, module, scope, accessors, (*memory, *probes), modes)
+    libraries = libraries_of(module, (*memory_libraries(entries), *sum_libraries(module)))
+    _print_header(writer, module, libraries)
+    _print_structs(names, writer, module)
+    print_converters(names, writer, converted_types(module))
+    _print_constants(names, writer, module.constants)
+    for printer in memory:
+        printer.print(writer, modes[printer.buffer.kernel])
+    for probe in probes:
+        probe.print(writer)
+    _print_functions(names, writer, module)
+    print_wrappers(names, writer, module, modes)
+    accessors.print_functions(writer)
+    writer.append(entries_text)
+    return EmittedModule(
+        file_name=module.file_name or f"{module.name}.slang",
+        text=writer.text,
+        libraries=libraries,
+        entry_points=entries,
+        names=_public_names(module, names),
+        mapped=writer.mapped,
+    )
+
+
+def name_module(module: Module, scope: Scope) -> ModuleNames:
+    """Names every declaration, the user's first and in module order; members after what they may hide."""
+    structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
+    constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
+    free = {f.key: _function_name(f, scope) for f in module.functions if not f.owner}
+    members = {d.struct.key: _member_scope(d, module, (*constants.values(), *free.values())) for d in module.structs}
+    fields = {d.struct.key: _field_names(d, members[d.struct.key]) for d in module.structs}
+    methods = {f.key: _function_name(f, members[f.owner]) for f in module.functions if f.owner}
+    functions = {**free, **methods}
+    return ModuleNames(
+        functions={f.key: f for f in module.functions},
+        structs=structs,
+        fields=fields,
+        constants=constants,
+        function_names=functions,
+        gradients={key: scope.fresh(f"{functions[key]}_gradient") for key in _gradients_asked(module)},
+        to_differential=scope.fresh("to_differential"),
+        from_differential=scope.fresh("from_differential"),
+        spell=TypeSpeller(structs),
+        external=frozenset(d.struct.key for d in module.structs if d.external),
+        taken=module.taken,
+        memory={b.key: name_memory(scope, b) for b in module.buffers},
+        probes=name_probes(scope, module),
+        wrappers=name_wrappers(module, scope),
+    )
+
+
+def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> Scope:
+    """The names of a struct's members, which hide functions outside from its methods."""
+    if any(f.owner == definition.struct.key for f in module.functions):
+        return Scope(outside)
+    return Scope((), ())
+
+
+def _field_names(definition: StructDef, scope: Scope) -> dict[str, str]:
+    names = [f.name for f in definition.struct.fields]
+    return {name: name if definition.external else scope.give(name, name) for name in names}
+
+
+def _function_name(function: Function, scope: Scope) -> str:
+    if isinstance(function.body, External):
+        return function.body.symbol
+    return scope.give(f"function {function.key}", function.name)
+
+
+def _gradients_asked(module: Module) -> dict[str, Type]:
+    """The functions whose gradients are asked for as values, with the type these come in."""
+    asked: dict[str, Type] = {}
+    for function in module.functions:
+        for expr in body_exprs(statements(function)):
+            if isinstance(expr, BackwardCall):
+                asked[expr.function] = expr.type
+    return asked
+
+
+def _public_names(module: Module, names: ModuleNames) -> dict[str, str]:
+    return {**names.structs, **names.constants, **names.function_names, **{k.name: k.name for k in module.kernels}}
+
+
+def _print_header(writer: Writer, module: Module, libraries: Iterable[str]) -> None:
+    writer.line(f"{GENERATED}{slangad.__version__} from {module.source}.")
+    for line in module.doc:
+        writer.comment(line)
+    writer.gap()
+    for path in module.slang_includes:
+        writer.line(f'#include "{path}"')
+    for library in libraries:
+        writer.line(f"import {library.removesuffix('.slang')};")
+    for path in module.slang_imports:
+        writer.line(f'import "{path}";')
+
+
+def _print_structs(names: ModuleNames, writer: Writer, module: Module) -> None:
+    for definition in module.structs:
+        if definition.external:
+            continue
+        writer.gap()
+        print_doc(writer, definition.doc)
+        with writer.origin(definition.span):
+            _print_struct(names, writer, definition, module)
+
+
+def _print_struct(names: ModuleNames, writer: Writer, definition: StructDef, module: Module) -> None:
+    struct = definition.struct
+    conforms = " : IDifferentiable" if carries_gradient(struct) else ""
+    writer.line(f"struct {names.structs[struct.key]}{conforms}")
+    with writer.block():
+        for field in struct.fields:
+            no_diff = "no_diff " if field.no_diff and carries_gradient(field.type) else ""
+            writer.line(f"{no_diff}{names.spell.declare(field.type, names.field(struct, field.name))};")
+        for function in module.functions:
+            if function.owner == struct.key:
+                writer.gap()
+                print_any(names, writer, function)
+
+
+def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[ConstantDef, ...]) -> None:
+    writer.gap()
+    for constant in constants:
+        declared = names.spell.declare(constant.type, names.constants[constant.key])
+        with writer.origin(constant.span):
+            writer.line(f"static const {declared} = {_initial(constant.type, list(constant.values))};")
+
+
+def _initial(type_: Type, values: list[int | float | bool]) -> str:
+    """The initialiser of a constant, consuming its scalars from the front."""
+    match type_:
+        case Scalar():
+            return literal(values.pop(0), type_)
+        case Vector(element, size):
+            return f"{element.name}{size}({', '.join(literal(values.pop(0), element) for _ in range(size))})"
+        case Matrix(element, rows, columns):
+            row = Vector(element, columns)
+            return f"{element.name}{rows}x{columns}({', '.join(_initial(row, values) for _ in range(rows))})"
+        case Array(element, size):
+            return "{" + ", ".join(_initial(element, values) for _ in range(size)) + "}"
+        case _:
+            raise TypeError(f"a constant cannot be {type_}")
+
+
+def _print_functions(names: ModuleNames, writer: Writer, module: Module) -> None:
+    dims = {kernel.function: kernel.dims for kernel in module.kernels}
+    asked = _gradients_asked(module)
+    for function in _with_derivatives_near(module):
+        if not function.owner and not isinstance(function.body, External):
+            writer.gap()
+            print_any(names, writer, function, dims.get(function.key, 0))
+        if function.key in asked:
+            writer.gap()
+            print_gradient(names, writer, function, asked[function.key])
+
+
+def _with_derivatives_near(module: Module) -> Iterator[Function]:
+    """Every function, derivatives right after what they are the derivative of."""
+    for function in module.functions:
+        if function.role is Role.PLAIN:
+            yield function
+            yield from (f for f in module.functions if f.of == function.key)
+
+
+def _memory_printers(
+    module: Module, names: ModuleNames, accessors: Accessors
+) -> Iterator[TensorPrinter | TexturePrinter]:
+    exprs = [e for f in module.functions for e in body_exprs(statements(f))]
+    numbers = kept_buffers(module)
+    for buffer in module.buffers:
+        own, kept = names.memory[buffer.key], numbers.get(buffer.key)
+        if isinstance(buffer.type, Tensor):
+            yield TensorPrinter(buffer, buffer.type, own, names.spell, accessors, kept)
+        else:
+            uses = {type(e) for e in exprs if isinstance(e, (Read, Sample)) and _is_of(e, buffer)}
+            yield TexturePrinter(buffer, buffer.type, own, Sample in uses, Read in uses, kept)
+
+
+def _is_of(access: Read | Sample, buffer: Buffer) -> bool:
+    return isinstance(access.source, Var) and access.source.name == buffer.key
+
+
+def _print_kernels(
+    names: ModuleNames,
+    module: Module,
+    scope: Scope,
+    accessors: Accessors,
+    memory: tuple[MemoryPrinter, ...],
+    modes: Mapping[str, tuple[Mode, ...]],
+) -> tuple[Writer, tuple[EntryPoint, ...]]:
+    """The text of all entry points, and what they are."""
+    entries = Writer()
+    points: list[EntryPoint] = []
+    for kernel in module.kernels:
+        own = tuple(m for m in memory if m.used_by(module, kernel))
+        entry_names = {mode: scope.fresh(f"{kernel.name}_{mode.value}") for mode in modes[kernel.name]}
+        points += print_kernel(names, entries, kernel, entry_names, accessors, own, scope.fresh)
+    return entries, tuple(points)

@@ -1,0 +1,1 @@
+"""Device code: expressions, statements, functions and their derivatives."""

@@ -1,0 +1,105 @@
+"""What printing one function needs to know: the module's names, this function's names, and where the text goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import Array, Struct, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.emit.memory.probes import ProbeKey, ProbeNames
+    from slangad.compiler.emit.memory.tensors import MemoryNames
+    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.types import TypeSpeller
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Function
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """The emitted names of a module's declarations, by key, and the functions themselves.
+
+    ``gradients`` names, for functions whose gradients are asked for as values, the function that gives them;
+    ``converters`` does the same for the two conversions between a type and its differential. ``external`` holds the
+    keys of structs that stand in Slang files, ``taken`` the names those files declare, and ``memory`` names what
+    belongs to each tensor and texture, ``probes`` what belongs to each probe. ``wrappers`` names the functions that
+    are differentiated in place of ambiguous ones.
+    """
+
+    functions: Mapping[str, Function]
+    structs: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, str]]
+    constants: Mapping[str, str]
+    function_names: Mapping[str, str]
+    gradients: Mapping[str, str]
+    to_differential: str
+    from_differential: str
+    spell: TypeSpeller
+    external: frozenset[str] = frozenset()
+    taken: tuple[str, ...] = ()
+    memory: Mapping[str, MemoryNames] = field(default_factory=dict)
+    probes: Mapping[ProbeKey, ProbeNames] = field(default_factory=dict)
+    wrappers: Mapping[str, str] = field(default_factory=dict)
+
+    def has_external(self, type_: Type) -> bool:
+        """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""
+        match type_:
+            case Struct(key=key, fields=fields):
+                return key in self.external or any(self.has_external(f.type) for f in fields)
+            case Array(element=element):
+                return self.has_external(element)
+            case _:
+                return False
+
+    def field(self, type_: Type, name: str) -> str:
+        """The emitted name of a struct's field."""
+        if not isinstance(type_, Struct):
+            raise TypeError(f"{type_} has no fields")
+        return self.fields[type_.key][name]
+
+    def call(self, function: Function) -> str:
+        """What a function is called by: a static method is qualified by its struct."""
+        return self.reference(function) if function.static else self.function_names[function.key]
+
+    def method(self, function: Function) -> str:
+        """What a method is called by behind its object."""
+        name = self.function_names[function.key]
+        return name[name.rfind(f".{function.name}") + 1 :]
+
+    def reference(self, function: Function) -> str:
+        """What a function is referred to by where it is differentiated: a method is qualified by its struct."""
+        if function.key in self.wrappers:
+            return self.wrappers[function.key]
+        name = self.function_names[function.key]
+        inside = function.owner and function.owner not in self.external
+        return f"{self.structs[function.owner]}.{name}" if inside else name
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Printing inside one function.
+
+    ``self_name`` is the parameter that is spelled ``this``; ``dims`` is that of the kernel whose body this is, or 0.
+    """
+
+    names: ModuleNames
+    locals: Scope
+    writer: Writer
+    self_name: str = ""
+    dims: int = 0
+
+    def local(self, name: str) -> str:
+        """The emitted name of a parameter or local; given on first sight."""
+        if name == self.self_name:
+            return "this"
+        if name not in self.locals:
+            return self.locals.give(name, name.strip())
+        return self.locals[name]
+
+    def thread(self, name: str, axis: int) -> str:
+        """A component of the kernel's thread index or domain."""
+        local = self.local(f" {name}")
+        return local if self.dims == 1 else f"{local}[{axis}]"

@@ -1,0 +1,354 @@
+"""Prints expressions: one precedence table, parentheses only where the table asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.print.differentials import differential_of, value_of
+from slangad.compiler.emit.text.intrinsics import spelling
+from slangad.compiler.emit.text.literals import literal
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    Expr,
+    Extent,
+    ForwardCall,
+    Index,
+    Intrinsic,
+    MakePair,
+    Member,
+    NoDiff,
+    Probe,
+    Read,
+    Sample,
+    Swizzle,
+    Ternary,
+    ThreadCount,
+    ThreadId,
+    Unary,
+    Var,
+)
+from slangad.compiler.ir.types import Array, DiffPair, Matrix, Scalar, Struct, Tensor, Vector, carries_gradient
+from slangad.compiler.ir.walk import children
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.emit.memory.tensors import MemoryNames
+    from slangad.compiler.emit.print.context import Context
+    from slangad.compiler.ir.types import Type
+
+_LEVELS: Final = (
+    ("?:",), ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"),
+    ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+PRECEDENCE: Final = {op: level for level, ops in enumerate(_LEVELS, start=1) for op in ops}
+UNARY: Final = len(_LEVELS) + 1
+POSTFIX: Final = UNARY + 1
+ANY: Final = 0
+
+
+def print_expr(ctx: Context, expr: Expr, outer: int = ANY) -> None:
+    """Prints an expression, in parentheses when it binds less tightly than ``outer`` asks."""
+    own = _precedence(expr)
+    with ctx.writer.origin(expr.span):
+        if own < outer:
+            ctx.writer.write("(")
+        _print(ctx, expr, own)
+        if own < outer:
+            ctx.writer.write(")")
+
+
+def _precedence(expr: Expr) -> int:
+    match expr:
+        case Binary(op=op):
+            return PRECEDENCE[op]
+        case Ternary():
+            return PRECEDENCE["?:"]
+        case Unary():
+            return UNARY
+        case Const(value=value, type=Scalar(name)) if name != "bool" and _negative(value):
+            return UNARY
+        case NoDiff(value=Call() | BackwardCall() | Intrinsic(name="element")):
+            return UNARY
+        case Construct() if _is_opaque_zero(expr):
+            return UNARY
+        case _:
+            return POSTFIX
+
+
+def _negative(value: float) -> bool:
+    return str(value).startswith("-")
+
+
+def _print(ctx: Context, expr: Expr, own: int) -> None:
+    match expr:
+        case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
+            _atom(ctx, expr)
+        case Unary() | Binary() | Ternary():
+            _operation(ctx, expr, own)
+        case Call() | Intrinsic() | Construct() | Cast():
+            _application(ctx, expr)
+        case Member() | Swizzle() | Index():
+            _part(ctx, expr)
+        case NoDiff():
+            _no_diff(ctx, expr)
+        case MakePair() | BackwardCall() | ForwardCall():
+            _derivative(ctx, expr)
+        case Read() | Extent() | Sample() | Probe():
+            _access(ctx, expr)
+        case _:
+            assert_never(expr)
+
+
+def _atom(ctx: Context, expr: Const | Var | ConstantRef | ThreadId | ThreadCount) -> None:
+    match expr:
+        case Const(value=value, type=Scalar() as type_):
+            ctx.writer.write(literal(value, type_))
+        case Const():
+            raise TypeError(f"constant of type {expr.type}")
+        case Var(name):
+            ctx.writer.write(ctx.local(name))
+        case ConstantRef(key):
+            ctx.writer.write(ctx.names.constants[key])
+        case ThreadId(axis):
+            ctx.writer.write(ctx.thread("thread_id", axis))
+        case ThreadCount(axis):
+            ctx.writer.write(ctx.thread("thread_count", axis))
+
+
+def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
+    match expr:
+        case Unary():
+            _unary(ctx, expr)
+        case Binary(op, left, right):
+            print_expr(ctx, left, own)
+            ctx.writer.write(f" {op} ")
+            print_expr(ctx, right, own + 1)
+        case Ternary(condition, then, other):
+            print_expr(ctx, condition, own + 1)
+            ctx.writer.write(" ? ")
+            print_expr(ctx, then, own + 1)
+            ctx.writer.write(" : ")
+            print_expr(ctx, other, own)
+
+
+def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
+    match expr:
+        case Read(source=source, indices=indices):
+            ctx.writer.write(memory_names(ctx, source).read)
+            print_args(ctx, indices)
+        case Extent(source=source, axis=axis):
+            one = isinstance(source.type, Tensor) and source.type.rank == 1
+            extents = memory_names(ctx, source).extents
+            ctx.writer.write(f"int({extents})" if one else f"int({extents}.{'xyzw'[axis]})")
+        case Sample(source=source, uv=uv):
+            ctx.writer.write(memory_names(ctx, source).sample)
+            print_args(ctx, (uv,))
+        case Probe(name=name, value=value, type=type_):
+            ctx.writer.write(ctx.names.probes[name, type_].function)
+            print_args(ctx, (value,))
+        case _:
+            assert_never(expr)
+
+
+def memory_names(ctx: Context, source: Expr) -> MemoryNames:
+    """What the parts of the tensor or texture that an expression refers to are called."""
+    if not isinstance(source, Var):
+        raise TypeError("memory is referred to by name")
+    return ctx.names.memory[source.name]
+
+
+def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> None:
+    match expr:
+        case Call():
+            _call(ctx, expr)
+        case Intrinsic(name, args):
+            ctx.writer.write(spelling(name))
+            print_args(ctx, args)
+        case Construct():
+            _construct(ctx, expr)
+        case Cast(operand, type_):
+            ctx.writer.write(ctx.names.spell(type_))
+            print_args(ctx, (operand,))
+
+
+def _unary(ctx: Context, expr: Unary) -> None:
+    ctx.writer.write(expr.op)
+    print_expr(ctx, expr.operand, UNARY if _precedence(expr.operand) != UNARY else POSTFIX)
+
+
+def print_args(ctx: Context, args: Sequence[Expr]) -> None:
+    """Prints arguments in parentheses."""
+    ctx.writer.write("(")
+    _list(ctx, args)
+    ctx.writer.write(")")
+
+
+def _list(ctx: Context, args: Sequence[Expr]) -> None:
+    for position, arg in enumerate(args):
+        if position:
+            ctx.writer.write(", ")
+        print_expr(ctx, arg)
+
+
+def _call(ctx: Context, expr: Call) -> None:
+    function = ctx.names.functions[expr.function]
+    args = expr.args
+    if function.owner and not function.static:
+        print_expr(ctx, args[0], POSTFIX)
+        ctx.writer.write(f".{ctx.names.method(function)}")
+        args = args[1:]
+    else:
+        ctx.writer.write(ctx.names.call(function))
+    print_args(ctx, args)
+
+
+def _is_opaque_zero(expr: Construct) -> bool:
+    """Whether it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
+    return not expr.args and isinstance(expr.type, Struct) and _holds_structs(expr.type)
+
+
+def _holds_structs(type_: Struct) -> bool:
+    return any(_struct_in(field.type) is not None for field in type_.fields)
+
+
+def _struct_in(type_: Type) -> Struct | None:
+    """The struct that a field holds, once or in arrays."""
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_ if isinstance(type_, Struct) else None
+
+
+def _listed(expr: Construct) -> Construct:
+    """Zeros of an array written out where Slang can't differentiate its own initialiser of the entries."""
+    inner = _struct_in(expr.type)
+    if expr.args or not isinstance(expr.type, Array) or inner is None or not _holds_structs(inner):
+        return expr
+    return replace(expr, args=(Construct((), expr.type.element, expr.span),) * expr.type.size)
+
+
+def _construct(ctx: Context, expr: Construct) -> None:
+    expr = _listed(expr)
+    if _is_opaque_zero(expr):
+        ctx.writer.write("no_diff ")
+    ctx.writer.write(ctx.names.spell.generic(expr.type))
+    zero = (Const(0, expr.type.element),) if isinstance(expr.type, (Vector, Matrix)) else ()
+    print_args(ctx, expr.args or zero)
+
+
+def print_initial(ctx: Context, expr: Expr) -> None:
+    """Prints the value of a declaration: arrays as lists in braces."""
+    if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
+        print_expr(ctx, expr)
+        return
+    expr = _listed(expr)
+    with ctx.writer.origin(expr.span):
+        ctx.writer.write("{")
+        for position, arg in enumerate(expr.args):
+            if position:
+                ctx.writer.write(", ")
+            print_initial(ctx, arg)
+        ctx.writer.write("}")
+
+
+def _part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+    if isinstance(expr, Member) and _is_tangent(expr):
+        value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
+    else:
+        _plain_part(ctx, expr)
+
+
+def _is_tangent(expr: Expr) -> bool:
+    """Whether an expression is the tangent of a pair, or a field that Slang's differential type has too."""
+    match expr:
+        case Member(value=value, name="d") if isinstance(value.type, DiffPair):
+            return True
+        case Member(value=value, name=name, type=type_) if isinstance(value.type, Struct):
+            kept = any(f.name == name and not f.no_diff for f in value.type.fields)
+            return kept and carries_gradient(type_) and _is_tangent(value)
+        case _:
+            return False
+
+
+def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+    if isinstance(expr, Member) and isinstance(expr.value, Member) and _is_tangent(expr):
+        with ctx.writer.origin(expr.value.span):
+            _plain_part(ctx, expr.value)
+    else:
+        print_expr(ctx, expr.value, POSTFIX)
+    match expr:
+        case Member(value, name):
+            ctx.writer.write(f".{_member_name(ctx, value, name)}")
+        case Swizzle(components=components):
+            ctx.writer.write(f".{components}")
+        case Index(index=index):
+            ctx.writer.write("[")
+            print_expr(ctx, index)
+            ctx.writer.write("]")
+
+
+def _member_name(ctx: Context, value: Expr, name: str) -> str:
+    match value.type:
+        case DiffPair():
+            return name
+        case _:
+            return ctx.names.field(value.type, name)
+
+
+def _no_diff(ctx: Context, expr: NoDiff) -> None:
+    value = expr.value
+    if _is_cut(ctx, value):
+        ctx.writer.write("no_diff ")
+        print_expr(ctx, value, UNARY)
+    elif carries_gradient(expr.type) and not (isinstance(value, Read) and memory_names(ctx, value.source).passive):
+        ctx.writer.write("detach")
+        print_args(ctx, (value,))
+    else:
+        print_expr(ctx, value, POSTFIX)
+
+
+def _is_cut(ctx: Context, value: Expr) -> bool:
+    """Whether it is a call of what is not differentiable, at which ``no_diff`` cuts."""
+    match value:
+        case Call(function=key):
+            return not ctx.names.functions[key].differentiable
+        case Intrinsic(name="element", type=type_):
+            return carries_gradient(type_)
+        case _:
+            return isinstance(value, BackwardCall)
+
+
+def _is_literal(expr: Expr) -> bool:
+    """Whether Slang takes it for a float, whatever type it has."""
+    match expr:
+        case Const(type=Scalar()):
+            return True
+        case Unary() | Binary():
+            return all(_is_literal(child) for child in children(expr))
+        case _:
+            return False
+
+
+def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> None:
+    match expr:
+        case MakePair(primal, tangent):
+            whole = f"DifferentialPair<{ctx.names.spell.generic(primal.type)}>"
+            ctx.writer.write(f"{whole if _is_literal(primal) else 'diffPair'}(")
+            print_expr(ctx, primal)
+            ctx.writer.write(", ")
+            differential_of(ctx, tangent.type, lambda: print_expr(ctx, tangent))
+            ctx.writer.write(")")
+        case BackwardCall(function, args):
+            ctx.writer.write(ctx.names.gradients[function])
+            print_args(ctx, args)
+        case ForwardCall(function, args):
+            ctx.writer.write(f"fwd_diff({ctx.names.reference(ctx.names.functions[function])})")
+            print_args(ctx, args)

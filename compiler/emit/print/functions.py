@@ -1,0 +1,161 @@
+"""Prints device functions: comment, attributes, signature, body."""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.print.context import Context, ModuleNames
+from slangad.compiler.emit.print.statements import Returner, print_body, print_return
+from slangad.compiler.emit.text.intrinsics import spelling
+from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    BackwardCall,
+    Call,
+    ConstantRef,
+    Custom,
+    Expr,
+    External,
+    ForwardCall,
+    Function,
+    Intrinsic,
+    Param,
+    SlangBody,
+    SlangWord,
+    ThreadCount,
+    ThreadId,
+)
+from slangad.compiler.ir.types import Struct, carries_gradient
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.emit.text.writer import Writer
+
+_PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
+
+
+def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> Context:
+    """The context of a function: parameters are named first, and locals avoid what the body refers to."""
+    exprs = tuple(body_exprs(statements(function)))
+    called = {spelling(e.name) for e in exprs if isinstance(e, Intrinsic)}
+    locals_ = Scope(tuple(_referred(names, function)), called)
+    self_name = function.params[0].name if function.owner and not function.static else ""
+    context = Context(names, locals_, writer, self_name, dims)
+    for param in function.params:
+        if param.name != self_name:
+            locals_.give(param.name, param.name)
+    return context
+
+
+def _referred(names: ModuleNames, function: Function) -> Iterator[str]:
+    for expr in body_exprs(statements(function)):
+        yield from _global_names(names, expr)
+    if function.owner:
+        yield names.structs[function.owner]
+
+
+def _global_names(names: ModuleNames, expr: Expr) -> Iterator[str]:
+    if isinstance(expr.type, Struct):
+        yield names.structs[expr.type.key]
+    match expr:
+        case Call(function=key) | ForwardCall(function=key):
+            yield names.function_names[key]
+        case BackwardCall(function=key):
+            yield names.gradients[key]
+        case ConstantRef(key):
+            yield names.constants[key]
+        case _:
+            return
+
+
+def thread_values(function: Function) -> list[str]:
+    """Which of the thread's index and the domain the body of a kernel asks for."""
+    asked = {type(e) for e in body_exprs(statements(function))}
+    return [name for node, name in ((ThreadId, "thread_id"), (ThreadCount, "thread_count")) if node in asked]
+
+
+def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
+    """Prints a docstring as a comment."""
+    for line in doc:
+        writer.comment(line, "///")
+
+
+def print_function(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
+    """Prints an ordinary function."""
+    if isinstance(function.body, External):
+        return
+    ctx = new_context(names, writer, function, dims)
+    print_doc(writer, function.doc)
+    with writer.origin(function.span):
+        for attribute in _attributes(names, function):
+            writer.line(attribute)
+        header = f"{names.spell(function.result)} {names.function_names[function.key]}"
+        static = "static " if function.owner and function.static else ""
+        writer.line(f"{static}{header}({', '.join(signature(ctx, function))})")
+    print_block(ctx, function, print_return)
+
+
+def print_block(ctx: Context, function: Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
+    """Prints a body in braces, after the lines of ``head``."""
+    with ctx.writer.block():
+        for line in head:
+            ctx.writer.line(line)
+        if isinstance(function.body, SlangBody):
+            words = chain(function.body.words, repeat(()))
+            for line, places in zip(function.body.text.split("\n"), words, strict=False):
+                _print_slang(ctx.writer, line, places)
+        else:
+            print_body(ctx, statements(function), returner)
+
+
+def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> None:
+    """Prints a line of a user's Slang as it is."""
+    at = 0
+    for word in places:
+        writer.write(line[at : word.start])
+        with writer.origin(word.span):
+            writer.write(line[word.start : word.end])
+        at = word.end
+    if line[at:]:
+        writer.write(line[at:])
+    writer.end_unbroken()
+
+
+def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:
+    match function.derivative:
+        case Custom(backward, forward):
+            if forward:
+                yield f"[ForwardDerivative({names.function_names[forward]})]"
+            if backward:
+                yield f"[BackwardDerivative({names.function_names[backward]})]"
+        case Automatic():
+            if function.differentiable:
+                yield "[Differentiable]"
+                if function.owner and not function.static and not differentiable(function.params[0]):
+                    yield "[NoDiffThis]"
+        case _:
+            raise AssertionError(f"{function.key}: policy {function.derivative} was not lowered")
+    if function.prefer:
+        yield _PREFER[function.prefer]
+
+
+def signature(ctx: Context, function: Function) -> list[str]:
+    """The parameters as text, without the object of a method."""
+    shown = function.params[1:] if ctx.self_name else function.params
+    threads = thread_values(function) if ctx.dims else []
+    type_ = "int" if ctx.dims == 1 else f"int{ctx.dims}"
+    return [*(parameter(ctx, p) for p in shown), *(f"{type_} {ctx.local(f' {name}')}" for name in threads)]
+
+
+def parameter(ctx: Context, param: Param) -> str:
+    """One parameter: ``no_diff float3 v``."""
+    no_diff = "no_diff " if param.no_diff and carries_gradient(param.type) else ""
+    return f"{no_diff}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
+
+
+def differentiable(param: Param) -> bool:
+    """Whether a parameter carries gradient."""
+    return not param.no_diff and carries_gradient(param.type)

@@ -1,0 +1,61 @@
+"""Prints functions around overloaded methods, from which Slang can't choose where they are differentiated.
+
+``bwd_diff(S.at)`` takes the first method ``at`` whatever its arguments are. So kernels differentiate a function that
+calls the one they mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.emit.print.functions import differentiable
+from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.ir.nodes import External
+from slangad.compiler.ir.types import VOID, carries_gradient
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.emit.print.context import ModuleNames
+    from slangad.compiler.emit.text.writer import Writer
+    from slangad.compiler.ir.nodes import Function, Module, Param
+
+_DIRECTIONS: Final = {"in": "", "out": "out ", "inout": "inout "}
+
+
+def name_wrappers(module: Module, scope: Scope) -> dict[str, str]:
+    """The names of the wrappers, by the keys of what they call."""
+    return {
+        function.key: scope.fresh(re.sub(r"\W+", "_", function.body.symbol).strip("_"))
+        for function in module.functions
+        if isinstance(function.body, External) and function.body.ambiguous
+    }
+
+
+def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Mapping[str, tuple[Mode, ...]]) -> None:
+    """Prints the wrappers that kernels differentiate."""
+    for kernel in module.kernels:
+        derived = {*modes[kernel.name]} - {Mode.FORWARD}
+        if derived and kernel.function in names.wrappers:
+            writer.gap()
+            with writer.origin(kernel.span):
+                writer.line("[ForwardDifferentiable]" if derived == {Mode.JVP} else "[Differentiable]")
+                _print_wrapper(names, writer, names.functions[kernel.function])
+
+
+def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> None:
+    scope = Scope((*names.taken, *names.structs.values(), *names.wrappers.values()), ())
+    given = [(param, scope.fresh(param.name)) for param in function.params]
+    shown = ", ".join(_parameter(names, param, name) for param, name in given)
+    writer.line(f"{names.spell(function.result)} {names.wrappers[function.key]}({shown})")
+    with writer.block():
+        this, *arguments = (name for _, name in given)
+        returned = "" if function.result == VOID else "return "
+        writer.line(f"{returned}{this}.{names.method(function)}({', '.join(arguments)});")
+
+
+def _parameter(names: ModuleNames, param: Param, name: str) -> str:
+    no_diff = "" if differentiable(param) or not carries_gradient(param.type) else "no_diff "
+    return f"{no_diff}{_DIRECTIONS[param.direction]}{names.spell.declare(param.type, name)}"

@@ -1,0 +1,177 @@
+"""Prints statements: declarations, assignments, branches, bounded loops, returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from slangad.compiler.emit.print.context import Context
+from slangad.compiler.emit.print.expressions import PRECEDENCE, memory_names, print_args, print_expr, print_initial
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Break,
+    Comment,
+    Const,
+    Continue,
+    Expr,
+    For,
+    If,
+    Let,
+    Read,
+    Return,
+    Stmt,
+    While,
+)
+from slangad.compiler.ir.types import Matrix
+
+Returner = Callable[[Context, Return], None]
+"""Prints a return; derivative functions store into their pairs instead."""
+
+_COMPOUND: Final = ("+", "-", "*", "/")
+
+
+def print_body(ctx: Context, body: tuple[Stmt, ...], returner: Returner) -> None:
+    """Prints the statements of a block."""
+    for stmt in body:
+        with ctx.writer.origin(stmt.span):
+            _print(ctx, stmt, returner)
+
+
+def print_return(ctx: Context, stmt: Return) -> None:
+    """Prints an ordinary return."""
+    ctx.writer.write("return")
+    if stmt.value is not None:
+        ctx.writer.write(" ")
+        print_expr(ctx, stmt.value)
+    ctx.writer.end(";")
+
+
+def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
+    match stmt:
+        case Let():
+            _let(ctx, stmt)
+        case Assign(target, value):
+            _assign(ctx, target, value)
+        case If():
+            _if(ctx, stmt, returner)
+        case For():
+            _for(ctx, stmt, returner)
+        case While():
+            raise AssertionError("a while loop was not bounded")
+        case Break():
+            ctx.writer.line("break;")
+        case Continue():
+            ctx.writer.line("continue;")
+        case Return():
+            returner(ctx, stmt)
+        case Comment(text):
+            ctx.writer.comment(text)
+        case _:
+            assert_never(stmt)
+
+
+def _let(ctx: Context, stmt: Let) -> None:
+    ctx.writer.write(ctx.names.spell.declare(stmt.type, ctx.local(stmt.name)))
+    if stmt.value is not None:
+        ctx.writer.write(" = ")
+        print_initial(ctx, stmt.value)
+    ctx.writer.end(";")
+
+
+def _assign(ctx: Context, target: Expr, value: Expr) -> None:
+    if isinstance(target, Read):
+        ctx.writer.write(memory_names(ctx, target.source).write)
+        print_args(ctx, (*target.indices, value))
+        ctx.writer.end(";")
+        return
+    print_expr(ctx, target)
+    op, value = _compound(target, value)
+    ctx.writer.write(f" {op} ")
+    print_expr(ctx, value)
+    ctx.writer.end(";")
+
+
+def _compound(target: Expr, value: Expr) -> tuple[str, Expr]:
+    """``x = x + y`` is printed ``x += y``."""
+    match value:
+        case Binary(op=op, left=left, right=right) if op in _COMPOUND and left == target:
+            if not isinstance(value.type, Matrix):
+                return f"{op}=", right
+    return "=", value
+
+
+def _if(ctx: Context, stmt: If, returner: Returner) -> None:
+    braces = _needs_braces(stmt, returner)
+    ctx.writer.write("if (")
+    print_expr(ctx, stmt.condition)
+    ctx.writer.end(")")
+    _branch(ctx, stmt.then, returner, braces=braces)
+    match stmt.other:
+        case ():
+            return
+        case (If() as nested,):
+            ctx.writer.write("else ")
+            with ctx.writer.origin(nested.span):
+                _if(ctx, nested, returner)
+        case other:
+            ctx.writer.line("else")
+            _branch(ctx, other, returner, braces=braces)
+
+
+def _needs_braces(stmt: If, returner: Returner) -> bool:
+    """Whether any branch of a chain is more than one plain statement."""
+    for branch in (stmt.then, stmt.other):
+        match branch:
+            case () | (Assign() | Break() | Continue(),):
+                continue
+            case (Return(),) if returner is print_return:
+                continue
+            case (If() as nested,) if branch is stmt.other and not _needs_braces(nested, returner):
+                continue
+            case _:
+                return True
+    return not stmt.then
+
+
+def _branch(ctx: Context, body: tuple[Stmt, ...], returner: Returner, *, braces: bool) -> None:
+    with ctx.writer.block() if braces else ctx.writer.indented():
+        print_body(ctx, body, returner)
+
+
+def _for(ctx: Context, stmt: For, returner: Returner) -> None:
+    """A loop; one with more room than turns is told them in a way that Slang does not count and warn of."""
+    turns = _turns(stmt)
+    roomy = turns is not None and stmt.limit > len(turns)
+    if stmt.unroll:
+        ctx.writer.line("[ForceUnroll]")
+    elif roomy:
+        ctx.writer.line(f"[MaxIters({stmt.limit})]")
+    name = ctx.local(stmt.variable)
+    ctx.writer.write(f"for ({ctx.names.spell(stmt.start.type)} {name} = ")
+    print_expr(ctx, stmt.start)
+    if roomy and turns is not None:
+        ctx.writer.write(f"; {name} != ")
+        print_expr(ctx, Const(turns.start + len(turns) * turns.step, stmt.stop.type))
+    else:
+        ctx.writer.write(f"; {name} {'<' if stmt.step > 0 else '>'} ")
+        print_expr(ctx, stmt.stop, PRECEDENCE["<"] + 1)
+    ctx.writer.end(f"; {_advance(name, stmt.step)})")
+    with ctx.writer.block():
+        print_body(ctx, stmt.body, returner)
+
+
+def _turns(stmt: For) -> range | None:
+    """What the variable runs through, if the bounds tell."""
+    match stmt:
+        case For(start=Const(value=start), stop=Const(value=stop), step=step):
+            return range(int(start), int(stop), step)
+        case _:
+            return None
+
+
+def _advance(name: str, step: int) -> str:
+    if abs(step) == 1:
+        return f"{'++' if step > 0 else '--'}{name}"
+    return f"{name} {'+' if step > 0 else '-'}= {abs(step)}"

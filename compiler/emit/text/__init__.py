@@ -1,0 +1,1 @@
+"""Slang text: the writer, names, keywords, literals, and the spelling of types."""

@@ -1,0 +1,70 @@
+"""Gives everything a Slang name: the user's own where it can be, a quietly changed one where Slang or a target objects.
+
+Changed names are the same on every run: names are given in module order, a keyword gets a trailing underscore, a second
+holder of a name gets ``_2``, and letters outside ASCII are spelled out: a Greek letter is its name, an accented one
+loses the accent.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.text.keywords import BUILTIN_FUNCTIONS, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+def ascii_name(name: str) -> str:
+    """The name in ASCII: Greek letters by name (``sigma``), accents dropped, the rest as ``u00e6``."""
+    return "".join(_ascii_letter(letter) for letter in name)
+
+
+def _ascii_letter(letter: str) -> str:
+    if letter.isascii():
+        return letter if letter.isalnum() or letter == "_" else "_"
+    title = unicodedata.name(letter, "")
+    if title.startswith("GREEK "):
+        word = title.split(" LETTER ")[-1].split()[0].lower().replace("lamda", "lambda")
+        return word.capitalize() if "CAPITAL" in title else word
+    plain = "".join(c for c in unicodedata.normalize("NFKD", letter) if c.isascii())
+    return plain if plain.isalnum() else f"u{ord(letter):04x}"
+
+
+class Scope:
+    """The names taken in one scope; inner scopes avoid the names of outer ones they are told about.
+
+    ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.
+    """
+
+    def __init__(self, taken: Collection[str] = (), hidden: Collection[str] = BUILTIN_FUNCTIONS) -> None:
+        self._taken = set(taken)
+        self._reserved = WORDS.union(hidden)
+        self._given: dict[str, str] = {}
+
+    def give(self, key: str, wanted: str) -> str:
+        """Gives ``key`` a name as close to ``wanted`` as this scope allows."""
+        name = self._free(wanted)
+        self._given[key] = name
+        return name
+
+    def fresh(self, wanted: str) -> str:
+        """A name for something of the emitter's own."""
+        return self._free(wanted)
+
+    def __getitem__(self, key: str) -> str:
+        return self._given[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._given
+
+    def _free(self, wanted: str) -> str:
+        name = ascii_name(wanted)
+        if name in self._reserved:
+            name += "_"
+        free, number = name, 2
+        while free in self._taken:
+            free, number = f"{name}_{number}", number + 1
+        self._taken.add(free)
+        return free

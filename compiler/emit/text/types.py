@@ -1,0 +1,67 @@
+"""Spells IR types in Slang: ``float3``, ``float2x4``, ``float[4]``, ``Material``, ``Tuple<float, float3>``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.types import (
+    Array,
+    DiffPair,
+    Matrix,
+    Scalar,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Type,
+    Vector,
+    Void,
+    Weak,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class TypeSpeller:
+    """Knows the emitted names of structs."""
+
+    def __init__(self, struct_names: Mapping[str, str]) -> None:
+        self._structs = struct_names
+
+    def __call__(self, type_: Type) -> str:
+        """The type where it stands alone: as a parameter's, a result's, a generic argument."""
+        match type_:
+            case Scalar(name):
+                return name
+            case Vector(element, size):
+                return f"{element.name}{size}"
+            case Matrix(element, rows, columns):
+                return f"{element.name}{rows}x{columns}"
+            case Array(element, size):
+                return f"{self(element)}[{size}]"
+            case Struct(key=key):
+                return self._structs[key]
+            case Tuple(elements):
+                return f"Tuple<{', '.join(self(e) for e in elements)}>"
+            case DiffPair(primal):
+                return f"DifferentialPair<{self(primal)}>"
+            case Void():
+                return "void"
+            case Weak() | Tensor() | Texture():
+                raise AssertionError(f"{type_} in a finished module")
+            case _:
+                assert_never(type_)
+
+    def generic(self, type_: Type) -> str:
+        """The type where a constructor call needs its name: ``Array<float, 4>`` for arrays."""
+        if isinstance(type_, Array):
+            return f"Array<{self.generic(type_.element)}, {type_.size}>"
+        return self(type_)
+
+    def declare(self, type_: Type, name: str) -> str:
+        """A declaration of ``name``: ``float3 v``, ``float a[4]``; nested arrays keep their extents at the type."""
+        if isinstance(type_, Array) and not isinstance(type_.element, Array):
+            return f"{self(type_.element)} {name}[{type_.size}]"
+        return f"{self(type_)} {name}"

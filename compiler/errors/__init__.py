@@ -1,0 +1,1 @@
+"""Diagnostics, the source locations that they point at, and the table of diagnostic codes."""

@@ -1,0 +1,1 @@
+"""The diagnostic codes: one table for each stage."""

@@ -1,0 +1,92 @@
+"""What slangad tells users about their program: diagnostics are data here; the terminal and JSON render them later.
+
+``SlangadError`` has three families: ``CompileError`` (the user's program), ``ToolchainError`` (Slang, a C++ compiler or
+a device), ``CheckFailed`` (a gradient is wrong). Anything else that escapes is a defect of slangad.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from slangad.compiler.errors.spans import NOWHERE, Span
+
+MAX_DIAGNOSTICS = 20
+
+
+class Severity(str, Enum):
+    """How bad it is; only errors stop a compile."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message about one place.
+
+    Attributes:
+        code: Stable, ``SA`` and three digits; ``slangad explain CODE`` and docs/errors.md tell more.
+        message: One line: what is wrong.
+        span: The token one would edit.
+        label: Short text under the caret, may be empty.
+        help: What to do, may be empty.
+        notes: Further facts, one line each.
+    """
+
+    code: str
+    message: str
+    span: Span = NOWHERE
+    label: str = ""
+    help: str = ""
+    notes: tuple[str, ...] = ()
+    severity: Severity = Severity.ERROR
+
+
+class SlangadError(Exception):
+    """Base of all errors meant for users; ``exit_code`` is the documented one."""
+
+    exit_code = 70
+
+
+class CompileError(SlangadError):
+    """The user's program was rejected."""
+
+    exit_code = 1
+
+    def __init__(self, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
+
+    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
+        """Errors come from worker processes too."""
+        return type(self), (self.diagnostics,)
+
+
+class ToolchainError(SlangadError):
+    """A compiler, validator or device is missing or failed; the user's program may be fine."""
+
+    exit_code = 4
+
+    def __init__(self, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(f"{d.severity.value}[{d.code}]: {d.message}" for d in self.diagnostics))
+
+    def __reduce__(self) -> tuple[type[ToolchainError], tuple[tuple[Diagnostic, ...]]]:
+        """Errors come from worker processes too."""
+        return type(self), (self.diagnostics,)
+
+
+class CheckFailed(SlangadError):  # noqa: N818  (reads as what happened)
+    """A gradient check found a wrong derivative."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a code means: a title of one line and a text of one or more paragraphs, shown by ``slangad explain``."""
+
+    title: str
+    text: str

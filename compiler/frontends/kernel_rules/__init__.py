@@ -1,0 +1,1 @@
+"""Rules that kernels must keep, the same for every front end."""

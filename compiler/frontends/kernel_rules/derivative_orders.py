@@ -1,0 +1,186 @@
+"""Refuses derivatives of derivatives that Slang has no code for; functions in, diagnostics at the outermost one out.
+
+Slang 2026.12 crashes on reverse mode of a function that takes ``bwd_diff`` itself, on third derivatives in reverse
+mode, and on those in forward mode unless only arithmetic is differentiated. A kernel's own gradient adds one order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.nodes import (
+    Automatic,
+    BackwardCall,
+    Call,
+    ClipGradient,
+    Custom,
+    FiniteDifference,
+    ForwardCall,
+    Intrinsic,
+    NoDiff,
+    StraightThrough,
+    Subgradient,
+    Surrogate,
+)
+from slangad.compiler.ir.walk import blocks, body_exprs, children, statements, stmt_exprs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import Expr, Function, Kernel, Stmt
+
+_MOST: Final = 2
+"""How often Slang can differentiate."""
+_DERIVATIVES: Final = (BackwardCall, ForwardCall)
+
+
+def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
+    """Reports derivatives of derivatives that Slang crashes on."""
+    taken = [e for f in functions.values() for e in body_exprs(statements(f)) if isinstance(e, _DERIVATIVES)]
+    if not taken:
+        return
+    _refuse_nested_backward(taken, functions, problems)
+    orders = _Orders(functions)
+    for expr in taken:
+        called = functions[expr.function]
+        third = orders.of(called.key, 0) <= _MOST < orders.of(called.key, 1)
+        if third and (isinstance(expr, BackwardCall) or not _is_arithmetic(called.key, functions, set())):
+            problems.error(
+                "SA037",
+                expr.span,
+                f"'{called.name}' takes derivatives of derivatives itself",
+                label="a third derivative",
+                help="Slang differentiates twice at most: write one of the derivatives out",
+            )
+    for kernel in kernels:
+        _refuse_kernel(functions[kernel.function], orders, problems)
+
+
+def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> None:
+    if not function.differentiable or not orders.of(function.key, 0) <= _MOST < orders.of(function.key, 1):
+        return
+    blamed = max(_uses(function), key=lambda use: orders.of_use(use, 1))
+    problems.error(
+        "SA037",
+        blamed.span,
+        f"the gradient of kernel '{function.name}' is a third derivative",
+        label="takes derivatives of derivatives",
+        help=f"no_diff alone is not enough: take it to {problems.wording.not_differentiated} and call that in no_diff",
+    )
+
+
+def _refuse_nested_backward(
+    taken: Iterable[BackwardCall | ForwardCall], functions: Mapping[str, Function], problems: Problems
+) -> None:
+    for expr in taken:
+        if isinstance(expr, BackwardCall) and _takes_backward(expr.function, functions, set()):
+            problems.error(
+                "SA037",
+                expr.span,
+                f"'{functions[expr.function].name}' takes bwd_diff itself",
+                label="reverse mode of reverse mode",
+                help="Slang can't differentiate reverse mode in reverse: use sa.fwd_diff for the inner derivative",
+            )
+
+
+def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
+    """Whether differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
+    function = functions[key]
+    if key in seen or isinstance(function.derivative, Custom):
+        return False
+    seen.add(key)
+    return any(
+        isinstance(expr, BackwardCall) or (isinstance(expr, Call) and _takes_backward(expr.function, functions, seen))
+        for expr in _active_exprs(statements(function))
+    )
+
+
+def _active_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
+    """Every expression of a body that is not inside ``no_diff``."""
+    for stmt in body:
+        for expr in stmt_exprs(stmt):
+            yield from _active(expr)
+        for block in blocks(stmt):
+            yield from _active_exprs(block)
+
+
+def _active(expr: Expr) -> Iterator[Expr]:
+    if not isinstance(expr, NoDiff):
+        yield expr
+        for child in children(expr):
+            yield from _active(child)
+
+
+def _is_arithmetic(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
+    """Whether a function and all it calls are made of operators, without any function of Slang's."""
+    function = functions[key]
+    if key in seen:
+        return True
+    seen.add(key)
+    if function.derivative != Automatic() or not isinstance(function.body, tuple):
+        return False
+    return not any(
+        isinstance(expr, Intrinsic)
+        or (isinstance(expr, (Call, *_DERIVATIVES)) and not _is_arithmetic(expr.function, functions, seen))
+        for expr in body_exprs(statements(function))
+    )
+
+
+class _Orders:
+    """How often Slang has to differentiate at most, at any point of a function that is differentiated some times.
+
+    It differentiates all that a differentiable function calls, if that is differentiable, also inside ``no_diff``.
+    """
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._known: dict[tuple[str, int], int] = {}
+
+    def of(self, key: str, times: int) -> int:
+        """The order reached when a function is differentiated ``times`` times; not exact beyond what is possible."""
+        if times > _MOST:
+            return times
+        known = self._known.get((key, times))
+        if known is None:
+            self._known[key, times] = times
+            known = self._known[key, times] = self._of(self._functions[key], times)
+        return known
+
+    def of_use(self, use: Call | BackwardCall | ForwardCall, times: int) -> int:
+        """The order reached in what a function calls when that function is differentiated ``times`` times."""
+        if not isinstance(use, Call):
+            return self.of(use.function, times + 1)
+        return self.of(use.function, times if self._is_differentiated(use.function) else 0)
+
+    def _is_differentiated(self, key: str) -> bool:
+        function = self._functions[key]
+        return function.differentiable or function.derivative != Automatic()
+
+    def _of(self, function: Function, times: int) -> int:
+        if times:
+            match function.derivative:
+                case Custom(backward=backward, forward=forward):
+                    own = forward or backward
+                    return self.of(own, times - 1) if own is not None else times
+                case FiniteDifference():
+                    return max(times - 1, self._in_body(function, times - 1))
+                case StraightThrough():
+                    return times - 1
+                case Surrogate(function=other) | ClipGradient(of=Surrogate(function=other)):
+                    return self.of(other, times)
+                case Automatic() | ClipGradient() | Subgradient():
+                    pass
+                case _:
+                    assert_never(function.derivative)
+        return max(times, self._in_body(function, times))
+
+    def _in_body(self, function: Function, times: int) -> int:
+        return max((self.of_use(use, times) for use in _uses(function)), default=0)
+
+
+def _uses(function: Function) -> Iterator[Call | BackwardCall | ForwardCall]:
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, (Call, *_DERIVATIVES)):
+            yield expr

@@ -1,0 +1,142 @@
+"""Which values may live where, and the types of tensors and textures: the same rules for every front end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import (
+    BOOL,
+    Array,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    Vector,
+    carries_gradient,
+    element_of,
+    leaves,
+    show,
+)
+from slangad.compiler.lang.types.annotations import Memory as Annotation
+from slangad.compiler.lang.types.annotations import parameter_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import KernelParam, KernelResult
+    from slangad.compiler.lang.types.annotations import TextureOptions
+
+RESULT_MEMORIES: Final = (Memory.EACH, Memory.SUM, Memory.MEAN)
+TENSORS: Final = (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+_TEXELS: Final = ("half", "float")
+
+Spelling = Callable[[Memory], str]
+"""The user's word for a place."""
+
+
+def type_in(memory: Memory, element: Type, rank: int, options: TextureOptions | None) -> Type:
+    """What a parameter in a memory is: the value one thread sees, or the tensor or texture."""
+    return parameter_type(Annotation(memory.value, None, rank=rank, options=options), element)
+
+
+def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+    """Whether such a value may live there as a kernel's parameter; reported otherwise."""
+    if memory in (Memory.SUM, Memory.MEAN):
+        problems.error("SA031", where, f"{spell(memory)} is for results", help=f"write {spell(Memory.EACH)} here")
+        return False
+    if memory in TENSORS:
+        return _check_tensor(element, where, problems)
+    return memory is not Memory.TEXTURE2D or _check_texture(element, where, problems)
+
+
+def check_function_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+    """Whether a function that is no kernel may take such a memory; reported otherwise."""
+    if memory is Memory.TENSOR:
+        return _check_tensor(element, where, problems)
+    if memory is Memory.TEXTURE2D:
+        return _check_texture(element, where, problems)
+    if memory in TENSORS:
+        message, help_ = f"only a kernel takes an {spell(memory)}", "return the value and store it in the kernel"
+    else:
+        message = "only a kernel's parameters say where they live"
+        help_ = "take the value itself, for example float3"
+    problems.error("SA031", where, message, help=help_)
+    return False
+
+
+def _check_tensor(element: Type, where: Span, problems: Problems) -> bool:
+    if not _holds_struct(element):
+        return True
+    problems.error("SA031", where, f"a tensor can't hold {show(element)}", help="make one tensor per field")
+    return False
+
+
+def _holds_struct(type_: Type) -> bool:
+    return isinstance(type_, Struct) or (isinstance(type_, Array) and _holds_struct(type_.element))
+
+
+def _check_texture(element: Type, where: Span, problems: Problems) -> bool:
+    scalar = element_of(element)
+    if isinstance(element, (Scalar, Vector)) and scalar is not None and scalar.name in _TEXELS:
+        return True
+    help_ = "texels are float, float2, float3, float4 or the same of half"
+    problems.error("SA031", where, f"a texture can't hold {show(element)}", help=help_)
+    return False
+
+
+def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
+    """As ``check_param_memory``, for a result."""
+    if memory not in RESULT_MEMORIES:
+        words = ", ".join(spell(m) for m in RESULT_MEMORIES)
+        help_ = f"results are {words}; what is written by index is a parameter"
+        problems.error("SA031", where, f"{spell(memory)} is for parameters", help=help_)
+        return False
+    if memory is Memory.EACH:
+        return True
+    word = "added up" if memory is Memory.SUM else "averaged"
+    if _holds_struct(type_) or any(leaf.type == BOOL for leaf in leaves(type_)):
+        help_ = "return its numbers, a tuple for several results"
+        problems.error("SA031", where, f"{show(type_)} can't be {word}", help=help_)
+        return False
+    if memory is Memory.MEAN and not carries_gradient(type_):
+        problems.error("SA031", where, f"{show(type_)} can't be averaged", help="convert to float in the kernel")
+        return False
+    return True
+
+
+def check_has_output(
+    name: str, params: Sequence[KernelParam], results: Sequence[KernelResult], where: Span, problems: Problems
+) -> None:
+    """Reports a kernel that neither returns nor writes anything."""
+    if not results and not any(is_written(p.type) for p in params):
+        problems.error(
+            "SA030", where, f"kernel '{name}' returns nothing", help="return a value, or write into an OutTensor"
+        )
+
+
+def is_written(type_: Type) -> bool:
+    """Whether it is a memory that kernels write."""
+    return isinstance(type_, Tensor) and type_.writes
+
+
+def is_active(params: Sequence[KernelParam], result: Type) -> bool:
+    """Whether a kernel has a derivative: something it reads and something it gives carry gradient."""
+    active = [p.type for p in params if carries_gradient(p.type) and not p.no_diff]
+    taken = any(not isinstance(t, Tensor) or t.reads for t in active)
+    return taken and (carries_gradient(result) or any(is_written(t) for t in active))
+
+
+def yaml_spelling(memory: Memory) -> str:
+    """``inout_tensor``: how YAML descriptions spell a place."""
+    return memory.value
+
+
+def python_spelling(memory: Memory) -> str:
+    """``InOutTensor`` for ``inout_tensor``: how Python annotations spell a place."""
+    return {Memory.INOUT_TENSOR: "InOutTensor", Memory.TEXTURE2D: "Texture2D"}.get(
+        memory, memory.value.title().replace("_", "")
+    )

@@ -1,0 +1,78 @@
+"""Which gradient policies fit which functions: the same rules for every front end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.frontends.lowering.forms import gradient_types
+from slangad.compiler.ir.nodes import StraightThrough, Subgradient
+from slangad.compiler.ir.types import FLOAT, Tensor, Texture, Type, carries_gradient, show
+
+if TYPE_CHECKING:
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import Derivative
+
+
+def check_policy(
+    derivative: Derivative, name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems
+) -> None:
+    """Reports a policy that does not fit a function; ``params`` has the object of a method first."""
+    active = gradient_types(params)
+    match derivative:
+        case StraightThrough() if active != (result,):
+            problems.error(
+                "SA029",
+                span,
+                f"straight_through needs one differentiable parameter of type {show(result)}",
+                help=f"'{name}' has {', '.join(show(t) for t in active) or 'none'}",
+            )
+        case Subgradient() if active != (FLOAT,) or result != FLOAT:
+            problems.error("SA029", span, "subgradient needs one float parameter and a float result")
+        case _:
+            pass
+
+
+def check_active(
+    name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems, code: str = "SA029"
+) -> bool:
+    """Reports a policy or an own derivative of a function that has no gradient; whether it has one."""
+    source = next((p for p in params if isinstance(p.type, (Tensor, Texture))), None)
+    if source is not None:
+        problems.error(
+            "SA044",
+            span,
+            f"'{name}' takes a {show(source.type)}, so it can't have a derivative of its own",
+            help="move what is to be differentiated into a function of the values it reads",
+        )
+        return False
+    if not gradient_types(params):
+        problems.error(code, span, f"'{name}' has no differentiable parameter, so it has no derivative")
+        return False
+    if not carries_gradient(result):
+        problems.error(code, span, f"'{name}' returns {show(result)}, so it has no derivative")
+        return False
+    return True
+
+
+def check_surrogate(own: Signature, other: Signature, span: Span, problems: Problems) -> None:
+    """Reports a surrogate of other types."""
+    same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
+    if not same or own.result != other.result:
+        problems.error(
+            "SA029",
+            span,
+            f"the surrogate '{other.name}' has other types than '{own.name}'",
+            help=f"both need ({', '.join(show(p.type) for p in own.params)}) -> {show(own.result)}",
+        )
+
+
+def check_own_derivative(name: str, span: Span, problems: Problems, *, policy: bool, own: bool, advice: str) -> None:
+    """Reports a function with two derivatives, and with ``advice`` one that has one but is not differentiated."""
+    if policy and own:
+        problems.error(
+            "SA029", span, f"'{name}' has a derivative= policy and an own derivative", help="keep one of them"
+        )
+    if (own or policy) and advice:
+        problems.error("SA029", span, f"'{name}' is not differentiated but has a derivative", help=advice)

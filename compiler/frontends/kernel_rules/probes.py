@@ -1,0 +1,56 @@
+"""What whole kernels must keep: each probe has its name to itself, in-place tensors have an order and an owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.frontends.kernel_rules.in_place import check_in_place
+from slangad.compiler.frontends.kernel_rules.shared_stores import check_shared_stores
+from slangad.compiler.frontends.lowering.assembly import uses
+from slangad.compiler.ir.nodes import Probe
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import Function, Kernel
+
+
+def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
+    """Reports what is wrong with whole kernels, helper functions included."""
+    for kernel in kernels:
+        _check_names(kernel, functions, problems)
+        check_in_place(kernel, functions[kernel.function], problems)
+        check_shared_stores(kernel, functions[kernel.function], problems)
+
+
+def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Problems) -> None:
+    first: dict[str, Span] = {}
+    for key in _reached(kernel.function, functions, {}):
+        for expr in body_exprs(statements(functions[key])):
+            if not isinstance(expr, Probe):
+                continue
+            known = first.setdefault(expr.name, expr.span)
+            if known != expr.span:
+                problems.add(
+                    Diagnostic(
+                        "SA043",
+                        f"kernel '{kernel.name}' has two probes named '{expr.name}'",
+                        expr.span,
+                        "the second",
+                        "give each probe a name of its own",
+                        (f"the other stands at {known.file}:{known.line}:{known.column}",),
+                    )
+                )
+
+
+def _reached(key: str, functions: Mapping[str, Function], seen: dict[str, None]) -> dict[str, None]:
+    """A function and what it calls, in the order they are met."""
+    if key in functions and key not in seen:
+        seen[key] = None
+        for callee, _ in uses(functions[key], functions):
+            _reached(callee, functions, seen)
+    return seen

@@ -1,0 +1,89 @@
+"""Elements that more than one thread stores to: a kernel's lowered function goes in, diagnostics SA048 come out.
+
+Only what is certain is reported: stores that every thread gets to, whose indices say that some axis of the domain makes
+no difference to the place, although the threads along it have inputs of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.frontends.kernel_rules.in_place import Own, read_exprs
+from slangad.compiler.ir.nodes import Assign, Binary, Break, Continue, Expr, For, Memory, Read, Return, ThreadId, Var
+from slangad.compiler.ir.walk import statements, walk, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.ir.nodes import Function, Kernel, Stmt
+
+_WRITTEN = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
+
+
+def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) -> None:
+    """Reports the first store of each tensor that is certain to hit one element from several threads."""
+    body = statements(function)
+    read = [node for stmt in walk_stmts(body) for expr in read_exprs(stmt) for node in walk(expr)]
+    own = {node.axis for node in read if isinstance(node, ThreadId)}
+    if any(param.memory is Memory.EACH for param in kernel.params):
+        own = {*range(kernel.dims)}
+    in_place = {node.source.name for node in read if isinstance(node, Read) and isinstance(node.source, Var)}
+    left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
+    known = Own(kernel, function)
+    for target, counters in _certain(body, known, frozenset()):
+        assert isinstance(target.source, Var)  # noqa: S101  (stores are into parameters)
+        axes = _told_apart(target, known, counters)
+        missing = None if axes is None else next((axis for axis in sorted(own) if axis not in axes), None)
+        if missing is None or target.source.name not in left:
+            continue
+        left.discard(target.source.name)
+        problems.add(_refusal(kernel, target, target.source.name, missing))
+
+
+def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
+    shown = f"sa.thread_id({axis})" if kernel.dims > 1 else "sa.thread_id()"
+    return Diagnostic(
+        "SA048",
+        f"several threads store to one element of '{name}'",
+        target.span,
+        f"the same for every {shown}",
+        f"make {shown} part of an index; a sum of what threads have is a result of Sum or Mean",
+    )
+
+
+def _certain(body: tuple[Stmt, ...], known: Own, counters: frozenset[str]) -> Iterator[tuple[Read, frozenset[str]]]:
+    """Stores that all threads get to, with the counters of the loops around them."""
+    for stmt in body:
+        if any(isinstance(inner, (Return, Break, Continue)) for inner in walk_stmts((stmt,))):
+            return
+        match stmt:
+            case Assign(target=Read(source=Var()) as target):
+                yield target, counters
+            case For(variable=name, start=start, stop=stop, body=inner) if known.is_fixed(
+                known.known(start)
+            ) and known.is_fixed(known.known(stop)):
+                yield from _certain(inner, known, counters | {name})
+            case _:
+                continue
+
+
+def _told_apart(target: Read, known: Own, counters: frozenset[str]) -> set[int] | None:
+    """The axes whose ids are in the indices; None if something else may tell threads apart."""
+    axes: set[int] = set()
+    for index in target.indices:
+        for node in _leaves(known.known(index)):
+            if isinstance(node, ThreadId):
+                axes.add(node.axis)
+            elif not known.is_fixed(node) and not (isinstance(node, Var) and node.name in counters):
+                return None
+    return axes
+
+
+def _leaves(expr: Expr) -> Iterator[Expr]:
+    if isinstance(expr, Binary):
+        yield from _leaves(expr.left)
+        yield from _leaves(expr.right)
+    else:
+        yield expr

@@ -1,0 +1,147 @@
+"""From lowered functions to a module: callees before callers, structs before their users, recursion refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Call,
+    ClipGradient,
+    ConstantDef,
+    ConstantRef,
+    Custom,
+    ForwardCall,
+    Function,
+    Kernel,
+    Param,
+    StructDef,
+    Surrogate,
+)
+from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.lowering.context import UsedConstant
+    from slangad.compiler.frontends.reading.problems import Problems
+
+
+def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
+    """Callees before callers, otherwise in the order given; a cycle is reported at the call that closes it.
+
+    Own derivatives follow their function where what they call allows it.
+    """
+    done: dict[str, Function] = {}
+    path: list[str] = []
+
+    def visit(key: str, span: Span) -> None:
+        if key in done or key not in functions:
+            return
+        if key in path:
+            cycle = [functions[k].name for k in [*path[path.index(key) :], key]]
+            problems.error(
+                "SA022",
+                span,
+                f"recursion: {' calls '.join(cycle)}",
+                label="calls itself",
+                help="write a loop with a bound; Slang's gradients do not support recursion",
+            )
+            return
+        path.append(key)
+        for callee, at in uses(functions[key], functions):
+            visit(callee, at)
+        path.pop()
+        done[key] = functions[key]
+        for derivative in own_derivatives(functions[key]):
+            if derivative in functions and all(k in done for k, _ in uses(functions[derivative], functions)):
+                visit(derivative, functions[derivative].span)
+
+    for key, function in functions.items():
+        visit(key, function.span)
+    return tuple(done.values())
+
+
+def own_derivatives(function: Function) -> tuple[str, ...]:
+    """The keys of a function's own backward and forward functions."""
+    derivative = function.derivative
+    if not isinstance(derivative, Custom):
+        return ()
+    return tuple(key for key in (derivative.backward, derivative.forward) if key)
+
+
+def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tuple[str, Span]]:
+    """The functions a function needs before it, with the place: calls, derivatives of calls, its surrogate."""
+    for expr in body_exprs(statements(function)):
+        match expr:
+            case Call(function=key):
+                yield key, expr.span
+            case BackwardCall(function=key) | ForwardCall(function=key):
+                yield key, expr.span
+                if key in functions:
+                    yield from ((k, expr.span) for k in own_derivatives(functions[key]))
+            case _:
+                continue
+    derivative = function.derivative
+    if isinstance(derivative, ClipGradient):
+        derivative = derivative.of
+    if isinstance(derivative, Surrogate):
+        yield derivative.function, function.span
+
+
+def struct_types(type_: Type) -> Iterable[Struct]:
+    """The structs inside a type, fields before the struct that holds them."""
+    match type_:
+        case Struct(fields=fields):
+            for field in fields:
+                yield from struct_types(field.type)
+            yield type_
+        case Array(element=element) | DiffPair(primal=element):
+            yield from struct_types(element)
+        case Tuple(elements):
+            for element in elements:
+                yield from struct_types(element)
+        case _:
+            return
+
+
+def used_structs(
+    functions: Iterable[Function], kernels: Iterable[Kernel], constants: Iterable[ConstantDef], extra: Iterable[Struct]
+) -> tuple[Struct, ...]:
+    """Every struct a module mentions, fields first, each once."""
+    found: dict[Struct, None] = {}
+    types: list[Type] = [*extra]
+    for function in functions:
+        types.extend([*(p.type for p in _params(function)), function.result])
+        types.extend(e.type for e in body_exprs(statements(function)))
+    types.extend(p.type for k in kernels for p in k.params)
+    types.extend(r.type for k in kernels for r in k.results)
+    types.extend(c.type for c in constants)
+    for type_ in types:
+        found.update(dict.fromkeys(struct_types(type_)))
+    return tuple(found)
+
+
+def _params(function: Function) -> tuple[Param, ...]:
+    return function.params
+
+
+def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tuple[StructDef, ...]:
+    """The definitions of structs, with their comments and places where they are known."""
+    return tuple(known.get(s.key, StructDef(s)) for s in structs)
+
+
+def used_constants(
+    used: Mapping[str, UsedConstant], functions: Iterable[Function], in_slang: Collection[str] = ()
+) -> tuple[ConstantDef, ...]:
+    """The module constants that finished bodies refer to, in the order they were first met.
+
+    Args:
+        used: What lowering met, by key.
+        functions: The finished functions.
+        in_slang: Keys that bodies written in Slang name.
+    """
+    named = {e.key for f in functions for e in body_exprs(statements(f)) if isinstance(e, ConstantRef)}.union(in_slang)
+    return tuple(ConstantDef(key, name, type_, values) for key, (name, type_, values) in used.items() if key in named)

@@ -1,0 +1,1 @@
+"""Reading descriptions: decoding, the fence, locations, and collecting diagnostics."""

@@ -1,0 +1,45 @@
+"""How deeply a body may be nested: lowering, passes and the emitter recurse over it, and Python's stack has an end."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.problems import Problems
+
+MAX_DEPTH: Final = 100
+
+
+def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) -> bool:
+    """Reports nesting that recursion over the tree could not take; found without recursion."""
+    waiting: list[tuple[ast.AST, int]] = [(stmt, 1) for stmt in body]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MAX_DEPTH and isinstance(node, (ast.stmt, ast.expr)):
+            problems.error(
+                "SA004",
+                places.span(node),
+                f"this is nested more than {MAX_DEPTH} deep",
+                help="compute parts of it in statements of their own",
+            )
+            return True
+        below = depth + _levels(node)
+        waiting.extend((child, below) for child in ast.iter_child_nodes(node))
+    return False
+
+
+def _levels(node: ast.AST) -> int:
+    """How many levels a node becomes: operators and functions of many operands are nested two by two."""
+    match node:
+        case ast.BoolOp(values=operands) | ast.Call(func=ast.Name(id="max" | "min"), args=operands):
+            return max(1, len(operands) - 1)
+        case ast.Call(func=ast.Attribute(attr="max" | "min"), args=operands):
+            return max(1, len(operands) - 1)
+        case ast.Compare(ops=ops):
+            return len(ops)
+        case _:
+            return 1

@@ -1,0 +1,54 @@
+"""From the bytes of a description to its text, before any front end: what does not decode is reported at its byte."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.errors.spans import Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a description.
+
+    Raises:
+        CompileError: when it can't be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CompileError(
+            [Diagnostic("SA002", f"can't read {path}: {error.strerror or error}", Span(str(path), 1, 1, 1, 1))]
+        ) from None
+
+
+def decode(data: bytes, encoding: str, path: Path) -> str:
+    """The text of a description; a byte order mark is no part of it.
+
+    Raises:
+        CompileError: at the first byte that means nothing in that encoding.
+    """
+    codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError as error:
+        raise CompileError([_undecodable(error, codec.removesuffix("-sig").upper(), path)]) from None
+
+
+def _undecodable(error: UnicodeDecodeError, encoding: str, path: Path) -> Diagnostic:
+    before = _LINE_END.split(error.object[: error.start].decode(error.encoding, "replace"))
+    line, column = len(before), len(before[-1]) + 1
+    byte = error.object[error.start]
+    return Diagnostic(
+        "SA002",
+        f"can't read {path}: it is not {encoding}",
+        Span(str(path), line, column, line, column + 1),
+        label=f"byte 0x{byte:02x}",
+        help="save it as UTF-8",
+    )

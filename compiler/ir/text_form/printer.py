@@ -1,0 +1,408 @@
+"""The IR as text people can read, and back: ``parse(show(module)) == module`` (spans are not shown).
+
+What ``slangad compile --emit ir`` and ``--dump-after`` print. Types stand where the parts of an expression don't tell
+them (``x::half``), function keys and names in quotes when they are not plain identifiers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.default_types import Known, default_type
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Automatic,
+    BackwardCall,
+    Binary,
+    Break,
+    Buffer,
+    Call,
+    Cast,
+    ClipGradient,
+    Comment,
+    Const,
+    ConstantRef,
+    Construct,
+    Continue,
+    Custom,
+    Derivative,
+    Expr,
+    Extent,
+    External,
+    FiniteDifference,
+    For,
+    ForwardCall,
+    Function,
+    If,
+    Index,
+    Intrinsic,
+    Kernel,
+    Let,
+    MakePair,
+    Member,
+    Module,
+    NoDiff,
+    Param,
+    Probe,
+    Read,
+    Return,
+    Role,
+    Sample,
+    SlangBody,
+    Stmt,
+    StraightThrough,
+    StructDef,
+    Subgradient,
+    Surrogate,
+    Swizzle,
+    Ternary,
+    ThreadCount,
+    ThreadId,
+    Unary,
+    Var,
+    While,
+)
+from slangad.compiler.ir.text_form.pipelines import show_pipeline
+from slangad.compiler.ir.text_form.reader import RESERVED, parse
+from slangad.compiler.ir.types import Array, DiffPair, Struct, Tensor, Texture, Tuple, Type, Void, Weak, show_memory
+from slangad.compiler.ir.types import show as show_plain
+from slangad.compiler.ir.walk import body_exprs, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["parse", "show"]
+
+INDENT: Final = "    "
+
+
+def show(module: Module) -> str:
+    """The text of a module."""
+    return "\n".join(_module(module)) + "\n"
+
+
+def _module(module: Module) -> Iterator[str]:
+    known = Known()
+    yield f"module {_word(module.name)} from {_quote(module.source)}"
+    yield from (f"source {_quote(path)}" for path in module.sources)
+    yield from (f"bound {_quote(name)} {_quote(value)}" for name, value in module.bound)
+    yield from (f"import {_quote(path)}" for path in module.slang_imports)
+    yield from (f"include {_quote(path)}" for path in module.slang_includes)
+    yield from (f"taken {_quote(name)}" for name in module.taken)
+    yield from (f"for_target {_quote(name)}" for name in module.targets)
+    for one in module.sampling:
+        samples = "" if one.samples is None else f" samples {one.samples}"
+        yield f"sampling {_quote(one.of)}{samples}{'' if one.seed is None else f' seed {one.seed}'}"
+    yield from (f"file {_quote(name)}" for name in ([module.file_name] if module.file_name else []))
+    yield from (
+        f"left_out {_quote(left.function)} {_quote(left.reason)}{_modes(left.modes)}{_targets(left.targets)}"
+        for left in module.left_out
+    )
+    yield from (f"doc {_quote(line)}" for line in module.doc)
+    for definition in module.structs:
+        yield ""
+        yield from _struct(definition)
+    for constant in module.constants:
+        yield ""
+        known.constants[constant.key] = constant.type
+        values = " ".join(_number(v) for v in constant.values)
+        yield f"constant {_word(constant.key)} {_word(constant.name)}: {show_type(constant.type)} = {values}".rstrip()
+    for buffer in module.buffers:
+        known.buffers[buffer.key] = buffer.type
+        yield from ("", _buffer(buffer))
+    for function in module.functions:
+        yield ""
+        yield from _function(function, known)
+        known.results[function.key] = function.result
+    for kernel in module.kernels:
+        yield ""
+        yield from _kernel(kernel)
+    for pipeline in module.pipelines:
+        yield ""
+        yield from show_pipeline(pipeline, _word, _quote, show_type)
+
+
+def _buffer(buffer: Buffer) -> str:
+    head = f"buffer {_word(buffer.key)} {_word(buffer.kernel)} {_word(buffer.param)}"
+    no_diff = "no_diff " if buffer.no_diff else ""
+    reach = f" ({', '.join(map(str, buffer.reach))})" if buffer.reach else ""
+    return f"{head}: {no_diff}{show_type(buffer.type)} {buffer.accumulation.value}{reach}"
+
+
+def _modes(modes: tuple[str, ...]) -> str:
+    return "".join(f" mode {_quote(mode)}" for mode in modes)
+
+
+def _targets(targets: tuple[str, ...]) -> str:
+    return "".join(f" target {_quote(target)}" for target in targets)
+
+
+def _struct(definition: StructDef) -> Iterator[str]:
+    struct = definition.struct
+    yield f"struct {_word(struct.key)} {_word(struct.name)} {{"
+    yield from (f"{INDENT}external {_quote(name)}" for name in ([definition.external] if definition.external else []))
+    yield from (f"{INDENT}doc {_quote(line)}" for line in definition.doc)
+    for f in struct.fields:
+        yield f"{INDENT}{'no_diff ' if f.no_diff else ''}{_word(f.name)}: {show_type(f.type)}"
+    yield "}"
+
+
+def _function(function: Function, known: Known) -> Iterator[str]:
+    params = ", ".join(_param(p) for p in function.params)
+    yield f"function {_word(function.key)} {_word(function.name)}({params}) -> {show_type(function.result)}"
+    yield from (f"{INDENT}{line}" for line in _attributes(function))
+    match function.body:
+        case SlangBody(text):
+            yield f"slang {_quote(text)}"
+        case External(symbol, file, ambiguous):
+            yield f"{'ambiguous ' if ambiguous else ''}external {_quote(symbol)} {_quote(file)}"
+        case body:
+            known.locals = local_types(function, known.buffers)
+            declared = known.locals.keys() - {p.name for p in function.params}
+            shown = ", ".join(f"{_word(n)}: {show_type(t)}" for n, t in known.locals.items() if n in declared)
+            if shown:
+                yield f"{INDENT}locals {shown}"
+            yield "{"
+            yield from _block(body, known, INDENT)
+            yield "}"
+
+
+def local_types(function: Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
+    """The type of each parameter, local and loop variable, by the first place that names it."""
+    found = {p.name: p.type for p in function.params}
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, Var) and expr.name not in buffers:
+            found.setdefault(expr.name, expr.type)
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, Let):
+            found.setdefault(stmt.name, stmt.type)
+    return found
+
+
+def _param(param: Param) -> str:
+    words = [word for word in ("no_diff" if param.no_diff else "", param.direction) if word not in ("", "in")]
+    return " ".join([*words, f"{_word(param.name)}: {show_type(param.type)}"])
+
+
+def _attributes(function: Function) -> Iterator[str]:
+    if not function.differentiable:
+        yield "not_differentiable"
+    if function.derivative != Automatic():
+        yield f"derivative {_derivative(function.derivative)}"
+    if function.role is not Role.PLAIN or function.of:
+        yield f"role {function.role.value} {_quote(function.of)}"
+    if function.prefer:
+        yield f"prefer {_quote(function.prefer)}"
+    if function.owner or function.static:
+        yield f"{'static ' if function.static else ''}owner {_quote(function.owner)}"
+    yield from (f"doc {_quote(line)}" for line in function.doc)
+    yield from (f"range {_quote(r.path)} {_number(r.low)} {_number(r.high)}" for r in function.ranges)
+
+
+def _derivative(derivative: Derivative) -> str:
+    match derivative:
+        case Automatic():
+            return "automatic()"
+        case Custom(backward, forward):
+            return f"custom({_optional(backward)}, {_optional(forward)})"
+        case FiniteDifference(step, relative):
+            return f"finite_difference({_number(step)}, {_number(relative)})"
+        case Surrogate(function):
+            return f"surrogate({_quote(function)})"
+        case StraightThrough():
+            return "straight_through()"
+        case ClipGradient(limit, norm, of):
+            return f"clip_gradient({_optional(limit)}, {_optional(norm)}, {_derivative(of)})"
+        case Subgradient(at, value):
+            return f"subgradient({_number(at)}, {_number(value)})"
+        case _:
+            assert_never(derivative)
+
+
+def _optional(value: str | float | None) -> str:
+    if value is None:
+        return "none"
+    return _quote(value) if isinstance(value, str) else _number(value)
+
+
+def _kernel(kernel: Kernel) -> Iterator[str]:
+    sizes = ", ".join(str(size) for size in kernel.group_size)
+    head = f"kernel {_word(kernel.name)} {_word(kernel.function)} dims {kernel.dims} group ({sizes})"
+    yield f"{head}{_modes(kernel.modes)} {{"
+    yield from (f"{INDENT}doc {_quote(line)}" for line in kernel.doc)
+    for name, shape in kernel.shapes:
+        yield f"{INDENT}shape {_word(name)} ({', '.join(str(extent) for extent in shape)})"
+    for p in kernel.params:
+        no_diff = "no_diff " if p.no_diff else ""
+        yield f"{INDENT}param {no_diff}{_word(p.name)}: {p.memory.value} {show_type(p.type)}"
+    for r in kernel.results:
+        of = f" of {_quote(r.param)}" if r.param else ""
+        yield f"{INDENT}result {_word(r.name)}: {r.memory.value} {show_type(r.type)}{of}"
+    yield "}"
+
+
+def _block(body: tuple[Stmt, ...], known: Known, indent: str) -> Iterator[str]:
+    for stmt in body:
+        yield from _stmt(stmt, known, indent)
+
+
+def _stmt(stmt: Stmt, known: Known, indent: str) -> Iterator[str]:
+    match stmt:
+        case If(condition, then, other):
+            yield f"{indent}if {show_expr(condition, known)} {{"
+            yield from _block(then, known, indent + INDENT)
+            if other:
+                yield f"{indent}}} else {{"
+                yield from _block(other, known, indent + INDENT)
+            yield f"{indent}}}"
+        case For() | While():
+            yield f"{indent}{_loop_head(stmt, known)} {{"
+            yield from _block(stmt.body, known, indent + INDENT)
+            yield f"{indent}}}"
+        case _:
+            yield f"{indent}{_simple(stmt, known)}"
+
+
+def _loop_head(stmt: For | While, known: Known) -> str:
+    if isinstance(stmt, While):
+        return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}"
+    start, stop = show_expr(stmt.start, known), show_expr(stmt.stop, known)
+    flags = (" bounded" if stmt.bounded else "") + (" unroll" if stmt.unroll else "")
+    return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}"
+
+
+def _simple(stmt: Let | Assign | Break | Continue | Return | Comment, known: Known) -> str:
+    match stmt:
+        case Let(name, type_, value):
+            initial = "" if value is None else f" = {show_expr(value, known)}"
+            return f"let {_word(name)}: {show_type(type_)}{initial}"
+        case Assign(target, value):
+            return f"set {show_expr(target, known)} = {show_expr(value, known)}"
+        case Break():
+            return "break"
+        case Continue():
+            return "continue"
+        case Return(value):
+            return "return nothing" if value is None else f"return {show_expr(value, known)}"
+        case Comment(text):
+            return f"comment {_quote(text)}"
+        case _:
+            assert_never(stmt)
+
+
+def show_expr(expr: Expr, known: Known) -> str:
+    """The text of an expression, with its type where nothing else tells it."""
+    text = _bare(expr, known)
+    return text if expr.type == default_type(expr, known) else f"{text}::{show_type(expr.type)}"
+
+
+def _bare(expr: Expr, known: Known) -> str:
+    match expr:
+        case Const(value=value):
+            return _number(value)
+        case Var(name):
+            return _word(name)
+        case ConstantRef(key):
+            return f"@{_word(key)}"
+        case Unary() | Binary() | Ternary():
+            return _operation(expr, known)
+        case Member(value, name) | Swizzle(value, name):
+            return f"{show_expr(value, known)}.{_word(name)}"
+        case Index(value, index):
+            return f"{show_expr(value, known)}[{show_expr(index, known)}]"
+        case ThreadId(axis):
+            return f"thread_id({axis})"
+        case ThreadCount(axis):
+            return f"thread_count({axis})"
+        case Read() | Extent() | Sample() | Probe():
+            return _access(expr, known)
+        case _:
+            return _application(expr, known)
+
+
+def _access(expr: Read | Extent | Sample | Probe, known: Known) -> str:
+    match expr:
+        case Read(source, indices):
+            return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
+        case Extent(source, axis):
+            return f"extent({show_expr(source, known)}, {axis})"
+        case Sample(source, uv):
+            return f"sample({show_expr(source, known)}, {show_expr(uv, known)})"
+        case Probe(name, value):
+            return f"probe {_quote(name)}({show_expr(value, known)})"
+        case _:
+            assert_never(expr)
+
+
+def _operation(expr: Unary | Binary | Ternary, known: Known) -> str:
+    match expr:
+        case Unary(op, x):
+            return f"({op} {show_expr(x, known)})"
+        case Binary(op, a, b):
+            return f"({show_expr(a, known)} {op} {show_expr(b, known)})"
+        case Ternary(c, a, b):
+            return f"({show_expr(c, known)} ? {show_expr(a, known)} : {show_expr(b, known)})"
+        case _:
+            assert_never(expr)
+
+
+def _application(
+    expr: Call | Intrinsic | Construct | Cast | NoDiff | MakePair | BackwardCall | ForwardCall, known: Known
+) -> str:
+    match expr:
+        case Call(function, args):
+            head = f"call {_word(function)}"
+        case Intrinsic(name, args):
+            head = _word(name)
+        case Construct(args, type_):
+            head = f"new {show_type(type_)}"
+        case Cast(operand, type_):
+            head, args = f"cast {show_type(type_)}", (operand,)
+        case NoDiff(value):
+            head, args = "no_diff", (value,)
+        case MakePair(primal, tangent):
+            head, args = "pair", (primal, tangent)
+        case BackwardCall(function, args):
+            head = f"bwd_diff {_word(function)}"
+        case ForwardCall(function, args):
+            head = f"fwd_diff {_word(function)}"
+        case _:
+            assert_never(expr)
+    return f"{head}({', '.join(show_expr(a, known) for a in args)})"
+
+
+def show_type(type_: Type) -> str:
+    """A type as the reader takes it: structs by key."""
+    match type_:
+        case Struct(key=key):
+            return _word(key)
+        case Array(element, size):
+            return f"Array[{show_type(element)}, {size}]"
+        case Tuple(elements):
+            return f"tuple[{', '.join(show_type(e) for e in elements)}]"
+        case DiffPair(primal):
+            return f"DiffPair[{show_type(primal)}]"
+        case Tensor() | Texture():
+            return show_memory(type_, show_type)
+        case Void():
+            return "void"
+        case Weak(name):
+            return f"weak[{name}]"
+        case _:
+            return show_plain(type_)
+
+
+def _number(value: float | bool) -> str:  # noqa: FBT001  (a bool is a value here)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _word(name: str) -> str:
+    plain = re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED
+    return name if plain else _quote(name)
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text)

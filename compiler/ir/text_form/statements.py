@@ -1,0 +1,88 @@
+"""Reads statements of the text form of the IR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.nodes import Assign, Break, Comment, Continue, For, If, Let, Return, Stmt, While
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.text_form.expressions import ExpressionReader
+    from slangad.compiler.ir.text_form.tokens import Tokens
+
+
+class StatementReader:
+    """Reads statements over tokens shared with the other readers."""
+
+    def __init__(self, tokens: Tokens, expressions: ExpressionReader) -> None:
+        self._tokens = tokens
+        self._expressions = expressions
+
+    def block(self) -> tuple[Stmt, ...]:
+        """The statements in the next pair of braces."""
+        self._tokens.expect("{")
+        body = []
+        while not self._tokens.accept("}"):
+            body.append(self._statement())
+        return tuple(body)
+
+    def _statement(self) -> Stmt:
+        word = self._tokens.expect("let", "set", "if", "for", "while", "break", "continue", "return", "comment")
+        match word:
+            case "let":
+                return self._let()
+            case "set":
+                target = self._expressions.read()
+                self._tokens.expect("=")
+                return Assign(target, self._expressions.read())
+            case "if":
+                return self._if()
+            case "for":
+                return self._for()
+            case "while":
+                return self._while()
+            case _:
+                return self._plain(word)
+
+    def _plain(self, word: str) -> Stmt:
+        match word:
+            case "break":
+                return Break()
+            case "continue":
+                return Continue()
+            case "comment":
+                return Comment(self._tokens.string())
+            case _:
+                return Return(None if self._tokens.accept("nothing") else self._expressions.read())
+
+    def _let(self) -> Stmt:
+        name = self._tokens.word()
+        self._tokens.expect(":")
+        type_ = self._expressions.types.read()
+        value = self._expressions.read() if self._tokens.accept("=") else None
+        return Let(name, type_, value)
+
+    def _if(self) -> Stmt:
+        condition = self._expressions.read()
+        then = self.block()
+        return If(condition, then, self.block() if self._tokens.accept("else") else ())
+
+    def _for(self) -> Stmt:
+        tokens = self._tokens
+        variable = tokens.word()
+        tokens.expect("=")
+        start = self._expressions.read()
+        tokens.expect("to")
+        stop = self._expressions.read()
+        tokens.expect("step")
+        step = tokens.integer()
+        tokens.expect("limit")
+        limit = tokens.integer()
+        bounded, unroll = tokens.accept("bounded"), tokens.accept("unroll")
+        return For(variable, start, stop, step, limit, bounded, unroll, self.block())
+
+    def _while(self) -> Stmt:
+        condition = self._expressions.read()
+        self._tokens.expect("limit")
+        limit = self._tokens.integer()
+        return While(condition, limit, self.block())

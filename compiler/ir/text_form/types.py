@@ -1,0 +1,106 @@
+"""Reads types of the text form of the IR."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.text_form.tokens import ReadError
+from slangad.compiler.ir.types import (
+    SCALAR_NAMES,
+    VOID,
+    Array,
+    DiffPair,
+    Matrix,
+    Scalar,
+    Struct,
+    Tensor,
+    Texture,
+    Tuple,
+    Type,
+    Vector,
+    Weak,
+)
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.text_form.tokens import Tokens
+
+
+class TypeReader:
+    """Knows the structs read so far, by key."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self.structs: dict[str, Struct] = {}
+
+    def read(self) -> Type:
+        """The next type."""
+        if self._tokens.kind() == "string":
+            return self._struct(self._tokens.string())
+        word = self._tokens.word()
+        match word:
+            case "void":
+                return VOID
+            case "Array" | "tuple" | "DiffPair" | "weak":
+                return self._composed(word)
+            case "Tensor" | "OutTensor" | "InOutTensor":
+                return self._tensor(word)
+            case "Texture2D":
+                return self._texture()
+            case _:
+                return _shaped(word) or self._struct(word)
+
+    def _struct(self, key: str) -> Struct:
+        if key not in self.structs:
+            raise ReadError(f"no type {key!r}")
+        return self.structs[key]
+
+    def _composed(self, word: str) -> Type:
+        tokens = self._tokens
+        tokens.expect("[")
+        made: Type
+        match word:
+            case "Array":
+                element = self.read()
+                tokens.expect(",")
+                made = Array(element, tokens.integer())
+            case "tuple":
+                elements = []
+                while not tokens.peek("]"):
+                    elements.append(self.read())
+                    tokens.accept(",")
+                made = Tuple(tuple(elements))
+            case "DiffPair":
+                made = DiffPair(self.read())
+            case _:
+                made = Weak(tokens.word())
+        tokens.expect("]")
+        return made
+
+    def _tensor(self, word: str) -> Tensor:
+        self._tokens.expect("[")
+        element = self.read()
+        self._tokens.expect(",")
+        rank = self._tokens.integer()
+        self._tokens.expect("]")
+        return Tensor(element, rank, word != "OutTensor", word != "Tensor")
+
+    def _texture(self) -> Texture:
+        self._tokens.expect("[")
+        element = self.read()
+        words = []
+        while self._tokens.accept(","):
+            words.append(self._tokens.word())
+        self._tokens.expect("]")
+        address = next((word for word in words if word in ("repeat", "mirror")), "clamp")
+        return Texture(element, address, "nearest" if "nearest" in words else "bilinear")
+
+
+def _shaped(word: str) -> Type | None:
+    match = re.fullmatch(rf"({'|'.join(SCALAR_NAMES)})(?:(\d)(?:x(\d))?)?", word)
+    if match is None:
+        return None
+    name, rows, columns = match.groups()
+    if columns:
+        return Matrix(Scalar(name), int(rows), int(columns))
+    return Vector(Scalar(name), int(rows)) if rows else Scalar(name)

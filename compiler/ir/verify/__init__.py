@@ -1,0 +1,1 @@
+"""The verifier: rules that every module of the IR keeps."""

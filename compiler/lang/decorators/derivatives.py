@@ -1,0 +1,105 @@
+"""What users write about derivatives inside bodies: ``bwd_diff``, ``fwd_diff``, ``diff_pair``, ``no_diff``, ``probe``.
+
+Front ends know these by identity. Called in Python they do what they say, with derivatives taken by ``tracing``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from slangad.compiler.lang.decorators.functions import DescribedFunction
+from slangad.compiler.lang.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slangad.compiler.lang.types.annotations import DiffPair
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PairValue:
+    """A value and its tangent."""
+
+    p: object
+    d: object
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardOf:
+    """``sa.bwd_diff(g)``: takes g's arguments and the cotangent of its result, gives gradients."""
+
+    function: object
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """The gradients of g's differentiable parameters, one alone when there is one."""
+        from slangad.compiler.lang.execution.differentiate import backward
+
+        return backward(self.function, args, kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardOf:
+    """``sa.fwd_diff(g)``: takes pairs for differentiable parameters, gives a pair."""
+
+    function: object
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Value and tangent of g."""
+        from slangad.compiler.lang.execution.differentiate import forward
+
+        return forward(self.function, args, kwargs)
+
+
+def bwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
+    """Reverse mode of g: a function of g's arguments and ``d_out``, giving gradients.
+
+    Raises:
+        DescriptionError: when g is not a function of the language.
+    """
+    return BackwardOf(_function("bwd_diff", g))
+
+
+def fwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
+    """Forward mode of g: a function of pairs, giving a pair.
+
+    Raises:
+        DescriptionError: when g is not a function of the language.
+    """
+    return ForwardOf(_function("fwd_diff", g))
+
+
+def _function(form: str, g: object) -> object:
+    if not callable(g) or isinstance(g, (type, BackwardOf, ForwardOf)):
+        raise DescriptionError(f"sa.{form} takes a described function, not {g!r}")
+    if isinstance(g, DescribedFunction) and not g.differentiable:
+        raise DescriptionError(f"{g.name} is not differentiated", "decorate it with @sa.differentiable")
+    return g
+
+
+def diff_pair(value: T, tangent: T) -> DiffPair[T]:
+    """A differential pair, ``.p`` and ``.d``."""
+    from slangad.compiler.lang.execution.differentiate import make_pair
+
+    return make_pair(value, tangent)  # type: ignore[return-value]  # a PairValue, which users see as DiffPair
+
+
+def no_diff(value: T) -> T:
+    """The value with its derivative cut."""
+    from slangad.compiler.lang.execution.differentiate import cut
+
+    return cut(value)  # type: ignore[return-value]  # the same value
+
+
+def probe(name: str, value: T) -> T:
+    """The value itself; its gradient is recorded under ``name`` by ``slangad run`` and ``train``."""
+    from slangad.compiler.lang.execution.activation import note_probe
+
+    note_probe(name)
+    return value
+
+
+__all__ = ["bwd_diff", "diff_pair", "fwd_diff", "no_diff", "probe"]

@@ -1,0 +1,178 @@
+"""Factories: functions that define structs, functions or kernels. Equal arguments give one definition, by one name.
+
+In: a definition inside a function and the values around it. Out: what its name gets appended (``_4_16``) and a key that
+is equal for equal definitions. Only arguments the definition uses count, directly or through locals and helpers.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
+
+from slangad.compiler.lang.decorators.source import definition_of_code
+from slangad.compiler.lang.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from slangad.compiler.lang.decorators.frames import Place
+
+Definition = ast.FunctionDef | ast.ClassDef
+Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One definition made by a factory.
+
+    Attributes:
+        suffix: What follows the definition's own name, ``_4_16``; empty when no argument is used.
+        identity: Equal for equal definitions while they live.
+        arguments: The arguments used, in parameter order.
+    """
+
+    suffix: str = ""
+    identity: tuple[object, ...] | None = None
+    arguments: tuple[tuple[str, object], ...] = field(default=())
+
+
+PLAIN: Final = Instance()
+_MADE: Final[WeakValueDictionary[tuple[object, ...], object]] = WeakValueDictionary()
+
+
+def instance_of(place: Place, node: Definition, options: Mapping[str, object] | None = None) -> Instance:
+    """What a definition is among those its factory makes; ``PLAIN`` at module level and in classes.
+
+    Args:
+        place: Where it was decorated.
+        node: Its tree.
+        options: The decorator's keywords.
+    """
+    if place.factory is None or place.in_class:
+        return PLAIN
+    try:
+        factory = definition_of_code(place.factory).tree
+    except DescriptionError:
+        return PLAIN
+    if not any(statement is node for statement in ast.walk(factory)):
+        return PLAIN
+    used = _used_names(factory, node)
+    names = [n for n in _parameters(place.factory) if n in used and n in place.locals]
+    arguments = tuple((n, place.locals[n]) for n in names)
+    helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
+    values = tuple((n, _key(place.locals[n])) for n in sorted(used - helpers) if n in place.locals)
+    suffix = "".join(f"_{_word(v)}" for _, v in arguments)
+    return Instance(suffix, (id(place.factory), place.line, node.name, values, _key(options or {})), arguments)
+
+
+def made(instance: Instance) -> object | None:
+    """The definition made before with the same identity, if it still lives."""
+    return None if instance.identity is None else _MADE.get(instance.identity)
+
+
+def remember(instance: Instance, definition: object) -> None:
+    """Keeps a definition for the next call of its factory, as long as somebody uses it."""
+    if instance.identity is not None:
+        _MADE[instance.identity] = definition
+
+
+def _parameters(code: CodeType) -> tuple[str, ...]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    return code.co_varnames[:count]
+
+
+def _used_names(factory: ast.FunctionDef, node: Definition) -> set[str]:
+    """The names a definition reads, and those that the factory's statements binding them read."""
+    bindings = _bindings(factory)
+    found: set[str] = set()
+    waiting = set(_names(node))
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= bindings.get(name, set()) - found
+    return found
+
+
+def _bindings(factory: ast.FunctionDef) -> dict[str, set[str]]:
+    bindings: dict[str, set[str]] = {}
+    for statement in ast.walk(factory):
+        if statement is factory:
+            continue
+        if isinstance(statement, Named):
+            bindings.setdefault(statement.name, set()).update(_names(statement))
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.NamedExpr)):
+            for name in _targets(statement):
+                bindings.setdefault(name, set()).update(_names(statement))
+    return bindings
+
+
+def _targets(statement: ast.AST) -> Iterator[str]:
+    return (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Names read below a node; quoted annotations count by the words in them."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            yield child.id
+        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield from re.findall(r"[^\W\d]\w*", child.value)
+
+
+def _key(value: object) -> object:
+    """Something hashable that is equal for values of the same meaning; objects without one stand for themselves."""
+    if isinstance(value, (bool, int, float, str, bytes, type(None))):
+        return (type(value).__name__, repr(value))
+    if isinstance(value, (tuple, list)):
+        return (type(value).__name__, tuple(_key(v) for v in value))
+    if isinstance(value, Mapping):
+        return ("mapping", tuple((_key(k), _key(v)) for k, v in value.items()))
+    if is_dataclass(value) and not isinstance(value, type):
+        return (type(value).__name__, tuple(_key(getattr(value, f.name)) for f in fields(value)))
+    if hasattr(value, "slangad_type") or hasattr(value, "tobytes"):
+        return (type(value).__name__, _text(value)) if not isinstance(value, type) else id(value)
+    return id(value)
+
+
+def _text(value: object) -> str:
+    data = getattr(value, "data", value)
+    raw = data.tobytes() if hasattr(data, "tobytes") else repr(value).encode()
+    return f"{getattr(data, 'dtype', '')}{getattr(data, 'shape', '')}{hashlib.sha256(raw).hexdigest()}"
+
+
+def _word(value: object) -> str:
+    """A value as part of an identifier: ``16``, ``0p5``, ``m1``, ``float3``, ``Material``."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if isinstance(value, str):
+        return _identifier(value)
+    if isinstance(value, (tuple, list)):
+        return "_".join(_word(v) for v in value) or "empty"
+    name = _definition_name(value)
+    return _identifier(name) if name else hashlib.sha256(_text(value).encode()).hexdigest()[:6]
+
+
+def _number(value: float) -> str:
+    text = repr(int(value) if isinstance(value, int) else float(value))
+    return text.replace("-", "m").replace("+", "").replace(".", "p")
+
+
+def _definition_name(value: object) -> str:
+    record = getattr(value, "__slangad_struct__", None)
+    if record is not None and isinstance(value, type):
+        return str(record.name)
+    if isinstance(value, (type, FunctionType, ModuleType)):
+        return value.__name__.rpartition(".")[2]
+    name = getattr(value, "emitted_name", "") or getattr(value, "__name__", "")
+    return name if isinstance(name, str) else ""
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_") or "empty"

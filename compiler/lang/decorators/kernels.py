@@ -1,0 +1,289 @@
+"""``@sa.kernel`` and ``@sa.pipeline``: what runs once per element of a domain, and chains of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Final, overload
+
+from slangad.compiler.lang.decorators.check_settings import Drawn, read_check
+from slangad.compiler.lang.decorators.factories import Instance, made, remember
+from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.functions import describe_neighbours, factory_instance, read_ranges
+from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GROUP_SIZES: Final[dict[int, tuple[int, ...]]] = {1: (64,), 2: (8, 8), 3: (4, 4, 4)}
+MAX_GROUP: Final = 1024
+
+
+class KernelObject:
+    """A kernel; calling it runs every thread in Python, on numpy arrays.
+
+    Attributes:
+        python: The user's function as written.
+        name: Its name.
+        place: Where it was decorated, with the names around it.
+        dims: The number of axes of its domain, 1 to 3.
+        group_size: Threads of a group along each axis.
+        ranges: Where the check draws samples.
+        drawn: How many it draws, and with which seed.
+        shapes: Of arrays, as the check is to make them.
+    """
+
+    def __init__(
+        self, python: FunctionType, place: Place, instance: Instance, options: Mapping[str, object] | None = None
+    ) -> None:
+        self.python = python
+        self.name = python.__name__
+        self.place = place
+        self.instance = instance
+        said = dict(options or {})
+        self.drawn = read_check(self.name, said.pop("check", None))
+        self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, said)
+        self.__name__, self.__qualname__ = python.__name__, python.__qualname__
+        self.__doc__, self.__module__ = python.__doc__, python.__module__
+        self.__wrapped__ = python
+
+    @property
+    def frame_locals(self) -> Mapping[str, object]:
+        """Names of the enclosing factory when it was decorated."""
+        return self.place.locals
+
+    @property
+    def factory_suffix(self) -> str:
+        """What the factory's arguments add to the name."""
+        return self.instance.suffix
+
+    @property
+    def emitted_name(self) -> str:
+        """The name with the factory's arguments."""
+        return self.name + self.factory_suffix
+
+    def __call__(self, *args: object, domain: int | tuple[int, ...] | None = None, **kwargs: object) -> object:
+        """Runs every thread in Python, one after another.
+
+        Args:
+            *args: Arrays for ``Each`` and tensors, values for the rest; structs of arrays as mappings.
+            domain: The shape of the domain, where no ``Each`` argument tells it.
+            **kwargs: The same by name.
+
+        Returns:
+            One array per result, a tuple when there are several.
+        """
+        from slangad.compiler.lang.execution.launch import launch
+
+        return launch(self, args, kwargs, domain)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.emitted_name}>"
+
+
+def _read_options(
+    name: str, options: dict[str, object]
+) -> tuple[int, tuple[int, ...], dict[str, tuple[float, float]], dict[str, tuple[int, ...]]]:
+    dims, group = options.pop("dims", 1), options.pop("group_size", None)
+    ranges = read_ranges(name, options.pop("ranges", None))
+    shapes = _read_shapes(name, options.pop("shapes", None))
+    if options:
+        unknown = next(iter(options))
+        message = f"unknown keyword {unknown}= at {name}"
+        raise ArgumentError(
+            Argument(unknown, unknown=True), message, "dims=, group_size=, ranges=, shapes=, check= exist"
+        )
+    if not isinstance(dims, int) or isinstance(dims, bool) or dims not in GROUP_SIZES:
+        raise ArgumentError(Argument("dims"), f"dims= of {name} is {dims!r}, not 1, 2 or 3")
+    return dims, _group_size(name, dims, group), ranges, shapes
+
+
+def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
+    """Checks ``shapes=``: parameter to extents."""
+    if shapes is None:
+        return {}
+    checked: dict[str, tuple[int, ...]] = {}
+    for param, shape in shapes.items() if isinstance(shapes, Mapping) else [("", ())]:
+        extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in extents)
+        if not isinstance(param, str) or not param or not extents or not whole:
+            message = f"shapes= of {name} is not a mapping of shapes"
+            raise ArgumentError(Argument("shapes"), message, 'shapes={"w": (16, 4)}')
+        checked[param] = tuple(extents)
+    return checked
+
+
+def _group_size(name: str, dims: int, group: object) -> tuple[int, ...]:
+    if group is None:
+        return GROUP_SIZES[dims]
+    at = Argument("group_size")
+    sizes = group if isinstance(group, (tuple, list)) else (group,)
+    if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in sizes):
+        raise ArgumentError(at, f"group_size= of {name} is {group!r}, not positive integers", "group_size=(8, 8)")
+    if len(sizes) != dims:
+        raise ArgumentError(at, f"group_size= of {name} has {len(sizes)} numbers for {dims} dims", "one per axis")
+    if math.prod(sizes) > MAX_GROUP:
+        raise ArgumentError(at, f"group_size= of {name} is {math.prod(sizes)} threads", f"at most {MAX_GROUP}")
+    return tuple(sizes)
+
+
+@overload
+def kernel(python: Callable[..., object], /) -> KernelObject: ...
+
+
+@overload
+def kernel(
+    *,
+    dims: int = 1,
+    group_size: int | tuple[int, ...] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    shapes: Mapping[str, int | tuple[int, ...]] | None = None,
+    check: Mapping[str, int] | None = None,
+) -> Callable[[Callable[..., object]], KernelObject]: ...
+
+
+def kernel(python: object = None, /, **options: object) -> object:
+    """Describes a function that runs once per element of a domain.
+
+    Args:
+        python: The function, when used bare.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample,
+            ``shapes=`` of tensors in checks, ``check=`` how many samples, and with which seed.
+
+    Raises:
+        DescriptionError: for unknown keywords and values that make no sense.
+    """
+    if python is not None:
+        return _make(python, caller(1), options)
+    return lambda function: _make(function, caller(1), options)
+
+
+def _make(python: object, place: Place, options: Mapping[str, object]) -> KernelObject:
+    if not isinstance(python, FunctionType):
+        raise DescriptionError(f"{python!r} is not a function", "decorate a def")
+    if place.in_class:
+        raise DescriptionError(f"kernel {python.__name__} stands in a class", "define it at module level")
+    instance = factory_instance(python, place, options)
+    before = made(instance)
+    if isinstance(before, KernelObject):
+        return before
+    describe_neighbours(place)
+    made_now = KernelObject(python, place, instance, options)
+    remember(instance, made_now)
+    return made_now
+
+
+@dataclass(frozen=True, slots=True)
+class SGD:
+    """Gradient descent, with momentum when that is not 0."""
+
+    lr: float
+    momentum: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Adam:
+    """Adam."""
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class AdamW:
+    """Adam with decoupled weight decay."""
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+
+
+Optimizer = SGD | Adam | AdamW
+
+
+class PipelineObject:
+    """A chain of kernel calls; calling it runs them in Python.
+
+    Attributes:
+        python: The user's function as written.
+        name: Its name.
+        place: Where it was decorated.
+        optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
+        fuse: Whether neighbouring kernels over one domain may become one.
+        drawn: How many samples the check draws, and with which seed.
+    """
+
+    drawn = Drawn()
+
+    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None, *, fuse: bool = True) -> None:
+        self.python = python
+        self.name = python.__name__
+        self.place = place
+        self.optimizer = optimizer
+        self.fuse = fuse
+        self.__doc__ = python.__doc__
+
+    @property
+    def frame_locals(self) -> Mapping[str, object]:
+        """Names of the enclosing function when it was decorated."""
+        return self.place.locals
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Runs the kernels of the body in Python."""
+        return self.python(*args, **kwargs)
+
+
+@overload
+def pipeline(python: Callable[..., object], /) -> PipelineObject: ...
+
+
+@overload
+def pipeline(
+    *, optimizer: Optimizer | None = None, fuse: bool = True, check: Mapping[str, int] | None = None
+) -> Callable[[Callable[..., object]], PipelineObject]: ...
+
+
+def pipeline(python: object = None, /, **options: object) -> object:
+    """Describes a straight line of kernel calls.
+
+    Args:
+        python: The function, when used bare.
+        **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart;
+            ``check=`` how many samples the check draws, and with which seed.
+
+    Raises:
+        DescriptionError: for unknown keywords and values that make no sense.
+    """
+    if python is not None:
+        return _make_pipeline(python, caller(1), options)
+    return lambda function: _make_pipeline(function, caller(1), options)
+
+
+def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
+    optimizer = options.get("optimizer")
+    fuse = options.get("fuse", True)
+    unknown = sorted(set(options) - {"optimizer", "fuse", "check"})
+    if not isinstance(python, FunctionType):
+        raise DescriptionError(f"{python!r} is not a function", "decorate a def")
+    if unknown:
+        at = Argument(unknown[0], unknown=True)
+        raise ArgumentError(
+            at, f"unknown keyword {unknown[0]}= at {python.__name__}", "optimizer=, fuse=, check= exist"
+        )
+    if optimizer is not None and not isinstance(optimizer, Optimizer):
+        message = f"optimizer= of {python.__name__} is {optimizer!r}"
+        raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
+    if not isinstance(fuse, bool):
+        raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
+    made_now = PipelineObject(python, place, optimizer, fuse=fuse)
+    made_now.drawn = read_check(python.__name__, options.get("check"))
+    return made_now
+
+
+__all__ = ["SGD", "Adam", "AdamW", "KernelObject", "PipelineObject", "kernel", "pipeline"]

@@ -1,0 +1,1 @@
+"""Types and values that users write: scalars, vectors, matrices, arrays and structs."""

@@ -1,0 +1,60 @@
+"""Python values bound as constants: what they are in the IR, and in Python execution. One place, so both agree.
+
+Python's own numbers are literals, and so are numpy's 64-bit scalars, which is what numpy computes with; numpy arrays
+are tables of ``float``, ``int`` or ``bool``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.types import BOOL, DOUBLE, FLOAT, HALF, INT, UINT, Array, Scalar, Type, leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Number = int | float | bool
+
+_SCALARS = {"float16": HALF, "float32": FLOAT, "float64": DOUBLE, "int32": INT, "uint32": UINT, "bool": BOOL}
+_ENTRIES = {"float16": HALF, "float32": FLOAT, "float64": FLOAT, "uint32": UINT, "bool": BOOL}
+
+
+def constant_parts(value: object) -> tuple[Type, tuple[Number, ...]] | None:
+    """Type and scalars in memory order of a numpy scalar or array, or a value of the language; None for the rest."""
+    if type(value) in (bool, int, float) or "numpy" not in sys.modules:
+        return None
+    import numpy as np
+
+    if isinstance(value, np.generic):
+        return _scalar_parts(value)
+    if isinstance(value, np.ndarray):
+        return _table_parts(value)
+    return _value_parts(value)
+
+
+def _scalar_parts(value: np.generic) -> tuple[Type, tuple[Number, ...]] | None:
+    if value.dtype.name in ("float64", "int64", "uint64"):
+        type_: Type | None = FLOAT if value.dtype.kind == "f" else INT
+    else:
+        type_ = _SCALARS.get(value.dtype.name, INT if value.dtype.kind in "iu" else None)
+    return None if type_ is None else (type_, (value.item(),))
+
+
+def _table_parts(value: np.ndarray) -> tuple[Type, tuple[Number, ...]] | None:
+    element = _ENTRIES.get(value.dtype.name, INT if value.dtype.kind in "iu" else None)
+    if element is None or value.ndim == 0 or value.size == 0:
+        return None
+    type_: Type = element
+    for size in reversed(value.shape):
+        type_ = Array(type_, size)
+    return type_, tuple(value.ravel().tolist())
+
+
+def _value_parts(value: object) -> tuple[Type, tuple[Number, ...]] | None:
+    from slangad.compiler.lang.types.values import scalars_of, try_type_of
+
+    type_ = try_type_of(value)
+    if type_ is None or isinstance(type_, Scalar) or not any(True for _ in leaves(type_)):
+        return None
+    return type_, tuple(scalars_of(value))

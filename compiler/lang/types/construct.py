@@ -1,0 +1,270 @@
+"""Making values: ``float3(a.xy, z)``, ``Array[float, 2](x, y)``, ``Ball(center=c)``, ``sa.zeros(T)``."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from slangad.compiler.ir.types import (
+    BOOL,
+    Array,
+    DiffPair,
+    Matrix,
+    Scalar,
+    Struct,
+    Tuple,
+    Type,
+    Vector,
+    Void,
+    carries_gradient,
+    show,
+)
+from slangad.compiler.lang.decorators.derivatives import PairValue
+from slangad.compiler.lang.execution.activation import running
+from slangad.compiler.lang.types.annotations import ir_type
+from slangad.compiler.lang.types.matrices import MatrixValue
+from slangad.compiler.lang.types.struct import CLASSES, FieldRecord, StructRecord, record_of
+from slangad.compiler.lang.types.tracing import Data, Traced, bottom, converted, copied, spread, stack, take
+from slangad.compiler.lang.types.values import DTYPES, cast, cast_integer, class_of, convert, scalar, shown
+from slangad.compiler.lang.types.vectors import VectorValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slangad.compiler.lang.types.arrays import ArrayValue
+    from slangad.compiler.lang.types.arrays import ArrayValue as _ArrayValue
+
+IN_DERIVATIVE: Final[ContextVar[bool]] = ContextVar("slangad_in_derivative", default=False)
+"""Whether a derivative of the user's own runs: gradients of structs leave fields without gradient out."""
+
+
+def vector_data(type_: Vector, parts: Sequence[object]) -> Data:
+    """The components of a vector from one number, one vector, or parts that add up to its size.
+
+    Raises:
+        TypeError: when they don't.
+    """
+    if not parts:
+        return np.zeros(type_.size, DTYPES[type_.element.name])
+    if len(parts) == 1 and not isinstance(parts[0], VectorValue):
+        (number,) = _scalars(type_, parts[0])
+        return spread(_as_array(number), (type_.size,))
+    if len(parts) == 1 and isinstance(parts[0], VectorValue) and len(parts[0]) == type_.size:
+        return _cast_components(parts[0].data, type_.element)
+    components = [c for part in parts for c in _scalars(type_, part)]
+    if len(components) != type_.size:
+        raise TypeError(f"{show(type_)} takes {type_.size} components, not {len(components)}")
+    return _joined(components, (type_.size,), type_.element)
+
+
+def matrix_data(type_: Matrix, parts: Sequence[object]) -> Data:
+    """The entries of a matrix from one number, one matrix, its rows, or all its entries.
+
+    Raises:
+        TypeError: when they don't fit.
+    """
+    shape = (type_.rows, type_.columns)
+    if not parts:
+        return np.zeros(shape, DTYPES[type_.element.name])
+    if len(parts) == 1 and isinstance(parts[0], MatrixValue):
+        if bottom(parts[0].data).shape != shape:
+            raise TypeError(f"{shown(parts[0])} does not become {show(type_)}")
+        return _cast_components(parts[0].data, type_.element)
+    if len(parts) == 1:
+        (number,) = _scalars(type_, parts[0])
+        return spread(_as_array(number), shape)
+    return _joined([c for part in _rows(type_, parts) for c in _scalars(type_, part)], shape, type_.element)
+
+
+def _rows(type_: Matrix, parts: Sequence[object]) -> Sequence[object]:
+    rows = [p for p in parts if isinstance(p, VectorValue)]
+    fits = len(parts) == type_.rows and all(len(r) == type_.columns for r in rows) and len(rows) == len(parts)
+    if fits or (not rows and len(parts) == type_.rows * type_.columns):
+        return parts
+    raise TypeError(f"{show(type_)} takes {type_.rows} rows or {type_.rows * type_.columns} entries")
+
+
+def _scalars(type_: Vector | Matrix, part: object) -> Iterator[Any]:
+    """The scalars of one part, converted to the element type."""
+    if isinstance(part, VectorValue):
+        data = _cast_components(part.data, type_.element)
+        yield from (take(data, i) for i in range(len(part)))
+        return
+    try:
+        yield cast(part, type_.element)
+    except TypeError:
+        raise TypeError(f"{show(type_)} is made of numbers and vectors, not {shown(part)}") from None
+
+
+def _as_array(number: Any) -> Data:  # noqa: ANN401  (a scalar of the language)
+    if isinstance(number, Traced):
+        return number
+    return np.asarray(number)
+
+
+def _joined(components: Sequence[Any], shape: tuple[int, ...], element: Scalar) -> Data:
+    if not any(isinstance(c, Traced) for c in components):
+        return np.array(components, DTYPES[element.name]).reshape(shape)
+    if len(shape) == 1:
+        return stack(*(_as_array(c) for c in components))
+    width = shape[1]
+    rows = [stack(*(_as_array(c) for c in components[i : i + width])) for i in range(0, len(components), width)]
+    return stack(*rows, axis=0)
+
+
+def _cast_components(data: Data, element: Scalar) -> Data:
+    """Components converted on request, as ``cast`` does for one."""
+    numbers = bottom(data)
+    dtype = DTYPES[element.name]
+    if numbers.dtype == dtype:
+        return copied(data)
+    if element == BOOL:
+        return np.not_equal(numbers, 0)
+    if dtype.kind in "iu":
+        return np.array([cast_integer(n, element) for n in numbers.ravel().tolist()], dtype).reshape(numbers.shape)
+    return converted(data, dtype)
+
+
+def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]:
+    """The items of an array: zeros, or as many as it has.
+
+    Raises:
+        TypeError: when the number or a type is wrong.
+    """
+    element = ir_type(cls.element)
+    if not items:
+        return [zero(element) for _ in range(cls.size)]
+    if len(items) != cls.size:
+        raise TypeError(f"{show(ir_type(cls))} takes {cls.size} items or none, not {len(items)}")
+    return [convert(accepted(item, element), element) for item in items]
+
+
+def zeros(annotation: object) -> object:
+    """The zero value of an annotated type."""
+    return zero(ir_type(annotation))
+
+
+def zero(type_: Type) -> object:
+    """The value of a type whose numbers are all 0 and bools all false."""
+    match type_:
+        case Scalar():
+            return scalar(0, type_)
+        case Vector() | Matrix():
+            return class_of(type_)()
+        case Array(element, size):
+            made: object = _array_class(element, size)()
+            return made
+        case Struct():
+            return _zero_struct(CLASSES[type_])
+        case Tuple(elements):
+            return tuple(zero(e) for e in elements)
+        case DiffPair(primal):
+            return PairValue(zero(primal), zero(primal))
+        case Void():
+            return None
+        case _:
+            raise TypeError(f"{show(type_)} has no zero")
+
+
+def _array_class(element: Type, size: int) -> type[ArrayValue]:
+    from slangad.compiler.lang.types.arrays import array_class
+
+    return array_class(annotation_of(element), size)
+
+
+def annotation_of(type_: Type) -> object:
+    """What users write for a type that values are stored as."""
+    match type_:
+        case Scalar(name):
+            from slangad.compiler.lang.types import scalars
+
+            return {"float": float, "int": int, "bool": bool}.get(name) or getattr(scalars, name)
+        case Vector() | Matrix():
+            return class_of(type_)
+        case Array(element, size):
+            return _array_class(element, size)
+        case Struct():
+            return CLASSES[type_]
+        case _:
+            raise TypeError(f"{show(type_)} is not stored")
+
+
+def _zero_struct(cls: type) -> object:
+    record = record_of(cls)
+    assert record is not None  # noqa: S101  (only struct classes are registered)
+    made: object = object.__new__(cls)
+    for field in record.fields:
+        made.__dict__[field.name] = zero(field.type)
+    return made
+
+
+def fill_struct(self: object, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    """What a struct's constructor does: positional and keyword arguments, then defaults.
+
+    Raises:
+        TypeError: as Python does for a wrong call, and when a value does not fit its field.
+    """
+    record = record_of(type(self))
+    assert record is not None  # noqa: S101  (only struct classes have this constructor)
+    given = _given(record, args, kwargs)
+    for field in record.fields:
+        value = given[field.name] if field.name in given else _default(record, field)
+        try:
+            self.__dict__[field.name] = convert(accepted(value, field.type), field.type)
+        except (TypeError, OverflowError) as error:
+            raise type(error)(f"field {field.name} of {record.name}: {error}") from None
+
+
+def _given(record: StructRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+    names = [f.name for f in record.fields]
+    if len(args) > len(names):
+        raise TypeError(f"{record.name} takes {len(names)} values, not {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise TypeError(f"{record.name} has no field {name}")
+        if name in given:
+            raise TypeError(f"{record.name} got field {name} twice")
+        given[name] = value
+    return given
+
+
+def _default(record: StructRecord, field: FieldRecord) -> object:
+    if field.default is not None:
+        return field.default.make()
+    if IN_DERIVATIVE.get() and (field.no_diff or not carries_gradient(field.type)):
+        return zero(field.type)
+    raise TypeError(f"{record.name} misses a value for field {field.name}")
+
+
+def accepted(value: object, type_: Type) -> object:
+    """What hosts may pass: numpy scalars of any width, sequences and arrays for vectors, matrices and arrays.
+
+    Inside a run, where every value is one of the language, nothing is added.
+    """
+    return value if running() else from_host(value, type_)
+
+
+def from_host(value: object, type_: Type) -> object:
+    """As ``accepted``, wherever it is called."""
+    match type_:
+        case Tuple(elements) if isinstance(value, tuple) and len(value) == len(elements):
+            return tuple(from_host(v, e) for v, e in zip(value, elements, strict=True))
+        case Scalar() if isinstance(value, np.generic):
+            return _number(value, type_)
+        case Vector() | Matrix() if isinstance(value, (list, tuple, np.ndarray)):
+            return class_of(type_)(*np.asarray(value).ravel().tolist())
+        case Array(element, size) if isinstance(value, (list, tuple, np.ndarray)) and len(value) == size:
+            return _array_class(element, size)(*(from_host(v, element) for v in value))
+        case _:
+            return value
+
+
+def _number(value: np.generic, type_: Scalar) -> object:
+    """64-bit numpy scalars count as Python's numbers: that is what numpy computes with."""
+    if value.dtype == np.bool_:
+        return bool(value)
+    wide = value.dtype in (np.float64, np.int64, np.uint64) and DTYPES[type_.name] != value.dtype
+    return value.item() if wide else value

@@ -1,0 +1,283 @@
+"""``@sa.struct``: a class of annotated fields becomes a value type, its functions become methods.
+
+In: the user's class. Out: the same class with a constructor, value semantics, and a ``StructRecord`` under
+``__slangad_struct__`` that resolves field types when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Final, TypeVar
+from weakref import WeakValueDictionary
+
+from slangad.compiler.ir.types import DiffPair, Field, Struct, Tuple, Type, Void, show
+from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
+from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours
+from slangad.compiler.lang.decorators.resolve import resolve
+from slangad.compiler.lang.decorators.source import ClassDefinition, class_definition_of
+from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
+from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform() -> object:
+        """Tells type checkers how instances are made; nothing at run time."""
+        return lambda decorator: decorator
+
+
+C = TypeVar("C", bound=type)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRecord:
+    """One field: its type, whether it carries no gradient, and a default made by ``default`` unless that is None."""
+
+    name: str
+    annotation: object
+    type: Type
+    no_diff: bool
+    default: DefaultValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultValue:
+    """A field's default: a value, or a function that makes one."""
+
+    value: object = None
+    factory: object = None
+
+    def make(self) -> object:
+        """The default, made anew where there is a factory."""
+        return self.factory() if callable(self.factory) else self.value
+
+
+class StructRecord:
+    """What is known of a struct class.
+
+    Attributes:
+        cls: The class.
+        place: Where it was decorated.
+        name: Its name in the Slang, with the factory's arguments.
+        key: Unique among the structs of a program.
+        methods: Functions by name, static ones included.
+        arguments: The factory's arguments the class uses.
+    """
+
+    def __init__(
+        self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction[..., object]]
+    ) -> None:
+        self.cls = cls
+        self.place = place
+        self.name = cls.__name__ + instance.suffix
+        self.factory_suffix = instance.suffix
+        self.arguments = instance.arguments
+        self.methods = methods
+        self.annotations: dict[str, object] = dict(inspect.get_annotations(cls))
+        self.defaults = _defaults(cls, self.annotations)
+        self.key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
+        self._fields: tuple[FieldRecord, ...] | None = None
+        self._type: Struct | None = None
+        self._resolving = False
+
+    @property
+    def file(self) -> str:
+        """The file the class stands in."""
+        return self.place.file
+
+    @property
+    def line(self) -> int:
+        """The line its decorator was applied on."""
+        return self.place.line
+
+    @property
+    def definition(self) -> ClassDefinition:
+        """Its syntax tree."""
+        return class_definition_of(self.cls.__name__, self.place.file, self.place.line)
+
+    @property
+    def fields(self) -> tuple[FieldRecord, ...]:
+        """The fields in order.
+
+        Raises:
+            FieldError: when an annotation names no type.
+        """
+        if self._fields is None:
+            if self._resolving:
+                raise AnnotationError(f"{self.name} contains itself", "a struct holds its fields, not references")
+            self._resolving = True
+            try:
+                self._fields = tuple(self._checked_field(name) for name in self.annotations)
+            finally:
+                self._resolving = False
+        return self._fields
+
+    @property
+    def type(self) -> Struct:
+        """The type in the IR."""
+        if self._type is None:
+            self._type = Struct(self.key, self.name, tuple(Field(f.name, f.type, f.no_diff) for f in self.fields))
+            CLASSES[self._type] = self.cls
+        return self._type
+
+    def field_errors(self) -> Iterator[FieldError]:
+        """What is wrong with each field; in fields of other structs, those of the inner one."""
+        for name in self.annotations:
+            try:
+                self._checked_field(name)
+            except FieldError as error:  # noqa: PERF203  (one bad field must not hide another)
+                yield error
+
+    def _checked_field(self, name: str) -> FieldRecord:
+        try:
+            return self._field(name)
+        except FieldError:
+            raise
+        except AnnotationError as error:
+            raise FieldError(self, name, error) from None
+
+    def _field(self, name: str) -> FieldRecord:
+        names = {**self.place.locals, self.cls.__name__: self.cls}
+        annotation = resolve(self.annotations[name], self.place.globals, names, name)
+        memory = memory_annotation(annotation)
+        if memory.memory != "value":
+            raise AnnotationError(f"field {name} of {self.name} says where it lives", "give it its type alone", name)
+        type_ = ir_type(memory.value)
+        if isinstance(type_, (Tuple, DiffPair, Void)):
+            raise AnnotationError(f"a field can't be {show(type_)}", "numbers, vectors, arrays and structs")
+        return FieldRecord(name, memory.value, type_, memory.no_diff, self.defaults.get(name))
+
+
+CLASSES: Final[WeakValueDictionary[Struct, type]] = WeakValueDictionary()
+"""The class of a struct type."""
+
+
+def record_of(cls: object) -> StructRecord | None:
+    """The record of a struct class, None for anything else."""
+    record = cls.__dict__.get("__slangad_struct__") if isinstance(cls, type) else None
+    return record if isinstance(record, StructRecord) else None
+
+
+@dataclass_transform()
+def struct(cls: C) -> C:
+    """Makes a class of annotated fields a struct of the language.
+
+    Raises:
+        DescriptionError: for what structs can't have: bases, properties, class methods, operators of their own.
+    """
+    place = caller(1)
+    instance = _instance(cls, place)
+    before = made(instance)
+    if before is not None:
+        return before  # type: ignore[return-value]  # the same class, made by an equal call of the factory
+    _check_class(cls)
+    describe_neighbours(place)
+    methods = {name: m for name, m in ((n, _method(n, v, place)) for n, v in vars(cls).items()) if m is not None}
+    derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
+    describe_neighbours(place)
+    methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
+    record = StructRecord(cls, place, instance, methods)
+    for name, method in methods.items():
+        method.owner = cls
+        setattr(cls, name, staticmethod(method) if method.static else method)
+    setattr(cls, "__slangad_struct__", record)  # noqa: B010  (no checker knows it)
+    _add_behaviour(cls)
+    remember(instance, cls)
+    return cls
+
+
+def _instance(cls: type, place: Place) -> Instance:
+    if place.factory is None:
+        return PLAIN
+    try:
+        return instance_of(place, class_definition_of(cls.__name__, place.file, place.line).tree)
+    except DescriptionError:
+        return PLAIN
+
+
+def _check_class(cls: type) -> None:
+    if cls.__bases__ != (object,):
+        raise DescriptionError(f"struct {cls.__name__} inherits", "make the other struct a field")
+    if not inspect.get_annotations(cls):
+        raise DescriptionError(f"struct {cls.__name__} has no fields", "write fields as annotations, x: float")
+    for name, member in vars(cls).items():
+        _check_member(cls.__name__, name, member)
+
+
+def _check_member(owner: str, name: str, member: object) -> None:
+    if isinstance(member, property):
+        raise DescriptionError(f"{owner}.{name} is a property", "make it a method: def name(self) -> float")
+    if isinstance(member, classmethod):
+        raise DescriptionError(f"{owner}.{name} is a class method", "make it a @staticmethod")
+    if isinstance(member, FunctionType) and name.startswith("__") and name.endswith("__"):
+        raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
+
+
+def _method(name: str, member: object, place: Place) -> DescribedFunction[..., object] | None:
+    static = isinstance(member, staticmethod)
+    inner = member.__func__ if isinstance(member, staticmethod) else member
+    if isinstance(inner, DescribedFunction):
+        inner.static = inner.static or static
+        return inner
+    if isinstance(inner, FunctionType) and not (name.startswith("__") and name.endswith("__")):
+        return DescribedFunction(inner, place, static=static)
+    return None
+
+
+def _defaults(cls: type, annotations: Mapping[str, object]) -> dict[str, DefaultValue]:
+    defaults: dict[str, DefaultValue] = {}
+    for name in annotations:
+        default = _default(cls.__dict__.get(name, dataclasses.MISSING))
+        if default is not None:
+            defaults[name] = default
+        elif defaults:
+            raise DescriptionError(
+                f"field {name} of {cls.__name__} has no default but follows one that has", "put it first"
+            )
+    return defaults
+
+
+def _default(value: object) -> DefaultValue | None:
+    if isinstance(value, dataclasses.Field):
+        if value.default is not dataclasses.MISSING:
+            return DefaultValue(value.default)
+        return None if value.default_factory is dataclasses.MISSING else DefaultValue(factory=value.default_factory)
+    return None if value is dataclasses.MISSING else DefaultValue(value)
+
+
+def _add_behaviour(cls: type) -> None:
+    """Gives instances their constructor, checked stores, equality by value and a readable form."""
+
+    def __init__(self: object, *args: object, **kwargs: object) -> None:  # noqa: N807  (becomes the class' own)
+        from slangad.compiler.lang.types.construct import fill_struct
+
+        fill_struct(self, args, kwargs)
+
+    def __setattr__(self: object, name: str, value: object) -> None:  # noqa: N807  (as above)
+        from slangad.compiler.lang.types.parts import set_field
+
+        set_field(self, name, value)
+
+    def __eq__(self: object, other: object) -> bool:  # noqa: N807  (as above)
+        from slangad.compiler.lang.types.parts import same
+
+        return same(self, other)
+
+    def __repr__(self: object) -> str:  # noqa: N807  (as above)
+        parts = ", ".join(f"{k}={v}" for k, v in vars(self).items())
+        return f"{type(self).__name__}({parts})"
+
+    for function in (__init__, __setattr__, __eq__, __repr__):
+        function.__qualname__ = f"{cls.__qualname__}.{function.__name__}"
+        setattr(cls, function.__name__, function)
+    setattr(cls, "__hash__", None)  # noqa: B010  (equal by value and mutable)
+
+
+__all__ = ["FieldRecord", "StructRecord", "record_of", "struct"]

@@ -1,0 +1,124 @@
+"""Declares locals where Slang wants them declared.
+
+Front ends only assign. A local is declared at its first assignment when that stands in the innermost block that holds
+all its uses, else without a value at the top of what uses it there:
+
+    x = a * b                  float x = a * b;
+    if c: y = x                float y;
+    else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
+    return y                   return y;
+
+A local whose value goes from one turn of a loop to the next, or out of it, is declared outside the loop with zeros to
+start with: left without a value, Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. One that two
+loops use each for itself is declared in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.assignment import sets_before_reading
+from slangad.compiler.ir.build import zero
+from slangad.compiler.ir.nodes import Assign, Expr, For, Function, Let, Module, Stmt, Var, While
+from slangad.compiler.ir.types import DiffPair
+from slangad.compiler.ir.walk import (
+    blocks,
+    map_blocks,
+    map_functions,
+    root,
+    statements,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.types import Type
+
+Block = tuple[Stmt, ...]
+
+
+def declare_locals(module: Module) -> Module:
+    """Places a ``Let`` for every local of every function."""
+    return map_functions(module, _declare)
+
+
+def _declare(function: Function) -> Function:
+    body = statements(function)
+    if not body:
+        return function
+    known = {p.name for p in function.params}
+    known |= {s.name for s in walk_stmts(body) if isinstance(s, Let)}
+    for name, type_ in _assigned(body):
+        if name not in known:
+            body = _place(body, name, type_)
+    return replace(function, body=body)
+
+
+def _assigned(body: Block) -> list[tuple[str, Type]]:
+    """Every assigned local with its type, in order of first assignment."""
+    found: dict[str, Type] = {}
+    for stmt in walk_stmts(body):
+        if isinstance(stmt, Assign) and isinstance(stmt.target, Var):
+            found.setdefault(stmt.target.name, stmt.target.type)
+    return list(found.items())
+
+
+def _place(block: Block, name: str, type_: Type) -> Block:
+    """Declares a local in a block, and before that in nested blocks that use it for themselves."""
+    users = [position for position, stmt in enumerate(block) if _uses(stmt, name)]
+    shared = next((p for p in users if not _apart(block[p], block[p + 1 :], name)), len(block))
+    before = tuple(_place_inside(stmt, name, type_) for stmt in block[:shared])
+    if shared == len(block):
+        return before
+    match block[shared]:
+        case Assign(target=Var(target), value=value) as stmt if target == name and not _in(value, name):
+            return (*before, Let(name, type_, value, stmt.span), *block[shared + 1 :])
+        case stmt:
+            rest = block[shared:]
+            start = zero(type_) if _set_in_loop(rest, name) and not isinstance(type_, DiffPair) else None
+            return (*before, Let(name, type_, start, stmt.span), *rest)
+
+
+def _set_in_loop(block: Block, name: str) -> bool:
+    """Whether any loop in a block assigns a local."""
+    loops = [stmt for stmt in walk_stmts(block) if isinstance(stmt, (For, While))]
+    inside = (stmt for loop in loops for stmt in walk_stmts(loop.body))
+    targets = (root(s.target) for s in inside if isinstance(s, Assign))
+    return any(target is not None and target.name == name for target in targets)
+
+
+def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:
+    if _has_its_own(stmt, name):
+        return stmt
+    return map_blocks(stmt, lambda inner: _place(inner, name, type_) if _mentions(inner, name) else inner)
+
+
+def _has_its_own(stmt: Stmt, name: str) -> bool:
+    """Whether a loop's own variable has the local's name: inside, the local is not meant."""
+    return isinstance(stmt, For) and stmt.variable == name
+
+
+def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
+    """Whether nested blocks of a statement use a local for themselves: no value comes in or goes out."""
+    if any(_in(expr, name) for expr in stmt_exprs(stmt)) or not sets_before_reading(rest, name):
+        return False
+    used = [block for block in blocks(stmt) if _mentions(block, name)]
+    if isinstance(stmt, (For, While)):
+        return all(sets_before_reading(block, name) for block in used)
+    return bool(used)
+
+
+def _uses(stmt: Stmt, name: str) -> bool:
+    if any(_in(e, name) for e in stmt_exprs(stmt)):
+        return True
+    return not _has_its_own(stmt, name) and any(_mentions(block, name) for block in blocks(stmt))
+
+
+def _mentions(block: Block, name: str) -> bool:
+    return any(_uses(stmt, name) for stmt in block)
+
+
+def _in(expr: Expr, name: str) -> bool:
+    return any(isinstance(e, Var) and e.name == name for e in walk(expr))

@@ -1,0 +1,142 @@
+"""Gradients asked for inside functions that are differentiated themselves.
+
+Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
+differentiated: the body of g's own backward function, or forward mode along each component.
+
+    bwd_diff g(x, d)   ->   call g_gradient(x, d)      where gradient flows on through the call
+    bwd_diff g(x, d)   ->   unchanged                  elsewhere
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.build import fresh_keys
+from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
+from slangad.compiler.ir.nodes import Automatic, BackwardCall, Call, Custom, ForwardCall, NoDiff, Param, Role
+from slangad.compiler.ir.walk import body_exprs, map_children, map_exprs_of, statements
+from slangad.compiler.passes.derivatives.derived import derived_backward
+from slangad.compiler.passes.derivatives.maker import Maker
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.build import Fresh
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+
+
+def lower_inner_gradients(module: Module) -> Module:
+    """Makes gradients inside differentiated functions differentiable."""
+    state = _State({f.key: f for f in module.functions}, fresh_keys(module))
+    waiting = [f.key for f in module.functions if is_differentiated(f)]
+    while waiting:
+        key = waiting.pop()
+        state.functions[key] = _function(state.functions[key], state)
+        waiting += state.woken
+        state.woken.clear()
+    return replace(module, functions=_in_order(module, state))
+
+
+@dataclass(slots=True)
+class _State:
+    """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
+
+    functions: dict[str, Function]
+    keys: Fresh
+    made: dict[str, Function] = field(default_factory=dict)
+    woken: list[str] = field(default_factory=list)
+
+    def gradient(self, key: str) -> Function:
+        """The function that gives the gradient of another as a value."""
+        if key not in self.made:
+            function = _gradient_function(self.functions[key], self)
+            self.made[key] = self.functions[function.key] = function
+            self.woken.append(function.key)
+        return self.made[key]
+
+    def differentiate(self, key: str, seen: set[str]) -> None:
+        """Lets Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
+        function = self.functions[key]
+        seen.add(key)
+        if not isinstance(function.derivative, Custom):
+            called = {e.function for e in body_exprs(statements(function)) if isinstance(e, Call)}
+            for callee in sorted(called - seen):
+                self.differentiate(callee, seen)
+        elif function.derivative.forward is not None:
+            forward = self.functions[function.derivative.forward]
+            if not forward.differentiable:
+                self.functions[forward.key] = replace(forward, differentiable=True)
+                self.woken.append(forward.key)
+
+
+def _function(function: Function, state: _State) -> Function:
+    if not isinstance(function.body, tuple):
+        return function
+    carrying = Carrying(function, state.functions)
+    for expr in body_exprs(statements(function)):
+        if isinstance(expr, ForwardCall):
+            state.differentiate(expr.function, set())
+    return map_exprs_of(function, lambda e: _expr(e, carrying, state))
+
+
+def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
+    match expr:
+        case NoDiff():
+            return expr
+        case BackwardCall(key, args, type_, span) if carrying.carries(expr):
+            lowered = tuple(_expr(a, carrying, state) for a in args)
+            return Call(state.gradient(key).key, lowered, type_, span)
+        case _:
+            return map_children(expr, lambda e: _expr(e, carrying, state))
+
+
+def _gradient_function(function: Function, state: _State) -> Function:
+    maker = Maker(function, state.keys)
+    custom = function.derivative
+    if isinstance(custom, Custom) and custom.backward is not None:
+        source = state.functions[custom.backward]
+    else:
+        source = derived_backward(maker)
+    seed = Param(source.params[-1].name, source.params[-1].type)
+    params = (*(replace(p, name=q.name) for p, q in zip(function.params, source.params, strict=False)), seed)
+    return replace(
+        source,
+        key=state.keys.name(f"{function.key}:gradient"),
+        name=f"{function.name}_gradient",
+        params=params,
+        differentiable=True,
+        derivative=Automatic(),
+        role=Role.PLAIN,
+        of="",
+    )
+
+
+def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
+    """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
+    found: list[Function] = []
+    sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}
+    for function in module.functions:
+        found.append(state.functions[function.key])
+        if function.key in sources:
+            found.append(state.functions[sources[function.key].key])
+    return _callees_first(found)
+
+
+def _callees_first(functions: list[Function]) -> tuple[Function, ...]:
+    by_key = {f.key: f for f in functions}
+    order: dict[str, Function] = {}
+
+    def put(function: Function) -> None:
+        for expr in body_exprs(statements(function)):
+            if isinstance(expr, (Call, BackwardCall, ForwardCall)) and expr.function not in order:
+                put(by_key[expr.function])
+        order[function.key] = function
+
+    for function in functions:
+        if function.key not in order:
+            put(function)
+    return tuple(order.values())
+
+
+def _source_key(function: Function) -> str:
+    custom = function.derivative
+    return custom.backward if isinstance(custom, Custom) and custom.backward else function.key

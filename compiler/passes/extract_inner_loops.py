@@ -1,0 +1,228 @@
+"""Moves inner loops into functions of their own where Slang would keep far too much of them.
+
+The loops of a nest get room for the turns of the longest (``nests``), each within each: with 64 turns around 3 and 3
+that is 64 * 64 * 64 values instead of 64 * 3 * 3, megabytes of every thread's stack. What Slang keeps of a call is one
+value that has just the room it needs. So where the room is more than four times the turns, and large,
+
+    for i in 0 .. 64: for j in 0 .. 3: body    ->    for i in 0 .. 64: x = f_inner(x, i)
+
+with what the body reads as parameters and what it changes, if that is read elsewhere, as the result. Loops stay where
+they are that return, read memory or differentiate, and those of methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.build import Fresh, fresh_keys
+from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    For,
+    Function,
+    Index,
+    Intrinsic,
+    Let,
+    Member,
+    NoDiff,
+    Param,
+    Return,
+    Role,
+    Swizzle,
+    Ternary,
+    Unary,
+    Var,
+    While,
+)
+from slangad.compiler.ir.types import Tuple, carries_gradient
+from slangad.compiler.ir.walk import blocks, body_exprs, map_blocks, root, statements, stmt_exprs, walk, walk_stmts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slangad.compiler.ir.build import Block
+    from slangad.compiler.ir.nodes import Expr, Module, Stmt
+    from slangad.compiler.ir.types import Type
+
+MOST: Final = 1024
+"""Values that may be kept where fewer would do."""
+TIMES: Final = 4
+"""How many times what is needed may be kept beyond that."""
+
+_PLAIN: Final = (
+    Binary, Call, Cast, Const, ConstantRef, Construct, Index, Intrinsic, Member, NoDiff, Swizzle, Ternary, Unary, Var,
+)  # fmt: skip
+
+
+def move_inner_loops(module: Module) -> Module:
+    """Rewrites nests of very different turns in the functions that Slang differentiates."""
+    keys = fresh_keys(module)
+    functions = {f.key: f for f in module.functions}
+    made = tuple(f for function in module.functions for f in _function(function, functions, keys))
+    return replace(module, functions=made)
+
+
+def _function(function: Function, functions: Mapping[str, Function], keys: Fresh) -> Iterator[Function]:
+    """The function after those that loops of it became."""
+    if not is_differentiated(function) or function.role is not Role.PLAIN or function.owner:
+        yield function
+        return
+    mover = _Mover(function, functions, keys)
+    changed = mover.block(statements(function))
+    for moved in mover.made:
+        yield from _function(moved, functions, keys)
+    yield replace(function, body=changed) if mover.made else function
+
+
+@dataclass(slots=True)
+class _Mover:
+    """The nests of one function."""
+
+    function: Function
+    functions: Mapping[str, Function]
+    keys: Fresh
+    made: list[Function] = field(default_factory=list)
+    locals: Fresh = field(init=False)
+    carrying: Carrying = field(init=False)
+
+    def __post_init__(self) -> None:
+        body = statements(self.function)
+        taken = {p.name for p in self.function.params} | {e.name for e in body_exprs(body) if isinstance(e, Var)}
+        self.carrying = Carrying(self.function, self.functions)
+        self.locals = Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, For)})
+
+    def block(self, body: Block) -> Block:
+        """Statements in no loop but unrolled ones."""
+        return tuple(self.outermost(stmt) for stmt in body)
+
+    def outermost(self, stmt: Stmt) -> Stmt:
+        if not _is_loop(stmt):
+            return map_blocks(stmt, self.block)
+        return map_blocks(stmt, self.inside) if _is_uneven(stmt) else stmt
+
+    def inside(self, body: Block) -> Block:
+        """Statements in the outermost loop of a nest."""
+        return tuple(made for stmt in body for made in self.within(stmt))
+
+    def within(self, stmt: Stmt) -> Block:
+        if not _is_loop(stmt):
+            return (map_blocks(stmt, self.inside),)
+        return self.call(stmt) if self.may_move(stmt) else (stmt,)
+
+    def may_move(self, loop: Stmt) -> bool:
+        if any(isinstance(s, (Return, Let)) for s in walk_stmts((loop,))):
+            return False
+        exprs = list(body_exprs((loop,)))
+        if not all(isinstance(e, _PLAIN) for e in exprs):
+            return False
+        if any(isinstance(e, Call) and self.functions[e.function].reads for e in exprs):
+            return False
+        return not _counters(walk_stmts((loop,))) & self.set_outside(loop)
+
+    def set_outside(self, loop: Stmt) -> set[str]:
+        return {p.name for p in self.function.params} | set(_stored(_without(statements(self.function), loop)))
+
+    def call(self, loop: Stmt) -> Block:
+        """The call in the place of a loop; the function is added to those made."""
+        types = {e.name: e.type for e in body_exprs((loop,)) if isinstance(e, Var)}
+        elsewhere = _without(statements(self.function), loop)
+        known = self.set_outside(loop) | (_counters(elsewhere) - _counters(walk_stmts((loop,))))
+        used = {e.name for s in elsewhere for e in _own_exprs(s) if isinstance(e, Var)}
+        given = [Var(name, type_, loop.span) for name, type_ in types.items() if name in known]
+        stored = dict.fromkeys(_stored(walk_stmts((loop,))))
+        changed = [Var(name, types[name], loop.span) for name in stored if name in used]
+        if not changed:
+            return (loop,)
+        result: Type = changed[0].type if len(changed) == 1 else Tuple(tuple(v.type for v in changed))
+        value = changed[0] if len(changed) == 1 else Construct(tuple(changed), result, loop.span)
+        params = [self.param(v, stored=v.name in stored) for v in given]
+        own = [
+            Assign(v, Var(p.name, p.type, loop.span), loop.span)
+            for v, p in zip(given, params, strict=True)
+            if v.name != p.name
+        ]
+        key = self.keys.name(f"{self.function.key}_inner")
+        self.made.append(
+            Function(
+                key,
+                f"{self.function.name}_inner",
+                tuple(params),
+                result,
+                (*own, loop, Return(value, loop.span)),
+                doc=(f"A loop inside a loop of {self.function.name}, apart so that reverse mode keeps little of it.",),
+                span=loop.span,
+            )
+        )
+        called = Call(key, tuple(given), result, loop.span)
+        if len(changed) == 1:
+            return (self.set(changed[0], called),)
+        held = self.locals.var("inner", result)
+        parts = (self.set(v, Member(held, f"item{i}", v.type)) for i, v in enumerate(changed))
+        return (Assign(held, called, loop.span), *parts)
+
+    def passive(self, local: Var) -> bool:
+        """Whether a local that could carry gradient carries none."""
+        return carries_gradient(local.type) and not self.carrying.carries(local)
+
+    def set(self, local: Var, value: Expr) -> Assign:
+        kept = NoDiff(value, local.type, local.span) if self.passive(local) else value
+        return Assign(local, kept, local.span)
+
+    def param(self, given: Var, *, stored: bool) -> Param:
+        """A parameter for what a loop reads; one without gradient is copied before something is stored in it."""
+        passive = self.passive(given)
+        name = self.locals.name(f"{given.name}_before") if passive and stored else given.name
+        return Param(name, given.type, no_diff=passive)
+
+
+def _is_loop(stmt: Stmt) -> bool:
+    return isinstance(stmt, While) or (isinstance(stmt, For) and not stmt.unroll)
+
+
+def _is_uneven(loop: Stmt) -> bool:
+    """Whether a nest with room for its longest loop in every place has far more room than turns."""
+    nests = list(_nests(loop))
+    longest = max(max(nest) for nest in nests)
+    return any(longest ** len(nest) > max(MOST, TIMES * prod(nest)) for nest in nests)
+
+
+def _nests(stmt: Stmt) -> Iterator[tuple[int, ...]]:
+    """The limits of loops within each other, from a statement inwards."""
+    own = (stmt.limit,) if isinstance(stmt, (For, While)) and _is_loop(stmt) else ()
+    inner = [nest for block in blocks(stmt) for s in block for nest in _nests(s)]
+    yield from ((*own, *nest) for nest in inner or [()])
+
+
+def _without(body: Block, loop: Stmt) -> Block:
+    """Every statement outside a loop."""
+    found: list[Stmt] = []
+    for stmt in body:
+        if stmt is not loop:
+            found.append(stmt)
+            for block in blocks(stmt):
+                found.extend(_without(block, loop))
+    return tuple(found)
+
+
+def _own_exprs(stmt: Stmt) -> Iterator[Expr]:
+    for expr in stmt_exprs(stmt):
+        yield from walk(expr)
+
+
+def _stored(stmts: Iterable[Stmt]) -> Iterator[str]:
+    for stmt in stmts:
+        target = root(stmt.target) if isinstance(stmt, Assign) else None
+        if target is not None:
+            yield target.name
+
+
+def _counters(stmts: Iterable[Stmt]) -> set[str]:
+    return {s.variable for s in stmts if isinstance(s, For)}

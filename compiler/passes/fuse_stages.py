@@ -1,0 +1,189 @@
+"""Joins neighbouring stages of a pipeline over one domain, where the second takes the elements that the first gives.
+
+    y = blur(x)          ->   loss = blur_then_error(x)     kernel blur_then_error(x): error(blur(x))
+    loss = error(y)
+
+The intermediate value then never leaves the thread, forward or backward. Stages stay apart where the value is used
+elsewhere or returned, where either reads its thread id or writes a tensor, where both have a probe of one name, and
+where ``fuse: false`` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from slangad.compiler.ir.build import Fresh
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Call,
+    Function,
+    Kernel,
+    Member,
+    Memory,
+    Param,
+    Probe,
+    Return,
+    ThreadCount,
+    ThreadId,
+    Var,
+)
+from slangad.compiler.ir.pipelines import Given, used_values
+from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
+from slangad.compiler.ir.walk import body_exprs, statements
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from slangad.compiler.ir.nodes import Expr, KernelParam, Module, Stmt
+    from slangad.compiler.ir.pipelines import Argument, Pipeline, Stage
+
+
+def fuse_stages(module: Module) -> Module:
+    """The module with kernels that do the work of two, and pipelines that use them."""
+    if not any(pipeline.fuse for pipeline in module.pipelines):
+        return module
+    fused = _Fused(module, {k.name: k for k in module.kernels}, {f.key: f for f in module.functions}, {})
+    pipelines = tuple(fused.pipeline(p) if p.fuse else p for p in module.pipelines)
+    used = {*(k.name for k in module.kernels), *(s.kernel for p in pipelines for s in p.stages)}
+    kernels = tuple(k for k in fused.kernels.values() if k.name in used)
+    return replace(module, functions=tuple(fused.functions.values()), kernels=kernels, pipelines=pipelines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a parameter of the second kernel comes from: a result or parameter of the first, or one of its own."""
+
+    kind: Literal["result", "shared", "own"]
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """All kernels and functions by now; ``made`` are those that join two, by what they join."""
+
+    module: Module
+    kernels: dict[str, Kernel]
+    functions: dict[str, Function]
+    made: dict[tuple[str, str, tuple[_Source, ...]], str]
+
+    def pipeline(self, pipeline: Pipeline) -> Pipeline:
+        """Joins from the front, so that three in a row become one."""
+        stages: list[Stage] = []
+        for stage in pipeline.stages:
+            before = stages[-1] if stages else None
+            if before is not None and self._may_join(pipeline, before, stage):
+                stages[-1] = self._joined(before, stage)
+            else:
+                stages.append(stage)
+        return replace(pipeline, stages=tuple(stages))
+
+    def _may_join(self, pipeline: Pipeline, first: Stage, second: Stage) -> bool:
+        a, b = self.kernels[first.kernel], self.kernels[second.kernel]
+        if a.dims != b.dims or a.group_size != b.group_size or not self._is_plain(a) or not self._is_plain(b):
+            return False
+        if second.domain not in ((), first.domain) or not first.results:
+            return False
+        if self._probes(a.function, set()) & self._probes(b.function, set()):
+            return False
+        returned = {result.value for result in pipeline.results}
+        others = [s for s in pipeline.stages if not set(first.results) & set(s.results)]
+        users = [s for s in others if set(used_values(s)) & set(first.results)]
+        each = all(result.memory is Memory.EACH for result in a.results)
+        taken = [p for p, x in zip(b.params, second.arguments, strict=True) if _is_one_of(x, first.results)]
+        elementwise = bool(taken) and all(p.memory is Memory.EACH and _flows(p) for p in taken)
+        alone = len(users) == 1 and set(second.results) <= set(users[0].results)
+        return each and elementwise and alone and not returned & set(first.results)
+
+    def _probes(self, key: str, seen: set[str]) -> set[str]:
+        """The names of the probes in a function and in what it calls."""
+        if key in seen or key not in self.functions:
+            return set()
+        seen.add(key)
+        exprs = tuple(body_exprs(statements(self.functions[key])))
+        called = (self._probes(e.function, seen) for e in exprs if isinstance(e, Call))
+        return {e.name for e in exprs if isinstance(e, Probe)}.union(*called)
+
+    def _is_plain(self, kernel: Kernel) -> bool:
+        """Whether a thread is told nothing but its values, and writes nothing but its results."""
+        function = self.functions[kernel.function]
+        ids = any(isinstance(e, (ThreadId, ThreadCount)) for e in body_exprs(statements(function)))
+        writes = any(isinstance(p.type, Tensor) and p.type.writes for p in kernel.params)
+        return not ids and not writes and not kernel.modes and bool(kernel.results)
+
+    def _joined(self, first: Stage, second: Stage) -> Stage:
+        """The two as one call; what both take in the same way is passed once."""
+        a, b = self.kernels[first.kernel], self.kernels[second.kernel]
+        sources = tuple(_source(a, first, p, x) for p, x in zip(b.params, second.arguments, strict=True))
+        key = (a.name, b.name, sources)
+        if key not in self.made:
+            self.made[key] = self._make(a, b, sources)
+        own = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
+        return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
+
+    def _make(self, a: Kernel, b: Kernel, sources: tuple[_Source, ...]) -> str:
+        """A kernel whose threads call the functions of both."""
+        names = Fresh({p.name for p in a.params})
+        own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
+        params = (*a.params, *(replace(p, name=names.name(p.name)) for p in own))
+        name = Fresh({*self.kernels, *(f.name for f in self.functions.values())}).name(f"{a.name}_then_{b.name}")
+        key = Fresh({*self.functions}).name(f"{self.module.source}:{name}")
+        first, second = self.functions[a.function], self.functions[b.function]
+        self.functions[key] = Function(
+            key, name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params), second.result,
+            self._body(a, b, sources, params, names), first.differentiable and second.differentiable, span=b.span,
+        )  # fmt: skip
+        doc = (f"{a.name}, then {b.name} of what it gives.",)
+        self.kernels[name] = Kernel(name, key, params, b.results, b.dims, b.group_size, doc, b.span, fused=True)
+        return name
+
+    def _body(
+        self, a: Kernel, b: Kernel, sources: tuple[_Source, ...], params: tuple[KernelParam, ...], names: Fresh
+    ) -> tuple[Stmt, ...]:
+        first, second = self.functions[a.function], self.functions[b.function]
+        given = [Var(p.name, p.type) for p in params]
+        value, own = names.var("value", first.result), iter(given[len(a.params) :])
+        arguments: list[Expr] = []
+        for source in sources:
+            match source.kind:
+                case "result":
+                    arguments.append(_part(value, source.index))
+                case "shared":
+                    arguments.append(given[source.index])
+                case _:
+                    arguments.append(next(own))
+        called = Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
+        result = Call(b.function, tuple(arguments), second.result, b.span)
+        return (Assign(value, called, b.span), Return(result, b.span))
+
+
+def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _Source:
+    if isinstance(argument, Given) and argument.value in first.results:
+        return _Source("result", first.results.index(argument.value))
+    for index, (known, passed) in enumerate(zip(a.params, first.arguments, strict=True)):
+        if passed == argument and (known.memory, known.type, known.no_diff) == (
+            param.memory,
+            param.type,
+            param.no_diff,
+        ):
+            return _Source("shared", index)
+    return _Source("own", 0)
+
+
+def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
+    return isinstance(argument, Given) and argument.value in values
+
+
+def _flows(param: KernelParam) -> bool:
+    """Whether gradient goes back through it, or there is none."""
+    return not param.no_diff or not carries_gradient(param.type)
+
+
+def _part(value: Var, index: int) -> Expr:
+    """A result of the first kernel: the whole value, or one of a tuple."""
+    type_: Type = value.type
+    if isinstance(type_, Tuple):
+        return Member(value, f"item{index}", type_.elements[index])
+    if isinstance(type_, Void):
+        raise TypeError("a kernel that gives nothing has no parts")
+    return value

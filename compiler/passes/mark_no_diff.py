@@ -1,0 +1,156 @@
+"""Makes every end of a gradient explicit, and refuses those the user did not ask for.
+
+In a function that is differentiated, with ``table`` one that is not:
+
+    table(x)                x carries gradient    ->  SA301
+    table(k)                k carries none        ->  no_diff(table(k))
+    no_diff(x * table(x))                         ->  no_diff(x * no_diff(table(x)))
+    float3(k, k, 1.0)       k carries none        ->  no_diff(float3(k, k, 1.0))
+
+Elsewhere ``no_diff(x)`` is just ``x``: Slang allows it only where something is differentiated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated, stops_gradient
+from slangad.compiler.ir.nodes import (
+    BackwardCall,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    ConstantRef,
+    Construct,
+    Memory,
+    NoDiff,
+    Unary,
+)
+from slangad.compiler.ir.types import Array, DiffPair, Struct, carries_gradient, is_floating
+from slangad.compiler.ir.walk import children, map_children, map_exprs_of, map_functions, rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+    from slangad.compiler.ir.types import Type
+
+
+def mark_no_diff(module: Module) -> Module:
+    """Wraps calls of functions that are not differentiated; parameters of kernels follow their memory.
+
+    Raises:
+        CompileError: when a gradient would end silently.
+    """
+    module = _mark_kernel_params(module)
+    functions = {f.key: f for f in module.functions}
+    problems: list[Diagnostic] = []
+    module = map_functions(module, lambda f: _function(f, functions, problems))
+    if problems:
+        raise CompileError(problems)
+    return module
+
+
+def _mark_kernel_params(module: Module) -> Module:
+    """What lives in ``Uniform`` or is ``NoDiff`` carries no gradient in the kernel's function."""
+    passive = {
+        k.function: {p.name for p in k.params if p.no_diff or p.memory is Memory.UNIFORM} for k in module.kernels
+    }
+    return map_functions(
+        module,
+        lambda f: (
+            replace(f, params=tuple(replace(p, no_diff=p.no_diff or p.name in passive[f.key]) for p in f.params))
+            if f.key in passive
+            else f
+        ),
+    )
+
+
+def _function(function: Function, functions: Mapping[str, Function], problems: list[Diagnostic]) -> Function:
+    if not is_differentiated(function):
+        return map_exprs_of(function, lambda e: rewrite(e, _without_no_diff))
+    return map_exprs_of(function, _Marker(functions, Carrying(function, functions), problems).mark)
+
+
+def _without_no_diff(expr: Expr) -> Expr:
+    return expr.value if isinstance(expr, NoDiff) else expr
+
+
+@dataclass(frozen=True, slots=True)
+class _Marker:
+    """Wraps the calls of one function."""
+
+    functions: Mapping[str, Function]
+    carrying: Carrying
+    problems: list[Diagnostic]
+
+    def mark(self, expr: Expr) -> Expr:
+        """The expression with every call that ends a gradient wrapped."""
+        return self._mark(expr, ended=False)
+
+    def _mark(self, expr: Expr, *, ended: bool) -> Expr:
+        """``ended`` says that an outer ``no_diff`` ends every gradient."""
+        if isinstance(expr, NoDiff):
+            value = self._mark(expr.value, ended=True)
+            return value if isinstance(value, NoDiff) else replace(expr, value=value)
+        marked = map_children(expr, lambda e: self._mark(e, ended=ended))
+        match marked:
+            case Call(function=key) if stops_gradient(self.functions[key]):
+                if not ended:
+                    self._check(expr, self.functions[key])
+                return NoDiff(marked, marked.type, marked.span) if _needs_mark(marked) else marked
+            case BackwardCall():
+                return NoDiff(marked, marked.type, marked.span)
+            case Construct(args=args) if not ended and _is_mixed(args) and not self.carrying.carries(marked):
+                return NoDiff(marked, marked.type, marked.span)
+            case _:
+                return marked
+
+    def _check(self, call: Expr, callee: Function) -> None:
+        if not isinstance(call, Call) or not carries_gradient(call.type):
+            return
+        lost = next((arg for arg in call.args if self.carrying.carries(arg)), None)
+        if lost is not None or callee.reads:
+            self.problems.append(
+                Diagnostic(
+                    "SA301",
+                    f"the gradient is lost here: '{callee.name}' is not differentiated",
+                    call.span,
+                    label="not differentiated",
+                    help="wrap the call in sa.no_diff(...) if that is meant; else decorate the function with "
+                    "@sa.differentiable, or give it a derivative=",
+                )
+            )
+
+
+def _is_mixed(args: tuple[Expr, ...]) -> bool:
+    """Whether values stand beside constants: Slang's reverse mode fails on that where none of them carries gradient."""
+    constant = [_is_constant(arg) for arg in args]
+    return any(constant) and not all(constant) and all(is_floating(arg.type) for arg in args)
+
+
+def _is_constant(expr: Expr) -> bool:
+    """Whether the Slang compiler knows the value."""
+    if isinstance(expr, (Const, ConstantRef)):
+        return True
+    return isinstance(expr, (Construct, Unary, Binary, Cast)) and all(_is_constant(child) for child in children(expr))
+
+
+def _needs_mark(call: Call) -> bool:
+    """Whether Slang wants ``no_diff``: when a floating-point argument is not a literal."""
+    return any(not isinstance(arg, Const) and _floats(arg.type) for arg in call.args)
+
+
+def _floats(type_: Type) -> bool:
+    match type_:
+        case Array(element=element):
+            return _floats(element)
+        case Struct(fields=fields):
+            return any(_floats(f.type) for f in fields)
+        case DiffPair(primal):
+            return _floats(primal)
+        case _:
+            return is_floating(type_)

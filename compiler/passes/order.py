@@ -1,0 +1,81 @@
+"""The passes in order: from what a front end builds to what the emitter prints. Every pass is ``Module -> Module``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.verify.module import InvalidModule, verify
+from slangad.compiler.passes.bound_loops import bound_loops
+from slangad.compiler.passes.declare_locals import declare_locals
+from slangad.compiler.passes.derivatives import lower_derivatives
+from slangad.compiler.passes.differentiate_gradients import lower_inner_gradients
+from slangad.compiler.passes.equalize_nested_loops import even_nests
+from slangad.compiler.passes.extract_inner_loops import move_inner_loops
+from slangad.compiler.passes.fuse_stages import fuse_stages
+from slangad.compiler.passes.lower_tuples import lower_tuples
+from slangad.compiler.passes.mark_no_diff import mark_no_diff
+from slangad.compiler.passes.name_tensors import name_tensors
+from slangad.compiler.passes.separate_indexed_reads import separate_reads
+from slangad.compiler.passes.spell_matrices import spell_matrices
+from slangad.compiler.passes.spread_scalars import unspread_scalars
+from slangad.compiler.passes.store_rows import part_repeated_indices
+from slangad.compiler.passes.store_whole_values import store_whole_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.ir.nodes import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step, by the name ``--dump-after`` knows it."""
+
+    name: str
+    function: Callable[[Module], Module]
+
+
+PIPELINE: Final = (
+    Pass("fusion", fuse_stages),
+    Pass("tensors", name_tensors),
+    Pass("derivatives", lower_derivatives),
+    Pass("second_order", lower_inner_gradients),
+    Pass("activity", mark_no_diff),
+    Pass("inner_loops", move_inner_loops),
+    Pass("tuples", lower_tuples),
+    Pass("loops", bound_loops),
+    Pass("whole_stores", store_whole_values),
+    Pass("repeated_indices", part_repeated_indices),
+    Pass("dynamic_index", separate_reads),
+    Pass("matrices", spell_matrices),
+    Pass("splat", unspread_scalars),
+    Pass("nests", even_nests),
+    Pass("declare", declare_locals),
+)
+
+PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
+
+
+def run_passes(module: Module, dump: Callable[[str, Module], None] | None = None) -> Module:
+    """Runs every pass; ``dump`` sees the module after each.
+
+    Raises:
+        CompileError: when a pass refuses the user's program.
+    """
+    _check("the front end", module, declared=False)
+    everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
+    for step in PIPELINE:
+        module = step.function(module)
+        if everywhere or step is PIPELINE[-1]:
+            _check(step.name, module, declared=step is PIPELINE[-1])
+        if dump is not None:
+            dump(step.name, module)
+    return module
+
+
+def _check(after: str, module: Module, *, declared: bool) -> None:
+    found = verify(module, declared=declared)
+    if found:
+        raise InvalidModule(after, found)

@@ -1,0 +1,293 @@
+"""Reads entries at run-time indices so that gradients are those of the entries that were read, and add up.
+
+Where one value is read through two index expressions that may meet, Slang's reverse mode loses one of the gradients.
+Reads through the library's ``at`` are right everywhere, plain ones where an array is read through one expression only:
+
+    x[i] * x[j]          ->  at(x, i) * at(x, j)
+    x[i] * x[2]          ->  at(x, i) * x[2]
+    s += x[i] * w[i]         stays
+    a[i] = a[i] + e          stays, unless e reads a
+
+Where branches give an index, Slang's C++, CUDA and Metal may take another number for it when reverse mode computes the
+values again. A function that is called has it already, also for what carries no gradient:
+
+    j = i if c else 0        ->  j = i if c else 0
+    x[j] * w[j]                  at(x, j) * no_diff(element(w, j))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.default_types import COMPARISONS
+from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
+from slangad.compiler.ir.nodes import (
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    For,
+    Index,
+    Intrinsic,
+    Let,
+    Member,
+    NoDiff,
+    Swizzle,
+    Ternary,
+    Unary,
+    Var,
+)
+from slangad.compiler.ir.types import INT, UINT, carries_gradient, is_floating
+from slangad.compiler.ir.walk import (
+    blocks,
+    children,
+    map_blocks,
+    map_children,
+    map_functions,
+    map_stmt_exprs,
+    root,
+    statements,
+    stmt_exprs,
+    walk,
+    walk_stmts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.build import Block
+    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
+    from slangad.compiler.ir.walk import ExprMap
+
+Place = tuple[str, ...]
+"""A local and the fields on the way to an indexed value: ``m.weights``."""
+
+
+def separate_reads(module: Module) -> Module:
+    """Rewrites reads at run-time indices where gradients would be lost."""
+    functions = {f.key: f for f in module.functions}
+    return map_functions(module, lambda f: _function(f, Carrying(f, functions)))
+
+
+def _function(function: Function, carrying: Carrying) -> Function:
+    if not is_differentiated(function) or not isinstance(function.body, tuple):
+        return function
+    changing = _assigned_often(function)
+    reads = _Reads(carrying, changing)
+    reads.block(statements(function), frozenset())
+    separate = _Separate(reads.meeting(), _branched(function, changing), carrying)
+    return replace(function, body=separate.block(statements(function), frozenset()))
+
+
+def _assigned_often(function: Function) -> frozenset[str]:
+    """Locals that have different values at different places."""
+    seen = [p.name for p in function.params]
+    seen += [name for name, _ in _stored(function)]
+    return frozenset(name for name in seen if seen.count(name) > 1)
+
+
+def _branched(function: Function, changing: frozenset[str]) -> frozenset[str]:
+    """Locals whose value a branch may have given, themselves or by way of others."""
+    found = changing
+    while True:
+        more = {name for name, value in _stored(function) if value is not None and _is_branched(value, found)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _is_branched(expr: Expr, names: frozenset[str]) -> bool:
+    """Whether a branch may have given the value of an expression; calls give theirs themselves."""
+    match expr:
+        case Ternary():
+            return True
+        case Var(name):
+            return name in names
+        case Call():
+            return False
+        case _:
+            return any(_is_branched(child, names) for child in children(expr))
+
+
+def _stored(function: Function) -> Iterator[tuple[str, Expr | None]]:
+    """The locals that statements store into, and what."""
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, (Assign, Let)):
+            target = root(stmt.target) if isinstance(stmt, Assign) else stmt
+            if target is not None:
+                yield target.name, stmt.value
+
+
+@dataclass(slots=True)
+class _Reads:
+    """Every way each indexed value is read in a function: index expressions, and whether two of them may meet."""
+
+    carrying: Carrying
+    changing: frozenset[str]
+    static: dict[Place, set[str]] = field(default_factory=dict)
+    dynamic: dict[Place, set[tuple[Expr, ...]]] = field(default_factory=dict)
+    many: set[Place] = field(default_factory=set)
+
+    def meeting(self) -> frozenset[Place]:
+        """The values that are read through a run-time index and another way."""
+        return frozenset(
+            place
+            for place, ways in self.dynamic.items()
+            if len(ways) > 1 or place in self.many or self.static.get(place)
+        )
+
+    def block(self, body: Block, unrolled: frozenset[str]) -> None:
+        """Notes the reads of statements; ``unrolled`` are loop variables that are constants to Slang."""
+        for stmt in body:
+            for expr in _read_exprs(stmt):
+                self._expr(expr, unrolled)
+            inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+            for nested in blocks(stmt):
+                self.block(nested, inner)
+
+    def _expr(self, expr: Expr, unrolled: frozenset[str]) -> None:
+        if _ends_gradient(expr):
+            return
+        if isinstance(expr, (Index, Swizzle)) and self._note(expr, unrolled):
+            return
+        for child in children(expr):
+            self._expr(child, unrolled)
+
+    def _note(self, expr: Index | Swizzle, unrolled: frozenset[str]) -> bool:
+        """Notes the read of a part of a local; False when it is a part of something else."""
+        path = access(expr)
+        if path is None or not self.carrying.carries(path.aggregate):
+            return False
+        if all(is_static(i, unrolled) for i in path.indices):
+            self.static.setdefault(path.place, set()).add(str(path.indices) + path.components)
+            return True
+        ways = self.dynamic.setdefault(path.place, set())
+        ways.add(path.indices)
+        names = {e.name for index in path.indices for e in walk(index) if isinstance(e, Var)}
+        if unrolled or names & self.changing:
+            self.many.add(path.place)
+        for index in path.indices:
+            self._expr(index, unrolled)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read of an entry: of what, and through which indices."""
+
+    place: Place
+    aggregate: Expr
+    indices: tuple[Expr, ...]
+    components: str
+
+
+def access(expr: Expr) -> Access | None:
+    """How an expression reads a part of a local; None when it does not."""
+    indices: list[Expr] = []
+    components = ""
+    fields: list[str] = []
+    aggregate: Expr = expr
+    at: Expr = expr
+    while not isinstance(at, Var):
+        match at:
+            case Index(value=value, index=index):
+                indices, components, fields, aggregate = [index, *indices], "", [], value
+            case Swizzle(value=value, components=read):
+                components = components or read
+                aggregate = value if not indices else aggregate
+            case Member(value=value, name=name):
+                fields = [name, *fields]
+            case _:
+                return None
+        at = value
+    return Access((at.name, *fields), aggregate, tuple(indices), components)
+
+
+def is_static(index: Expr, unrolled: frozenset[str]) -> bool:
+    """Whether Slang knows an index when it compiles."""
+    match index:
+        case Const():
+            return True
+        case Var(name):
+            return name in unrolled
+        case Binary() | Unary():
+            return all(is_static(child, unrolled) for child in children(index))
+        case _:
+            return False
+
+
+def _read_exprs(stmt: Stmt) -> tuple[Expr, ...]:
+    """What a statement reads; storing into an entry reads only its index."""
+    if not isinstance(stmt, Assign):
+        return stmt_exprs(stmt)
+    return (stmt.value, *(e.index for e in walk(stmt.target) if isinstance(e, Index)))
+
+
+def _ends_gradient(expr: Expr) -> bool:
+    match expr:
+        case NoDiff():
+            return True
+        case Binary(op=op):
+            return op in COMPARISONS
+        case Cast(type=type_):
+            return not is_floating(type_)
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Separate:
+    """Rewrites reads at run-time indices.
+
+    Attributes:
+        meeting: The values whose reads all have to be ``at``.
+        branched: Locals that are no safe index in a plain read.
+        carrying: What of the function carries gradient.
+    """
+
+    meeting: frozenset[Place]
+    branched: frozenset[str]
+    carrying: Carrying
+
+    def block(self, body: Block, unrolled: frozenset[str]) -> Block:
+        """The statements with their reads rewritten; ``unrolled`` are loop variables that are constants to Slang."""
+        return tuple(self._stmt(stmt, unrolled) for stmt in body)
+
+    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Stmt:
+        def rewrite(expr: Expr) -> Expr:
+            return self._expr(expr, unrolled, flows=True)
+
+        if isinstance(stmt, Assign):
+            return replace(stmt, target=_rewrite_target(stmt.target, rewrite), value=rewrite(stmt.value))
+        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        return map_blocks(map_stmt_exprs(stmt, rewrite), lambda nested: self.block(nested, inner))
+
+    def _expr(self, expr: Expr, unrolled: frozenset[str], *, flows: bool) -> Expr:
+        """An expression with its reads rewritten; where no gradient ``flows`` through it, those that have to be."""
+        flows = flows and not _ends_gradient(expr)
+        made = map_children(expr, lambda e: self._expr(e, unrolled, flows=flows))
+        if not isinstance(expr, Index) or not isinstance(made, Index) or is_static(expr.index, unrolled):
+            return made
+        path = access(expr)
+        if path is None:
+            return made
+        branched = _is_branched(expr.index, self.branched)
+        if not branched and not (flows and path.place in self.meeting):
+            return made
+        index = Cast(made.index, INT, made.index.span) if made.index.type == UINT else made.index
+        if carries_gradient(made.type) and self.carrying.carries(path.aggregate):
+            return Intrinsic("at", (made.value, index), made.type, made.span)
+        return NoDiff(Intrinsic("element", (made.value, index), made.type, made.span), made.type, made.span)
+
+
+def _rewrite_target(target: Expr, rewrite: ExprMap) -> Expr:
+    """Stores stay plain; the indices in them are read."""
+    match target:
+        case Index(value=value, index=index):
+            return replace(target, value=_rewrite_target(value, rewrite), index=rewrite(index))
+        case Member(value=value) | Swizzle(value=value):
+            return replace(target, value=_rewrite_target(value, rewrite))
+        case _:
+            return target

@@ -1,0 +1,69 @@
+"""Chooses between ``v * s`` and ``v * float3(s)``: Slang is wrong or crashes on the short form in several places.
+
+Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
+that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong
+everywhere, and so is ``s * v``, ``v + s`` or ``s / v`` if ``s`` is a parameter. So the short form is used where it is
+right:
+
+    v * float3(2.0)  ->  v * 2.0      always
+    v * float3(s)    ->  v * s        and v / s: in straight-line functions, for vectors
+    float3(s) - v    ->  s - v        and all others: in functions that are not differentiated, for vectors
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.gradient_flow import is_differentiated
+from slangad.compiler.ir.nodes import Binary, Const, Construct, For, If, Ternary, Unary, While
+from slangad.compiler.ir.types import Vector, is_scalar
+from slangad.compiler.ir.walk import body_exprs, map_exprs_of, map_functions, rewrite, statements, walk_stmts
+
+if TYPE_CHECKING:
+    from slangad.compiler.ir.nodes import Expr, Function, Module
+
+_MIXED: Final = frozenset({"+", "-", "*", "/"})
+
+
+def unspread_scalars(module: Module) -> Module:
+    """Takes back the spreading of scalars where Slang's mixed arithmetic is right."""
+    return map_functions(module, _function)
+
+
+def _function(function: Function) -> Function:
+    left = not is_differentiated(function)
+    right = left or not _branches(function)
+    return map_exprs_of(function, lambda e: rewrite(e, lambda x: _expr(x, left=left, right=right)))
+
+
+def _branches(function: Function) -> bool:
+    body = statements(function)
+    if any(isinstance(s, (If, For, While)) for s in walk_stmts(body)):
+        return True
+    return any(isinstance(e, Ternary) or (isinstance(e, Binary) and e.op in ("&&", "||")) for e in body_exprs(body))
+
+
+def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
+    """``left`` and ``right`` say where any scalar may stand alone; ``left`` also says it of both sides of sums."""
+    match expr:
+        case Binary(op=op, left=a, right=b) if op in _MIXED:
+            spread = _spread(b, free=right if op in ("*", "/") else left)
+            if spread is not None:
+                return replace(expr, right=spread)
+            spread = _spread(a, free=left)
+            if spread is not None and not is_scalar(b.type):
+                return replace(expr, left=spread)
+            return expr
+        case _:
+            return expr
+
+
+def _spread(expr: Expr, *, free: bool) -> Expr | None:
+    """The scalar that an operand spreads, when it may stand alone."""
+    match expr:
+        case Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
+            literal = isinstance(arg, Const) or (isinstance(arg, Unary) and isinstance(arg.operand, Const))
+            return arg if literal or (free and isinstance(type_, Vector)) else None
+        case _:
+            return None

@@ -1,0 +1,160 @@
+"""Stores whole rows where one run-time index stands twice on the way to an element.
+
+Reverse mode of a store through one index twice, `m[i][i] = e`, uses a value that Slang 2026.12 declares nowhere: no
+target takes it (docs/slang-notes.md). A store of the row is right, and so are reads:
+
+    m[i][i] = e;       ->    m[i] = with(m[i], i, e);
+    a[i][j][j] = e;    ->    a[i][j] = with(a[i][j], j, e);
+    s[i].v[i] = e;     ->    s[i].v = with(s[i].v, i, e);
+
+The same are also `i` and `j` after `j = i`, or `i` and `i + 0`. What is known never to be the same value keeps the
+shorter form: other loop variables, `i` and `i + 1`, `i` and `2 - i`, `i` and `i % 3`; and so do unrolled loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.gradient_flow import is_differentiated
+from slangad.compiler.ir.nodes import Assign, Binary, Cast, Const, For, Index, Let, Member, Swizzle, Ternary, Unary, Var
+from slangad.compiler.ir.types import carries_gradient
+from slangad.compiler.ir.walk import map_blocks, map_functions, root, statements, walk, walk_stmts
+from slangad.compiler.passes.separate_indexed_reads import is_static
+from slangad.compiler.passes.store_whole_values import fresh_locals, store_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.ir.build import Block, Fresh
+    from slangad.compiler.ir.nodes import Expr, Function, Module, Stmt
+
+Sum = dict["Expr | None", int]
+"""A sum of expressions, each with how often it is in it; at ``None`` the constant."""
+
+
+def part_repeated_indices(module: Module) -> Module:
+    """Rewrites stores through indices that may be one value in differentiated functions."""
+    return map_functions(module, _function)
+
+
+def _function(function: Function) -> Function:
+    body = function.body
+    if not isinstance(body, tuple) or not is_differentiated(function):
+        return function
+    rows = _Rows(_Sums(_locals(function)), fresh_locals(function, body))
+    return replace(function, body=rows.block(body, frozenset()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rewrites stores; ``unrolled`` are loop variables that are constants to Slang."""
+
+    sums: _Sums
+    fresh: Fresh
+
+    def block(self, body: Block, unrolled: frozenset[str]) -> Block:
+        """The statements of a block, rewritten."""
+        return tuple(new for stmt in body for new in self._stmt(stmt, unrolled))
+
+    def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Iterator[Stmt]:
+        row = _row(stmt, self.sums, unrolled) if isinstance(stmt, Assign) else None
+        if isinstance(stmt, Assign) and row is not None:
+            yield from store_whole(stmt, row, self.fresh)
+            return
+        inner = unrolled | {stmt.variable} if isinstance(stmt, For) and stmt.unroll else unrolled
+        yield map_blocks(stmt, lambda block: self.block(block, inner))
+
+
+def _row(stmt: Assign, sums: _Sums, unrolled: frozenset[str]) -> Expr | None:
+    """What is stored whole in place of a part of it: what the first repeated index on the way to the part is for."""
+    if root(stmt.target) is None or not carries_gradient(stmt.target.type):
+        return None
+    way: list[Index] = []
+    place = stmt.target
+    while isinstance(place, (Member, Swizzle, Index)):
+        if isinstance(place, Index) and not is_static(place.index, unrolled):
+            way.append(place)
+        place = place.value
+    before: list[Expr] = []
+    for step in reversed(way):
+        if any(sums.may_be_one(index, step.index) for index in before):
+            return step.value
+        before.append(step.index)
+    return None
+
+
+def _locals(function: Function) -> dict[str, Expr | None]:
+    """What each local is set to; ``None`` if that is more than one value."""
+    params = {p.name for p in function.params}
+    found: dict[str, Expr | None] = {}
+    for stmt in walk_stmts(statements(function)):
+        if isinstance(stmt, (Assign, Let)):
+            target = root(stmt.target) if isinstance(stmt, Assign) else stmt
+            if target is not None:
+                whole = isinstance(stmt, Let) or isinstance(stmt.target, Var)
+                again = target.name in found or target.name in params
+                found[target.name] = stmt.value if whole and not again else None
+    return found
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Tells which indices may be one value to Slang, which follows copies and leaves out zeros and ones."""
+
+    locals: dict[str, Expr | None]
+    known: dict[str, Sum | None] = field(default_factory=dict)
+
+    def may_be_one(self, index: Expr, other: Expr) -> bool:
+        """Whether two indices are not known to differ."""
+        one, two = self._of(index), self._of(other)
+        if one is None or two is None:
+            return True
+        return one == two
+
+    def _of(self, expr: Expr) -> Sum | None:
+        """An index as a sum; ``None`` if a branch or a loop may have given it."""
+        match expr:
+            case Const(value=value):
+                return {None: int(value)} if value else {}
+            case Var(name) if name in self.locals:
+                return self._local(name)
+            case Cast(operand=operand) | Binary(op="/", left=operand, right=Const(value=1)):
+                return self._of(operand)
+            case Unary(op="-", operand=operand):
+                return _scaled(self._of(operand), -1)
+            case Binary(op="+" | "-" as op, left=left, right=right):
+                return _added(self._of(left), _scaled(self._of(right), 1 if op == "+" else -1))
+            case Binary(op="*", left=Const(value=factor), right=operand):
+                return _scaled(self._of(operand), int(factor))
+            case Binary(op="*", left=operand, right=Const(value=factor)):
+                return _scaled(self._of(operand), int(factor))
+            case _:
+                unsure = any(isinstance(e, Ternary) or _is_one_of(e, self.locals) for e in walk(expr))
+                return None if unsure else {expr: 1}
+
+    def _local(self, name: str) -> Sum | None:
+        if name not in self.known:
+            self.known[name] = None  # what it is made from itself is not known
+            value = self.locals[name]
+            self.known[name] = None if value is None else self._of(value)
+        return self.known[name]
+
+
+def _is_one_of(expr: Expr, names: dict[str, Expr | None]) -> bool:
+    return isinstance(expr, Var) and expr.name in names
+
+
+def _added(one: Sum | None, two: Sum | None) -> Sum | None:
+    if one is None or two is None:
+        return None
+    total = Counter(one)
+    total.update(two)
+    return {part: count for part, count in total.items() if count}
+
+
+def _scaled(one: Sum | None, factor: int) -> Sum | None:
+    if one is None:
+        return None
+    return {part: count * factor for part, count in one.items() if count * factor}

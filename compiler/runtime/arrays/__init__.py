@@ -1,0 +1,1 @@
+"""Arrays by name: what a kernel takes and returns, conversions, and ``.npz`` files."""

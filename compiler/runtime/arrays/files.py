@@ -1,0 +1,152 @@
+"""Arrays in ``.npz`` files: names go in, arrays by key come out; the other way round bytes do, the same each time."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import secrets
+import zipfile
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.toolchain.messages.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+
+def read_arrays(paths: Iterable[Path]) -> dict[str, Array]:
+    """All arrays of some files by key; a key of a later file wins.
+
+    Raises:
+        CompileError: A file can't be read, or isn't one.
+    """
+    arrays: dict[str, Array] = {}
+    for path in paths:
+        arrays |= _read(path)
+    return arrays
+
+
+def _read(path: Path) -> dict[str, Array]:
+    import numpy as np
+
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise _unreadable(path, "it holds one array without a key", "save it with numpy.savez(file, x=array)")
+        with loaded:
+            return {key: loaded[key] for key in loaded.files}
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from None
+    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+        if "Object arrays" in str(error):
+            raise _unreadable(path, "it holds Python objects, which are not read", "save arrays of numbers") from None
+        raise _unreadable(path, "it is no .npz file, or damaged", "numpy.savez writes them") from None
+    except MemoryError:
+        raise _unreadable(path, "it does not fit into memory") from None
+
+
+def _unreadable(path: Path, why: str, help_: str = "") -> CompileError:
+    return CompileError([Diagnostic("SA415", f"can't read {path}: {why}", help=help_)])
+
+
+def write_arrays(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
+    """Write a ``.npz`` file; without time stamps, so equal arrays give equal bytes."""
+    import numpy as np
+
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for key, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Array], read: Iterable[str] = ()) -> None:
+    """Write a ``.npz`` file that is there complete or not at all, even if this is interrupted.
+
+    Args:
+        path: Where to.
+        arrays: What by key.
+        read: Files that must not be overwritten.
+
+    Raises:
+        CompileError: It is one of the files that were read.
+        ToolchainError: It can't be written: a full disk, no permission.
+    """
+    save_together({path: lambda file: write_arrays(file, arrays)}, read)
+
+
+def save_bytes(path: Path, data: bytes, read: Iterable[str] = ()) -> None:
+    """The same for a file of any other kind."""
+    save_together({path: lambda file: file.write(data)}, read)
+
+
+def refuse_overwriting(path: Path, read: Iterable[str]) -> None:
+    """Refuse an output that is one of the files that are read.
+
+    Raises:
+        CompileError: It is.
+    """
+    if os.path.realpath(path) in {os.path.realpath(name) for name in read}:
+        message = f"{path} is read and would be overwritten"
+        raise CompileError([Diagnostic("SA406", message, help="choose another output")])
+
+
+def save_together(outputs: Mapping[Path, Callable[[IO[bytes]], object]], read: Iterable[str] = ()) -> None:
+    """Write some files, all or none: each beside its place first, then all are moved there.
+
+    Raises:
+        CompileError: One is among the files that were read.
+        ToolchainError: One can't be written: a full disk, no permission.
+    """
+    for path in outputs:
+        refuse_overwriting(path, read)
+    sent = [path for path in outputs if path.exists() and not (path.is_file() or path.is_dir())]
+    besides = {path: path.with_name(f".{secrets.token_hex(8)}.tmp") for path in outputs if path not in sent}
+    try:
+        for path, beside in besides.items():
+            with _told(path):
+                _write_beside(path, beside, outputs[path])
+        for path in sent:
+            _send(path, outputs[path])
+        for path, beside in besides.items():
+            with _told(path):
+                beside.replace(path)
+    finally:
+        for beside in besides.values():
+            with suppress(OSError):
+                beside.unlink()
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        help_ = "make room or choose another place with -o; what was there is as it was"
+        raise failed("SA405", f"can't write {path}: {error.strerror}", help=help_) from None
+
+
+def _write_beside(path: Path, beside: Path, write: Callable[[IO[bytes]], object]) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with beside.open("xb") as file:
+        write(file)
+
+
+def _send(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write to a device or pipe as it is: a file in its place would take it away from everyone."""
+    content = io.BytesIO()
+    write(content)
+    try:
+        with path.open("wb") as file:
+            file.write(content.getbuffer())
+    except OSError as error:
+        raise failed("SA405", f"can't write {path}: {error.strerror}", help="choose another place with -o") from None

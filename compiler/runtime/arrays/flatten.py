@@ -1,0 +1,88 @@
+"""Values as people pass them in Python become arrays by key, and the other way round.
+
+Goes in: mappings, objects with attributes, arrays. Comes out: ``{"m.albedo": array}``; or nested mappings from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.runtime.arrays.signature import Part, Path, Signature, Value
+
+
+def flatten_named(prefix: str, values: object, signature: Signature, example: str = "x") -> dict[str, object]:
+    """Arrays by key from values by name; ``None`` stands for nothing given. ``example`` is a name for messages.
+
+    Raises:
+        TypeError: The values aren't by name.
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        word = prefix.rstrip(".") or "arguments"
+        raise TypeError(f"{word} of {signature.name} is a mapping by name: {word}={{{example!r}: …}}")
+    known = {value.name: value for value in signature.values}
+    flat: dict[str, object] = {}
+    for name, given in values.items():
+        if given is None:
+            continue
+        flat |= dict(_flat(prefix, known[name], given)) if name in known else {f"{prefix}{name}": given}
+    return flat
+
+
+def _flat(prefix: str, value: Value, given: object) -> Iterator[tuple[str, object]]:
+    """The arrays of one value; a mapping may leave parts out, which is told later if they are needed.
+
+    What it has and the value hasn't is among them, so that it is told too.
+    """
+    yield from _strays(f"{prefix}{value.name}", given, [part.path for part in value.parts])
+    if len(value.parts) == 1 and not value.parts[0].path:
+        if isinstance(given, Mapping):
+            return
+        yield f"{prefix}{value.parts[0].key}", given
+        return
+    for part in value.parts:
+        found = _part(given, part)
+        if found is not None:
+            yield f"{prefix}{part.key}", found
+
+
+def _strays(key: str, given: object, paths: Collection[Path]) -> Iterator[tuple[str, object]]:
+    if not isinstance(given, Mapping):
+        return
+    below: dict[object, list[Path]] = {}
+    for path in (path for path in paths if path):
+        below.setdefault(path[0], []).append(path[1:])
+    for name, inner in given.items():
+        if name in below:
+            yield from _strays(f"{key}.{name}", inner, below[name])
+        else:
+            yield f"{key}.{name}", inner
+
+
+def _part(given: object, part: Part) -> object:
+    for step in part.path:
+        given = given.get(step) if isinstance(given, Mapping) else getattr(given, str(step), None)
+        if given is None:
+            return None
+    return given
+
+
+def nested(arrays: Mapping[str, Any], values: tuple[Value, ...]) -> dict[str, Any]:
+    """Arrays by name; those of structs as mappings by field."""
+    found: dict[str, Any] = {}
+    for value in values:
+        parts = [part for part in value.parts if part.key in arrays]
+        if len(parts) == 1 and not parts[0].path:
+            found[value.name] = arrays[parts[0].key]
+            continue
+        for part in parts:
+            place = found.setdefault(value.name, {})
+            for step in part.path[:-1]:
+                place = place.setdefault(step, {})
+            place[part.path[-1]] = arrays[part.key]
+    return found

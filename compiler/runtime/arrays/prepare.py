@@ -1,0 +1,292 @@
+"""Named arrays become what a kernel wants, or one message for each that doesn't fit.
+
+Goes in: a signature, a mode, arrays by key (``m.albedo``, ``cotangent.result``). Comes out: the domain, the extents of
+tensors, and for each slot of an entry point an array of the right dtype and shape. No device is involved.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
+
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, known_keys, shape_of, wanted
+from slangad.compiler.runtime.arrays.conversion import NAMES, MisfitError, convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.arrays.array_keys import Shape, Slot, Wanted
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.signature import Signature
+
+    Array = npt.NDArray[Any]
+
+MAX_SCALARS: Final = 2**32 - 1
+"""Scalars of one buffer, since kernels count them in 32 bits."""
+
+
+class InputError(CompileError, ValueError):
+    """What a kernel was given doesn't fit it."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{d.message} [{d.code}]{f'; {d.help}' if d.help else ''}" for d in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a kernel is run on.
+
+    Attributes:
+        domain: The shape of the domain.
+        extents: The shape of each tensor's own axes.
+        arrays: For each slot with something in it an array of the part's dtype.
+        notes: What is worth telling.
+        place: The torch device whose tensors are among the arrays, and where results are to lie; None for numpy.
+    """
+
+    domain: Shape
+    extents: Mapping[str, Shape]
+    arrays: Mapping[Slot, Array]
+    notes: tuple[Diagnostic, ...] = ()
+    place: Any = None
+
+
+def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Prepared:
+    """Check and convert what was given.
+
+    Args:
+        signature: The kernel's.
+        mode: What is to be computed.
+        given: Arrays, numbers or lists by key; keys of other modes are ignored.
+        domain: The shape of the domain; that of the ``Each`` parameters, else of what is written, when not given.
+
+    Raises:
+        InputError: With everything that is wrong.
+    """
+    return _Preparation(signature, mode, given, domain).run()
+
+
+@dataclass
+class _Preparation:
+    signature: Signature
+    mode: RunMode
+    given: Mapping[str, object]
+    named: tuple[object, ...] | None
+    problems: list[Diagnostic] = field(default_factory=list)
+    converted: dict[str, list[str]] = field(default_factory=dict)
+
+    def run(self) -> Prepared:
+        self._refuse_unknown()
+        places = wanted(self.signature, self.mode)
+        arrays = {place.slot: array for place in places for array in self._converted(place)}
+        domain = self._domain(places, arrays)
+        extents = dict(self._extents(arrays, domain))
+        self._require(places, domain, extents)
+        self._check_shapes(places, arrays, domain, extents)
+        if self.problems or domain is None:
+            raise InputError(self.problems)
+        self._check_size(domain, extents)
+        return Prepared(domain, extents, arrays, tuple(self._notes()))
+
+    def _notes(self) -> Iterator[Diagnostic]:
+        for note, keys in self.converted.items():
+            yield Diagnostic("SA418", f"{', '.join(keys)}: {note}", severity=Severity.NOTE)
+
+    def _refuse_unknown(self) -> None:
+        from difflib import get_close_matches
+
+        known = known_keys(self.signature)
+        own = [place.key for place in wanted(self.signature, self.mode)]
+        for key in self.given:
+            if key not in known:
+                near = [match for match in own if match.startswith(f"{key}.")] or get_close_matches(key, own, n=1)
+                there = f"there are {', '.join(own)}" if own else "it takes nothing"
+                help_ = f"did you mean {', '.join(near)}?" if near else there
+                self._problem("SA411", f"{self.signature.name} takes no {key}", help_)
+
+    def _converted(self, place: Wanted) -> Iterator[Array]:
+        if place.key not in self.given:
+            return
+        try:
+            array, note = convert(self.given[place.key], place.part)
+        except MisfitError as misfit:
+            self._problem("SA413", f"{place.key} {misfit}", misfit.help)
+            return
+        if note:
+            self.converted.setdefault(note, []).append(place.key)
+        yield array
+
+    def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Shape | None:
+        dims = self.signature.dims
+        named = None if self.named is None else _whole(self.named)
+        if self.named is not None and named is None:
+            help_ = "it is one whole number for each axis, from 0 on"
+            self._problem("SA414", f"{_tuple(self.named)} is no domain of {self.signature.name}", help_)
+            return None
+        if named is not None and len(named) != dims:
+            self._problem("SA414", f"{self.signature.name} has {_axes(dims)}; the domain {named} has {len(named)}")
+            return None
+        first, domain = "the domain", named
+        for key, shape in self._told(places, arrays):
+            if domain is None:
+                first, domain = key, shape
+            elif shape != domain:
+                message = f"{key} has {_elements(shape)} and {first} has {_elements(domain)}"
+                self._problem("SA414", message, "all Each arrays of a kernel have one domain")
+                return None
+        if domain is not None:
+            return domain
+        written = (p for p in places if p.value.is_written and p.value.axes >= dims)
+        inputs = (p.slot for p in written if p.role is ParameterRole.INPUT and p.slot in arrays)
+        domain = next((arrays[slot].shape[:dims] for slot in inputs), None)
+        told = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
+        if domain is None and not told:
+            help_ = f"say --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
+            self._problem("SA414", f"nothing tells the domain of {self.signature.name}", help_)
+        return domain
+
+    def _told(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
+        """The domain as each array with one element per thread has it."""
+        for place in places:
+            array = arrays.get(place.slot)
+            if array is not None and place.value.per_element and array.ndim == place.value.axes + len(place.part.shape):
+                yield place.key, array.shape[: place.value.axes]
+
+    def _extents(self, arrays: Mapping[Slot, Array], domain: Shape | None) -> Iterator[tuple[str, Shape]]:
+        """Each tensor's own shape; one that is only written has the domain's where nobody says otherwise."""
+        for value in self.signature.parameters:
+            if not value.is_tensor:
+                continue
+            array = next(
+                (a for p in value.parts if (a := arrays.get((ParameterRole.INPUT, value.name, p.path))) is not None),
+                None,
+            )
+            if array is not None and array.ndim >= value.axes:
+                yield value.name, array.shape[: value.axes]
+            elif array is None and value.is_written and domain is not None and value.axes == len(domain):
+                yield value.name, domain
+
+    def _require(self, places: tuple[Wanted, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
+        for place in places:
+            unknown = place.role is ParameterRole.INPUT and place.value.is_tensor and place.value.name not in extents
+            if (place.needed or (unknown and domain is not None)) and place.key not in self.given:
+                self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
+        tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
+        if tangents and not any(key in self.given for key in tangents):
+            help_ = "what is not given is zero; --random SEED draws them all"
+            message = f"{self.mode.value} needs a direction: at least one of {', '.join(tangents)}"
+            self._problem("SA410", message, help_)
+
+    def _check_shapes(
+        self,
+        places: tuple[Wanted, ...],
+        arrays: Mapping[Slot, Array],
+        domain: Shape | None,
+        extents: Mapping[str, Shape],
+    ) -> None:
+        for place in places:
+            if place.slot not in arrays:
+                continue
+            shape, value = arrays[place.slot].shape, place.value
+            front: tuple[int | str, ...] = tuple("nmkl"[: value.axes])
+            if value.per_element and domain is not None:
+                front = domain
+            elif value.is_tensor and value.name in extents:
+                front = extents[value.name]
+            right = (*front, *place.part.shape)
+            fits = len(shape) == len(right) and all(r in (s, *"nmkl") for s, r in zip(shape, right, strict=True))
+            if not fits:
+                self._problem("SA412", f"{place.key} has shape {shape}, not {_tuple(right)}", _explained(place))
+            elif value.texture is not None and 0 in shape and place.role is ParameterRole.INPUT:
+                help_ = "give one of at least 1x1 texels: there is nothing to sample otherwise"
+                self._problem("SA412", f"{place.key} has shape {shape}, a texture without texels", help_)
+
+    def _check_size(self, domain: Shape, extents: Mapping[str, Shape]) -> None:
+        signature = self.signature
+        sizes = [math.prod(shape_of(v, p, domain, extents)) for v in signature.values for p in v.parts]
+        if max((math.prod(domain), *sizes)) > MAX_SCALARS:
+            message = f"{signature.name} over {_elements(domain)} is too much at a time"
+            self._problem("SA414", message, f"indices are 32-bit: {MAX_SCALARS} scalars an array at most")
+            raise InputError(self.problems)
+
+    def _problem(self, code: str, message: str, help_: str = "") -> None:
+        self.problems.append(Diagnostic(code, message, help=help_))
+
+
+def _described(place: Wanted, domain: Shape | None) -> str:
+    known = place.value.per_element and domain is not None
+    front: tuple[int | str, ...] = domain if known and domain is not None else tuple("nmkl"[: place.value.axes])
+    return f"{NAMES[place.part.dtype]}, shape {_tuple((*front, *place.part.shape))}"
+
+
+def _whole(extents: tuple[object, ...]) -> Shape | None:
+    """Extents as integers; none if one is negative or no whole number."""
+    found = tuple(operator.index(n) for n in extents if isinstance(n, SupportsIndex) and not isinstance(n, bool))
+    return found if len(found) == len(extents) and all(n >= 0 for n in found) else None
+
+
+def _tuple(extents: tuple[object, ...]) -> str:
+    """As Python writes one, with letters for what isn't known."""
+    return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
+
+
+def _explained(place: Wanted) -> str:
+    inner = f"{place.part.scalar.name}{''.join(f'[{n}]' for n in place.part.shape)}"
+    if not place.value.axes:
+        return f"it is one {inner} for all elements"
+    axes = f"{_axes(place.value.axes)} of elements"
+    return f"{axes} first, then those of one {inner}" if place.part.shape else f"{axes}, each one {inner}"
+
+
+def _axes(count: int) -> str:
+    return f"{count} axis" if count == 1 else f"{count} axes"
+
+
+def _elements(shape: Shape) -> str:
+    text = "x".join(map(str, shape))
+    return f"{text} element{'' if shape == (1,) else 's'}"
+
+
+def refuse_unused(signature: Signature, mode: RunMode, keys: Iterable[str], where: str) -> None:
+    """Refuse keys that mean something, but nothing in a mode, since they were named on purpose.
+
+    Raises:
+        InputError: With all of them.
+    """
+    known, used = known_keys(signature), {place.key for place in wanted(signature, mode)}
+    problems = []
+    for key in keys:
+        if key not in known or key in used:
+            continue
+        taking = [m.value for m in type(mode) if any(place.key == key for place in wanted(signature, m))]
+        help_ = f"`slangad run` takes it with --mode {' or '.join(taking)}" if taking else ""
+        problems.append(Diagnostic("SA411", f"{signature.name} takes no {key} {where}", help=help_))
+    if problems:
+        raise InputError(problems)
+
+
+def refuse_nan(prepared: Prepared, cotangents: Mapping[str, Array] | None = None) -> None:
+    """Refuse arrays that hold NaN; ``cotangents`` are those of a pipeline, by key.
+
+    Raises:
+        InputError: With the first place in each array.
+    """
+    import numpy as np
+
+    problems = []
+    given = {PREFIXES.get(r, "") + ".".join((n, *map(str, path))): a for (r, n, path), a in prepared.arrays.items()}
+    for key, array in (given | dict(cotangents or {})).items():
+        if array.dtype.kind != "f" or not (found := np.isnan(array)).any():
+            continue
+        first = ", ".join(map(str, np.unravel_index(int(found.argmax()), array.shape)))
+        at = f"; the first is {key}[{first}]" if array.ndim else ""
+        message = f"{key} holds {int(found.sum())} NaN{at}"
+        problems.append(Diagnostic("SA416", message, help="--allow-nan runs all the same"))
+    if problems:
+        raise InputError(problems)

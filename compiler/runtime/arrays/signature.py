@@ -1,0 +1,171 @@
+"""What a kernel takes and gives, as people name it in files: an IR kernel goes in, its values and their parts come out.
+
+A part is what has an array of its own: the whole value, or one field of a struct (``m.albedo``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.emit.memory.buffers import buffer_leaves, scalar_of
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.types import BOOL, Scalar, Tensor, Texture, Type, carries_gradient, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.nodes import Kernel, KernelParam, KernelResult, Module, Range
+
+WRITTEN_TENSORS: Final = frozenset({Memory.OUT_TENSOR, Memory.INOUT_TENSOR})
+TENSORS: Final = WRITTEN_TENSORS | {Memory.TENSOR, Memory.TEXTURE2D}
+"""Memories whose arrays have axes of their own."""
+
+Path = tuple["str | int", ...]
+
+DTYPES: Final = {"half": "f2", "float": "f4", "double": "f8", "int": "i4", "uint": "u4", "bool": "?"}
+"""What numpy calls the scalars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What has an array of its own.
+
+    Attributes:
+        key: ``m.albedo``, as files have it.
+        path: The steps from the value to it, as entry points name it.
+        scalar: What it is made of, as the user sees it.
+        shape: Trailing axes of one element.
+        differentiable: Whether it has a gradient.
+    """
+
+    key: str
+    path: Path
+    scalar: Scalar
+    shape: tuple[int, ...]
+    differentiable: bool
+
+    @property
+    def dtype(self) -> str:
+        """What numpy calls its scalars."""
+        return DTYPES[self.scalar.name]
+
+    @property
+    def device_dtype(self) -> str:
+        """The same as devices have it: bools are 32-bit."""
+        return "u4" if self.scalar == BOOL else self.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A parameter or a result of a kernel.
+
+    Attributes:
+        name: As the user wrote it.
+        memory: Where it lives.
+        type: What one element is; of tensors and textures what they hold.
+        parts: What has an array of its own.
+        axes: Axes before those of a part: the domain's, a tensor's own, or none.
+        param: The parameter that a result comes out of.
+        texture: How it is sampled, of textures.
+    """
+
+    name: str
+    memory: Memory
+    type: Type
+    parts: tuple[Part, ...]
+    axes: int = 0
+    param: str = ""
+    texture: Texture | None = None
+
+    @property
+    def per_element(self) -> bool:
+        """Whether there is one for each element of the domain."""
+        return self.memory is Memory.EACH
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether its axes are its own."""
+        return self.memory in TENSORS
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a tensor that threads write."""
+        return self.memory in WRITTEN_TENSORS
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether any part has a gradient."""
+        return any(part.differentiable for part in self.parts)
+
+    @property
+    def shown(self) -> str:
+        """Its type for messages."""
+        return show(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A kernel from outside."""
+
+    name: str
+    dims: int
+    parameters: tuple[Value, ...]
+    results: tuple[Value, ...]
+    span: Span
+    ranges: tuple[Range, ...] = ()
+
+    def range_of(self, key: str) -> tuple[float, float]:
+        """Where samples of a part are drawn: as declared for it, or for what it is a part of."""
+        near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
+        best = max(near, key=lambda r: len(r.path), default=None)
+        return (best.low, best.high) if best else (-1.0, 1.0)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Parameters, then results."""
+        return (*self.parameters, *self.results)
+
+
+def signatures(module: Module) -> dict[str, Signature]:
+    """The kernels of a module by name."""
+    ranges = {function.key: function.ranges for function in module.functions}
+    return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
+
+
+def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> Signature:
+    parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
+    results = tuple(_result(r, kernel.dims) for r in kernel.results)
+    return Signature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
+
+
+def _parameter(param: KernelParam, dims: int) -> Value:
+    type_, axes = param.type, dims if param.memory is Memory.EACH else 0
+    texture = type_ if isinstance(type_, Texture) else None
+    match type_:
+        case Tensor(element=element, rank=rank):
+            type_, axes = element, rank
+        case Texture(element=element):
+            type_, axes = element, 2
+        case _:
+            pass
+    no_diff = param.no_diff or param.memory is Memory.UNIFORM or not carries_gradient(type_)
+    parts = tuple(_parts(param.name, type_, no_diff=no_diff))
+    return Value(param.name, param.memory, type_, parts, axes, texture=texture)
+
+
+def _result(result: KernelResult, dims: int) -> Value:
+    axes = dims if result.memory is Memory.EACH else 0
+    return replace(result_value(result.name, result.memory, result.type), axes=axes, param=result.param)
+
+
+def result_value(name: str, memory: Memory, type_: Type) -> Value:
+    """A result by itself, whatever it has axes of."""
+    return Value(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
+
+
+def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[Part]:
+    for leaf in buffer_leaves(type_):
+        key = ".".join((name, *map(str, leaf.path)))
+        yield Part(key, leaf.path, scalar_of(leaf.type), leaf.shape, not (no_diff or leaf.no_diff))

@@ -1,0 +1,1 @@
+"""Devices: the CPU, GPUs through slangpy, and WebGPU. ``devices`` holds the table."""

@@ -1,0 +1,307 @@
+"""The cpu device: the ``cpp`` target, built by the machine's C++ compiler and run in a worker on all cores.
+
+Goes in: emitted modules. Buffers are memory shared with the worker, so nothing is copied to launch a kernel, and what
+they hold outlives a crash of the worker, which is started anew with the next launch.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import sys
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
+from slangad.compiler.runtime.device.cpu_kernels import core_count
+from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
+from slangad.compiler.runtime.device.cxx import build_shared_library
+from slangad.compiler.runtime.device.devices import Sliced, require_memory, too_little_memory
+from slangad.compiler.runtime.device.segments import Segment, free_memory
+from slangad.compiler.toolchain.jobs.request import CompileJob
+from slangad.compiler.toolchain.messages.failures import failed, no_temporary_files, temporary_files
+from slangad.compiler.toolchain.messages.messages import to_diagnostics
+from slangad.compiler.toolchain.session import compile_jobs
+from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.types import Texture
+    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+
+LAUNCH_LIMIT: Final = 600.0
+"""Seconds one submission may take."""
+OPTIMIZATION: Final = 3
+_TARGET: Final = "cpp"
+_WORKER: Final = "slangad.compiler.runtime.device.cpu_worker"
+_HELPS: Final = {
+    False: "look for an index out of bounds, or a loop that does not end",
+    True: "no kernel ran yet: try again when the machine is less busy, or with a longer --time-limit",
+}
+"""By whether a program was loaded rather than run."""
+_ELEMENTS_A_WORKER: Final = 16384
+"""Elements below which another thread of the CPU costs more than it saves."""
+_PARTS_A_CORE: Final = 4
+"""Stretches of elements for each thread of the CPU: whoever is done early takes the next."""
+_ELEMENTS_A_PART: Final = 1024
+_COPIED: Final = 1 << 16
+"""Bytes up to which a copy costs less than a mapping, which also takes an open file."""
+_DEVICES: Final[WeakSet[CpuDevice]] = WeakSet()
+
+
+@dataclass(frozen=True, slots=True)
+class CpuProgram:
+    """An emitted module as a shared library; ``number`` is what the worker knows it by."""
+
+    emitted: EmittedModule
+    number: int
+    library: bytes = field(repr=False)
+    reflection: str = field(repr=False)
+
+
+@dataclass(slots=True)
+class CpuBuffer:
+    """Scalars in memory that the worker sees too."""
+
+    dtype: np.dtype[Any]
+    count: int
+    number: int
+    segment: Segment
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The memory itself."""
+        import numpy as np
+
+        return np.frombuffer(self.segment.memory, self.dtype, self.count)
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array of as many scalars in."""
+        self.array[...] = array.reshape(-1)
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds."""
+        return self.array.copy()
+
+    def take(self) -> npt.NDArray[Any]:
+        """The memory itself, in a mapping that a fork doesn't share: what is written to it there isn't seen here."""
+        import numpy as np
+
+        if self.segment.closed or self.count * self.dtype.itemsize <= _COPIED:
+            return self.download()
+        try:
+            return np.frombuffer(self.segment.own(), self.dtype, self.count)
+        except OSError:
+            return self.download()
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number."""
+        self.array[...] = number
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.segment.close()
+
+
+class CpuDevice:
+    """All cores of this machine, behind a worker process."""
+
+    name = "cpu"
+    host = True
+
+    def __init__(self, limit: float = LAUNCH_LIMIT) -> None:
+        self.lock = RLock()
+        self._limit = limit
+        self._numbers = count()
+        self._child: Child | None = None
+        self._loaded: set[int] = set()
+        self._attached: dict[int, CpuBuffer] = {}
+        _DEVICES.add(self)
+
+    @property
+    def adapter(self) -> str:
+        """How many cores there are, of what kind."""
+        return f"{core_count()} threads, {platform.machine()}"
+
+    def __enter__(self) -> CpuDevice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> CpuProgram:
+        """Compile some entry points of a module; both compilers' outputs are cached."""
+        job = CompileJob(
+            name=emitted.file_name,
+            source=emitted.text,
+            entry_points=tuple(e.name for e in emitted.entry_points if e.name in entries),
+            targets=(_TARGET,),
+            modules=tuple(emitted.libraries.items()),
+            include_dirs=source.include_dirs,
+            defines=source.defines,
+            whole=True,
+        )
+        (result,) = compile_jobs([job], workers=1, cache=source.cache)
+        said = to_diagnostics(result.messages, partial(_locate, emitted))
+        errors = [diagnostic for diagnostic in said if diagnostic.severity is Severity.ERROR]
+        if errors:
+            raise CompileError(errors)
+        if result.diagnostics:
+            raise ToolchainError(result.diagnostics)
+        library = build_shared_library(
+            result.artefacts[0].data, optimization=OPTIMIZATION, native=True, cache=source.cache
+        )
+        return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
+
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
+        """A stretch of elements for each of some groups, which keep all cores busy."""
+        return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
+
+    def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
+        """One for each core."""
+        return core_count()
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
+        """Take memory, if the machine has that much to spare."""
+        size = dtype.itemsize * count
+        require_memory(self.name, size, free_memory())
+        try:
+            with temporary_files():
+                return CpuBuffer(dtype, count, next(self._numbers), Segment(size))
+        except MemoryError:
+            raise too_little_memory(self.name, size) from None
+
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> CpuBuffer:  # noqa: ARG002  (emitted code filters)
+        """A buffer of the texels."""
+        buffer = self.buffer(texels.dtype, texels.size)
+        buffer.upload(texels)
+        return buffer
+
+    def sampler(self, texture: Texture) -> int:  # noqa: ARG002  (emitted code filters)
+        """Nothing."""
+        return 0
+
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+        """Run launches one after the other, and wait for them."""
+        for buffer in cleared:
+            buffer.fill(0.0)
+        gone = tuple(number for number, buffer in self._attached.items() if buffer.segment.closed)
+        for number in gone:
+            del self._attached[number]
+        new: list[Mapping] = []
+        doing = f"the kernel {', '.join(dict.fromkeys(launch.entry for launch in launches))}"
+        try:
+            dispatches = tuple(self._dispatch(launch, new) for launch in launches)
+            self._ask(Submit(dispatches, gone, tuple(new)), doing)
+        except BaseException:
+            for mapping in new:
+                self._attached.pop(mapping.buffer, None)
+            raise
+
+    def wait(self) -> None:
+        """Nothing is ever under way."""
+
+    def close(self) -> None:
+        """End the worker."""
+        child, self._child = self._child, None
+        self._loaded.clear()
+        self._attached.clear()
+        if child is not None:
+            child.close()
+
+    def start_anew(self) -> None:
+        """In a fork: the worker is the parent's, and so is whichever thread held the lock. Programs stay valid."""
+        self.lock = RLock()
+        self._child = None
+        self._loaded.clear()
+        self._attached.clear()
+
+    def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
+        program = launch.program
+        assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
+        if program.number not in self._loaded:
+            self._ask(Load(program.number, program.library, program.reflection), f"loading {program.emitted.file_name}")
+            self._loaded.add(program.number)
+        uses: dict[str, BufferUse] = {}
+        values: dict[str, object] = {}
+        for name, value in launch.bindings.items():
+            match value:
+                case CpuBuffer():
+                    uses[name] = self._use(value, 1, new)
+                case Sliced(buffer=CpuBuffer() as buffer, slices=slices):
+                    uses[name] = self._use(buffer, slices, new)
+                case _:
+                    values[name] = value
+        entry = next(e for e in program.emitted.entry_points if e.name == launch.entry)
+        strided = entry.work is Work.STRIDED
+        workers = _workers(entry, launch) if strided else None
+        return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)
+
+    def _use(self, buffer: CpuBuffer, slices: int, new: list[Mapping]) -> BufferUse:
+        if buffer.number not in self._attached:
+            new.append(Mapping(buffer.number, buffer.segment.place, buffer.dtype.itemsize * buffer.count))
+            self._attached[buffer.number] = buffer
+        return BufferUse(buffer.number, buffer.dtype.str, buffer.count, slices)
+
+    def _ask(self, request: object, doing: str) -> None:
+        if self._child is None:
+            self._child = Child(_WORKER, paths=tuple(path for path in sys.path if path))
+        try:
+            with closing(self._child.talk(request, self._limit)) as answers:
+                answer = next(answers)
+        except ProcessDiedError as death:
+            self.close()
+            raise _died(death, doing, self._limit, loads=isinstance(request, Load)) from None
+        except BaseException:
+            self.close()  # interrupted: it would go on computing
+            raise
+        if isinstance(answer, Refused) and isinstance(answer.error, OSError):
+            if isinstance(request, Load):
+                raise no_temporary_files(answer.error)
+            raise too_little_memory(self.name)  # to map what this process has mapped
+        if isinstance(answer, Refused):
+            raise answer.error
+
+
+def _workers(entry: EntryPoint, launch: Launch) -> int:
+    """Threads of the CPU for a launch whose own threads take a stretch of the elements each."""
+    extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
+    elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
+    assert isinstance(elements, int)  # noqa: S101  (a domain is made of ints)
+    return max(1, min(core_count(), elements // _ELEMENTS_A_WORKER))
+
+
+def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> ToolchainError:
+    tail = tuple(death.tail.splitlines()[-3:])
+    if death.how == "SIGKILL":
+        message = f"{doing} was killed on the CPU, most likely because memory ran out"
+        return failed("SA251", message, "run on fewer elements at a time", tail)
+    what = f"crashed ({death.how})" if death.how else f"did not end within {limit:g} s"
+    return failed("SA248", f"{doing} {what} on the CPU", _HELPS[loads], tail)
+
+
+def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
+    """The place in the user's file that a position of the emitted text was made from."""
+    return emitted.locate(line, column) if file == emitted.file_name else None
+
+
+def _start_all_anew() -> None:
+    for device in tuple(_DEVICES):
+        device.start_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_all_anew)

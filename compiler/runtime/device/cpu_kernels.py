@@ -1,0 +1,243 @@
+"""Kernels of the ``cpp`` target, loaded and launched on the CPU; groups are spread over threads.
+
+Goes in: a shared library and Slang's reflection of it. Launching writes into the caller's numpy arrays. A kernel runs
+in the calling process: an index out of bounds can take it down.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import tempfile
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.runtime.device.cxx import build_shared_library
+from slangad.compiler.runtime.device.layout import block_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.device.layout import Block, Json
+    from slangad.compiler.toolchain.cache import Cache
+
+_PIECES_EACH = 4
+"""Pieces of work for each CPU thread: whoever is done early takes the next."""
+_MIN_THREADS_EACH = 2048
+"""Kernel threads below which another CPU thread costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuModule:
+    """A loaded shared library; ``entries`` and ``globals_`` are Slang's reflection of its parameters."""
+
+    library: ctypes.CDLL
+    entries: Mapping[str, Json]
+    globals_: tuple[Json, ...]
+    _blocks: dict[str, Block] = field(default_factory=dict, repr=False)
+
+    def block(self, entry: str = "") -> Block:
+        """How the parameters of an entry point lie in memory; without one, those of the module that can be passed.
+
+        Raises:
+            NotImplementedError: One of the entry point cannot be passed to the CPU (a texture, say).
+        """
+        if entry not in self._blocks:
+            own = self.entries[entry]["parameters"] if entry else self.globals_
+            self._blocks[entry] = block_of(own, some=not entry)
+        return self._blocks[entry]
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[Any]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+        sliced: Mapping[str, npt.NDArray[Any]] | None = None,
+        first_threads: bool = False,
+    ) -> None:
+        """Run at least ``thread_count`` threads of a kernel, in whole groups.
+
+        Args:
+            entry: The entry point's name.
+            thread_count: Threads wanted along x, y and z.
+            buffers: An array for every buffer parameter, of its element type; those written must be C-contiguous.
+            uniforms: A value for every other parameter: a scalar, an array, or a mapping for a struct. Parameters of
+                the module that the entry point does not use may be left out.
+            workers: CPU threads to use; as many as pay off when not given.
+            sliced: Buffers of which each worker sees one row, its own; there are as many workers as rows at most.
+            first_threads: Only the first thread of each group has anything to do, and groups lie along x.
+        """
+        sliced = sliced or {}
+        local, shared = self.block(entry), self.block()
+        wrong = local.names ^ ({*buffers, *uniforms, *sliced} - (shared.names - local.names))
+        if wrong:
+            raise KeyError(f"{entry}: {', '.join(sorted(wrong))} given but no parameter, or the reverse")
+        kept: list[npt.NDArray[Any]] = []
+        limit = min((len(rows) for rows in sliced.values()), default=None)
+        count = min(workers or _worker_count(thread_count), limit or 1 << 30)
+        blocks = []
+        for worker in range(count if sliced else 1):
+            own = {**buffers, **{name: rows[worker] for name, rows in sliced.items()}}
+            blocks.append((_pack(local, own, uniforms, kept), _pack(shared, own, uniforms, kept)))
+        sizes = self.entries[entry]["threadGroupSize"]
+        groups = [-(-count // size) for count, size in zip(thread_count, sizes, strict=True)]
+        run = _FirstThreads if first_threads else _Groups
+        function = getattr(self.library, f"{entry}_Thread" if first_threads else entry)
+        _spread(run(function, blocks, groups), max(groups), count)
+
+
+def load_module(library: bytes, reflection: str) -> CpuModule:
+    """Load a shared library that ``build_shared_library`` made."""
+    handle, name = tempfile.mkstemp(prefix="slangad-", suffix=".dll" if os.name == "nt" else ".so")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(library)
+        loaded = ctypes.CDLL(name)
+    finally:
+        with suppress(OSError):  # Windows keeps what is loaded
+            Path(name).unlink()
+    parsed = json.loads(reflection)
+    entries = {entry["name"]: entry for entry in parsed["entryPoints"]}
+    return CpuModule(loaded, entries, tuple(p for p in parsed["parameters"] if "binding" in p))
+
+
+def build_module(source: bytes, reflection: str, *, optimization: int = 1, cache: Cache | None = None) -> CpuModule:
+    """Compile the ``cpp`` target's output (of one entry point or all) and load it."""
+    return load_module(build_shared_library(source, optimization=optimization, cache=cache), reflection)
+
+
+def _pack(
+    block: Block,
+    buffers: Mapping[str, npt.NDArray[Any]],
+    uniforms: Mapping[str, object],
+    kept: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    """The parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
+    import numpy as np
+
+    packed = np.zeros((), block.dtype)
+    for parameter in block.parameters:
+        name = parameter["name"]
+        if name in block.elements:
+            if name in buffers:
+                array = _buffer(buffers[name], block, parameter)
+                kept.append(array)
+                packed[name] = (array.ctypes.data, array.nbytes // block.elements[name].itemsize)
+        elif name in uniforms:
+            _fill(packed, name, uniforms[name])
+    return packed
+
+
+def _buffer(array: npt.NDArray[Any], block: Block, parameter: Json) -> npt.NDArray[Any]:
+    import numpy as np
+
+    name = parameter["name"]
+    element = block.elements[name]
+    scalar = element.subdtype[0].base if element.subdtype else element
+    if array.dtype not in (scalar, element) and "resultType" in parameter["type"]:
+        raise TypeError(f"buffer {name} needs {scalar}, not {array.dtype}")
+    if name in block.writable and not (array.flags.c_contiguous and array.flags.writeable):
+        raise TypeError(f"buffer {name} is written: its array must be writable and C-contiguous")
+    return np.ascontiguousarray(array)
+
+
+def _fill(block: np.ndarray[Any, Any], name: str, value: object) -> None:
+    """Store a value in a field; mappings go into structs, sequences into arrays of structs."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _fill(block[name], key, part)
+    elif isinstance(value, (list, tuple)) and value and isinstance(value[0], dict):
+        for index, item in enumerate(value):
+            for key, part in item.items():
+                _fill(block[name][index : index + 1].reshape(()), key, part)
+    else:
+        block[name] = value
+
+
+def core_count() -> int:
+    """Cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _worker_count(thread_count: tuple[int, int, int]) -> int:
+    total = thread_count[0] * thread_count[1] * thread_count[2]
+    return max(1, min(core_count(), total // _MIN_THREADS_EACH))
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Runs groups from ``start`` to ``end`` along the axis that has most of them, with one of the parameter blocks."""
+
+    function: Callable[..., object]
+    blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+    groups: list[int]
+
+    def __call__(self, start: int, end: int, block: int) -> None:
+        axis = self.groups.index(max(self.groups))
+        first, last = [0, 0, 0], list(self.groups)
+        first[axis], last[axis] = start, end
+        local, shared = (ctypes.c_void_p(part.ctypes.data) for part in self.blocks[block])
+        self.function((ctypes.c_uint32 * 6)(*first, *last), local, shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstThreads:
+    """Runs the first thread of each group from ``start`` to ``end``."""
+
+    function: Callable[..., object]
+    blocks: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+    groups: list[int]
+
+    def __call__(self, start: int, end: int, block: int) -> None:
+        local, shared = (ctypes.c_void_p(part.ctypes.data) for part in self.blocks[block])
+        for group in range(start, end):
+            self.function((ctypes.c_uint32 * 6)(group), local, shared)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait for the next launch."""
+    return ThreadPoolExecutor(core_count())
+
+
+def _spread(run: _Groups | _FirstThreads, count: int, workers: int) -> None:
+    """Split the groups evenly; into more pieces than workers where these have nothing of their own.
+
+    The calling thread works too: it need not wait for others to wake up, who may find that nothing is left.
+    """
+    if workers == 1:
+        run(0, count, 0)
+        return
+    own = len(run.blocks) > 1
+    pieces = workers if own else min(count, workers * _PIECES_EACH)
+    cuts = [count * index // pieces for index in range(pieces + 1)]
+    left = deque(zip(cuts[:-1], cuts[1:], range(pieces) if own else [0] * pieces, strict=True))
+
+    def work() -> None:
+        while True:
+            try:
+                piece = left.popleft()
+            except IndexError:
+                return
+            run(*piece)
+
+    helpers = [_pool().submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()

@@ -1,0 +1,63 @@
+"""What all GPU devices share: how elements are spread over groups of threads, and launches whose bindings are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.runtime.device.devices import Launch
+
+_GROUPS: Final = 1056
+"""Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
+_SCATTERING_GROUPS: Final = {"cuda": _GROUPS // 2, "vulkan": _GROUPS // 4}
+"""Of kernels whose groups keep sums of tensors: these meet more additions where groups are fewer. Memory of Vulkan lies
+in small pages there, of which fewer threads miss fewer (docs/decisions/memory.md)."""
+_FEW_TOTALS: Final = 32
+_COPIED_SCALARS: Final = 1 << 20
+"""Scalars of scratch memory that the copies of one tensor may take in any case."""
+_COPIES: Final = 64
+"""Copies that it has where they are no more than the elements of the domain."""
+_ADDITIONS: Final = 512
+"""Additions to one float that keep its sum within some 1e-5, whatever is added."""
+
+Bound = TypeVar("Bound")
+
+
+def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:
+    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
+
+    ``scatters_on`` names the device where groups keep sums of tensors.
+    """
+    most = _GROUPS // 4 if totals > _FEW_TOTALS else _SCATTERING_GROUPS.get(scatters_on, _GROUPS)
+    return max(1, min(most, -(-elements // group)))
+
+
+def copies_of(elements: int, scalars: int) -> int:
+    """More copies of tensors that are small, by themselves or beside the domain: their elements take many additions."""
+    scalars = max(1, scalars)
+    fitting = max(_COPIED_SCALARS // scalars, min(_COPIES, elements // scalars))
+    return max(1, min(fitting, -(-elements // _ADDITIONS)))
+
+
+class KeptBindings(Generic[Bound]):
+    """What launches are bound to, kept from one submission to the next: binding takes longer than all else.
+
+    It keeps buffers alive, so it is forgotten together with the launch.
+    """
+
+    def __init__(self) -> None:
+        self._bound: WeakKeyDictionary[Launch, Bound] = WeakKeyDictionary()
+
+    def of(self, launch: Launch, bind: Callable[[], Bound]) -> Bound:
+        """What the launch is bound to; ``bind`` binds it if it is new."""
+        bound = self._bound.get(launch)
+        if bound is None:
+            bound = self._bound[launch] = bind()
+        return bound
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._bound.clear()

@@ -1,0 +1,423 @@
+"""GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal, with raw kernels and buffers that stay on the device.
+
+Goes in: emitted modules. A submission is one command buffer of many dispatches, in order where they share buffers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import weakref
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from slangad.compiler.runtime.device.choice import is_software
+from slangad.compiler.runtime.device.devices import DEVICES, leave_busy, require_memory, too_little_memory
+from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, spread
+from slangad.compiler.runtime.device.segments import free_addresses, free_memory
+from slangad.compiler.runtime.device.tensors import TensorBuffer
+from slangad.compiler.toolchain.messages.failures import failed, temporary_files
+from slangad.compiler.toolchain.targets import TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import slangpy
+
+    from slangad.compiler.emit.model import EmittedModule
+    from slangad.compiler.errors.diagnostics import ToolchainError
+    from slangad.compiler.ir.types import Texture
+    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+
+_NOTES = 5
+_TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
+"""Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
+_TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
+"""What slangpy compiles to."""
+_UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
+"""What slangpy prints where the arguments of an entry point are too large for Vulkan."""
+_AWAKE = 2e-3
+"""Seconds that a wait looks without a pause; after them a pause is a share of what was waited already."""
+_GLANCES = 50
+_LONGEST_PAUSE = 0.05
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_CAPTURING = RLock()
+"""The process has one stdout and one stderr: two threads that turn them away would each put back the other's."""
+
+
+@dataclass(eq=False)
+class GpuProgram:
+    """An emitted module on one device."""
+
+    emitted: EmittedModule
+    module: slangpy.SlangModule
+    session: slangpy.SlangSession
+    kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
+
+
+class _Turn:
+    """Held by the thread whose turn it is to use a device; CUDA has to be told in each thread which one it is."""
+
+    def __init__(self, device: slangpy.Device) -> None:
+        self._device = device
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._device.set_cuda_context_current()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+@dataclass(slots=True)
+class _Queue:
+    """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf.
+
+    On cuda signals are heard when the submission under way has ended: asking whether it has waits for it there.
+    """
+
+    device: slangpy.Device
+    in_software: bool
+    last: int = 0
+    is_left: bool = False
+    """Whether a wait was interrupted. Slangpy may have closed the device when this is asked, so it is not asked."""
+
+    def require_memory(self, size: int) -> None:
+        """Refuse to take more memory than there is where it is this process's own: drivers crash there.
+
+        Raises:
+            ToolchainError: There isn't that much.
+        """
+        if self.in_software:
+            require_memory(_name_of(self.device), size, free_memory())
+            require_memory(_name_of(self.device), size, free_addresses(), shared=False)
+
+    def submit(self, commands: slangpy.CommandBuffer) -> None:
+        """Submit commands; returns while they run."""
+        self.last = self.device.submit_command_buffer(commands)
+
+    def finish(self) -> None:
+        """Return when everything submitted is done."""
+        begun, self.is_left = time.perf_counter(), True
+        while self.last and not self.device.is_submit_finished(self.last):
+            waited = time.perf_counter() - begun
+            time.sleep(min(waited / _GLANCES, _LONGEST_PAUSE) if waited > _AWAKE else 0)
+        self.is_left = False
+
+
+@dataclass(slots=True)
+class GpuBuffer:
+    """Scalars on a GPU."""
+
+    dtype: np.dtype[Any]
+    count: int
+    handle: slangpy.Buffer
+    queue: _Queue
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array of as many scalars to the device."""
+        import numpy as np
+
+        if not self.count:
+            return
+        self.queue.require_memory(self.count * self.dtype.itemsize)
+        try:
+            self.handle.copy_from_numpy(np.require(array, self.dtype, _TAKEN).reshape(-1))
+        except RuntimeError as error:
+            raise _broken(_name_of(self.queue.device), error) from None
+
+    def download(self) -> npt.NDArray[Any]:
+        """A copy of what it holds; waits for what was submitted before."""
+        try:
+            self.queue.finish()
+            self.queue.require_memory(self.count * self.dtype.itemsize)
+            found: npt.NDArray[Any] = self.handle.to_numpy().reshape(-1).view("u1").view(self.dtype)[: self.count]
+        except RuntimeError as error:
+            raise _broken(_name_of(self.queue.device), error) from None
+        return found
+
+    def take(self) -> npt.NDArray[Any]:
+        """The same as ``download``."""
+        return self.download()
+
+    def fill(self, number: float) -> None:
+        """Set everything to one number, in order with what is submitted."""
+        import numpy as np
+
+        if number:
+            self.upload(np.full(self.count, number, self.dtype))
+            return
+        encoder = self.queue.device.create_command_encoder()
+        encoder.clear_buffer(self.handle)
+        self.queue.submit(encoder.finish())
+
+    def close(self) -> None:
+        """Nothing to do: the memory goes when nobody refers to it any more."""
+
+
+class GpuDevice:
+    """A device of slangpy's."""
+
+    def __init__(self, name: str, device: slangpy.Device) -> None:
+        self.lock = _Turn(device)
+        self.name = name
+        self.handle = device
+        self._queue = _Queue(device, is_software(self.adapter))
+        self._folders: list[weakref.finalize[..., GpuDevice]] = []
+        self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
+
+    @property
+    def adapter(self) -> str:
+        """What the driver calls it."""
+        return str(self.handle.info.adapter_name)
+
+    def __enter__(self) -> GpuDevice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    host = False
+
+    def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
+        """A group for every so many elements, as many as keep a large GPU busy."""
+        return spread(elements, group, totals, self.name if scatters else "")
+
+    def copies(self, elements: int, scalars: int) -> int:
+        """More for small tensors, whose elements take many additions each."""
+        return copies_of(elements, scalars)
+
+    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+        """Compile entry points of a module; the driver's part of it happens here too."""
+        import slangpy
+
+        folder = self._folder_of(emitted.libraries)
+        macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
+        folders = [folder, *map(Path, source.include_dirs)]
+        options = slangpy.SlangCompilerOptions(
+            {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
+        )
+        with captured_prints() as said:
+            try:
+                session = self.handle.create_slang_session(options)
+                module = session.load_module_from_source(
+                    _module_name(emitted), emitted.text, folder / emitted.file_name
+                )
+                program = GpuProgram(emitted, module, session)
+                for entry in entries:
+                    linked = session.link_program([module], [module.entry_point(entry)])
+                    program.kernels[entry] = self.handle.create_compute_kernel(linked)
+            except (RuntimeError, slangpy.SlangCompileError) as error:
+                raise self._not_taken(emitted, (*_lines(error), *said())) from None
+        return program
+
+    def _folder_of(self, libraries: Mapping[str, str]) -> Path:
+        """A folder with the modules that are imported; it stays, since Slang may read them again."""
+        with temporary_files():
+            folder = Path(tempfile.mkdtemp(prefix="slangad-"))
+            self._folders.append(weakref.finalize(self, _remove, folder, os.getpid()))
+            for name, text in libraries.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        return folder
+
+    def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
+        uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
+        if uniforms is None:
+            return failed("SA249", f"{self.name} does not take {emitted.file_name}", notes=lines[:_NOTES])
+        size, most = uniforms.groups()
+        message = f"a kernel of {emitted.file_name} has {size} bytes of uniforms, and {self.name} takes {most} here"
+        return failed("SA254", message, "make what is large a NoDiff[Param[...]]: a Param lies in a buffer")
+
+    def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
+        """Take memory on the device."""
+        import slangpy
+
+        self._queue.require_memory(dtype.itemsize * count)
+        use = slangpy.BufferUsage
+        usage = use.shader_resource | use.unordered_access | use.copy_source | use.copy_destination
+        try:
+            handle = self.handle.create_buffer(element_count=max(1, count), struct_size=dtype.itemsize, usage=usage)
+        except (RuntimeError, MemoryError):
+            raise too_little_memory(self.name, dtype.itemsize * count) from None
+        return GpuBuffer(dtype, count, handle, self._queue)
+
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> slangpy.Texture:
+        """A texture that the hardware filters."""
+        import numpy as np
+        import slangpy
+
+        height, width = texels.shape[:2]
+        channels = texels.shape[2] if texels.ndim == 3 else 1
+        form = {1: slangpy.Format.r32_float, 2: slangpy.Format.rg32_float, 4: slangpy.Format.rgba32_float}[channels]
+        data = np.require(texels, requirements=_TAKEN)
+        usage = slangpy.TextureUsage.shader_resource | slangpy.TextureUsage.copy_destination
+        self._queue.require_memory(2 * texels.nbytes)
+        try:
+            return self.handle.create_texture(
+                format=form, width=width, height=height, usage=usage, data=data, sampler=self.sampler(sampler)
+            )
+        except (RuntimeError, MemoryError):
+            raise too_little_memory(self.name, texels.nbytes) from None
+
+    def sampler(self, texture: Texture) -> slangpy.Sampler:
+        """Filters and addresses as the texture says."""
+        import slangpy
+
+        modes = slangpy.TextureAddressingMode
+        mode = {"clamp": modes.clamp_to_edge, "repeat": modes.wrap, "mirror": modes.mirror_repeat}[texture.address]
+        linear = texture.filter == "bilinear"
+        wish = slangpy.TextureFilteringMode.linear if linear else slangpy.TextureFilteringMode.point
+        return self.handle.create_sampler(
+            min_filter=wish,
+            mag_filter=wish,
+            mip_filter=slangpy.TextureFilteringMode.point,
+            address_u=mode,
+            address_v=mode,
+        )
+
+    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+        """Put launches into one command buffer; returns while they run."""
+        try:
+            encoder = self.handle.create_command_encoder()
+            for buffer in cleared:
+                assert isinstance(buffer, GpuBuffer)  # noqa: S101  (this device made it)
+                encoder.clear_buffer(buffer.handle)
+            with encoder.begin_compute_pass() as compute:
+                for launch in launches:
+                    assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+                    parameters = self._kept.of(launch, partial(_bound, launch, self.handle))
+                    compute.bind_pipeline(launch.program.kernels[launch.entry].pipeline, parameters)
+                    compute.dispatch(list(launch.threads))
+            self._queue.submit(encoder.finish())
+        except RuntimeError as error:
+            raise _broken(self.name, error) from None
+
+    def wait(self) -> None:
+        """Return when everything submitted is done."""
+        try:
+            self._queue.finish()
+            self.handle.wait()
+        except RuntimeError as error:
+            raise _broken(self.name, error) from None
+
+    def close(self) -> None:
+        """Give the device back, unless it is busy: that is so after an interrupt, and it would wait."""
+        for remove in self._folders:
+            remove()
+        if self._queue.is_left:
+            leave_busy(self)
+            return
+        self._kept.clear()
+        self.handle.close()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder, unless this is a fork of the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
+    """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
+    import slangpy
+
+    assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
+    root = device.create_root_shader_object(launch.program.kernels[launch.entry].program)
+    shared = slangpy.ShaderCursor(root)
+    own = shared.find_entry_point(0)
+    for name, value in launch.bindings.items():
+        place = shared if name in launch.shared else own
+        if isinstance(value, TensorBuffer):
+            place[name].set_data(value.view)
+        else:
+            place[name] = value.handle if isinstance(value, GpuBuffer) else value
+    return root
+
+
+def open_gpu(name: str) -> GpuDevice:
+    """Open a device of slangpy's.
+
+    Raises:
+        ToolchainError: There is none here, or its driver doesn't work.
+    """
+    import slangpy
+
+    kind = DEVICES[name]
+    with captured_prints() as said:
+        try:
+            kind_of = getattr(slangpy.DeviceType, name)
+            device = slangpy.Device(type=kind_of, enable_print=False, existing_device_handles=_torch_context(name))
+        except RuntimeError as error:
+            untested = "" if kind.tested else "; slangad was never tried on it"
+            raise failed(
+                "SA249",
+                f"the device {name} can't be used: {_lines(error)[0]}{untested}",
+                f"{kind.remedy}; `slangad doctor` tells what works here",
+                said()[-_NOTES:],
+            ) from None
+    return GpuDevice(name, device)
+
+
+def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
+    """The CUDA context that torch works in, if it does, so that its tensors can be used as they are."""
+    import slangpy
+
+    torch = sys.modules.get("torch")
+    if name != "cuda" or torch is None or not torch.cuda.is_available():
+        return None
+    torch.cuda.init()
+    torch.cuda.current_stream().synchronize()
+    return list(slangpy.get_cuda_current_context_native_handles())
+
+
+@contextmanager
+def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
+    """Keep what drivers print from the user's terminal and files; yields a function that gives the lines of it."""
+    with temporary_files():
+        prints = tempfile.TemporaryFile()  # noqa: SIM115  (closed below)
+    with _CAPTURING, prints as file:
+        kept = {number: os.dup(number) for number in (1, 2)}
+
+        def said() -> tuple[str, ...]:
+            file.seek(0)
+            text = _ESCAPES.sub("", file.read().decode("utf-8", "replace"))
+            return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+        try:
+            for number in kept:
+                os.dup2(file.fileno(), number)
+            yield said
+        finally:
+            for number, before in kept.items():
+                os.dup2(before, number)
+                os.close(before)
+
+
+def _module_name(emitted: EmittedModule) -> str:
+    """A name that no other text has: a session may keep modules by name."""
+    digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:12]
+    return f"{Path(emitted.file_name).stem}_{digest}"
+
+
+def _name_of(device: slangpy.Device) -> str:
+    return str(device.info.type.name)
+
+
+def _broken(name: str, error: RuntimeError) -> ToolchainError:
+    return failed("SA252", f"the device {name} failed while it ran", "slangad doctor tries it", _lines(error))
+
+
+def _lines(error: Exception) -> tuple[str, ...]:
+    return tuple(line for line in str(error).splitlines() if line.strip())[:_NOTES] or (type(error).__name__,)

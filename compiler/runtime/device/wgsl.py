@@ -1,0 +1,107 @@
+"""WGSL as a WebGPU device takes it: code and Slang's reflection of it go in, what is bound at which number comes out.
+
+Slang leaves out what an entry point doesn't use, so the code's own declarations say what there is; reflection gives
+names to the numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.runtime.device.std140 import packed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from slangad.compiler.runtime.device.layout import Json
+
+_DECLARATION: Final = re.compile(r"^@binding\((\d+)\) @group\(0\) var(?:<([\w, ]+)>)? \w+ : (\w+)", re.MULTILINE)
+_HALF: Final = "enable f16;"
+_KINDS: Final = {
+    "uniform": "uniform",
+    "storage, read": "read-only-storage",
+    "storage, read_write": "storage",
+    "sampler": "sampler",
+}
+
+UNIFORM: Final = "uniform"
+STORAGE: Final = ("storage", "read-only-storage")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing an entry point is bound to.
+
+    Attributes:
+        number: Its binding.
+        kind: ``uniform``, ``storage``, ``read-only-storage``, ``sampler`` or ``texture``.
+        name: The parameter's name; of a uniform block, none.
+        parameters: Of a uniform block, Slang's reflection of all that may be in it.
+        shared: Whether the parameter is one of the whole module.
+    """
+
+    number: int
+    kind: str
+    name: str = ""
+    parameters: tuple[Json, ...] = ()
+    shared: bool = False
+
+    def block(self, values: Mapping[str, object], shared: Collection[str]) -> bytes:
+        """The bytes of a uniform block.
+
+        Args:
+            values: What is bound, by name.
+            shared: Those of the names that are parameters of the whole module.
+        """
+        return packed(self.parameters, {name: v for name, v in values.items() if (name in shared) == self.shared})
+
+
+@dataclass(frozen=True, slots=True)
+class Shader:
+    """An entry point in WGSL: its code, the size of its groups, what it is bound to."""
+
+    entry: str
+    code: str
+    group: tuple[int, int, int]
+    slots: tuple[Slot, ...]
+
+    @property
+    def has_half(self) -> bool:
+        """Whether it computes in half precision, which not every device does."""
+        return self.code.startswith(_HALF)
+
+    @property
+    def storage_buffers(self) -> int:
+        """How many buffers it is bound to at once."""
+        return sum(slot.kind in STORAGE for slot in self.slots)
+
+
+def read_shader(entry: str, code: str, reflection: str) -> Shader:
+    """The shader that Slang made of an entry point."""
+    parsed = json.loads(reflection)
+    point = next(point for point in parsed["entryPoints"] if point["name"] == entry)
+    x, y, z = point["threadGroupSize"]
+    return Shader(entry, code, (x, y, z), tuple(_slots(code, tuple(parsed["parameters"]), point)))
+
+
+def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Slot]:
+    own = tuple(point["parameters"])
+    block = point.get("uniformBlock", {}).get("index")
+    named = {n: (p["name"], False) for p in own if (n := _number(p)) is not None}
+    named |= {n: (p["name"], True) for p in module if (n := _number(p)) is not None}
+    for found in _DECLARATION.finditer(code):
+        number = int(found[1])
+        kind = _KINDS.get(found[2] or found[3], "texture")
+        if kind == UNIFORM:
+            yield Slot(number, kind, "", own if number == block else module, number != block)
+        else:
+            name, shared = named[number]
+            yield Slot(number, kind, name, (), shared)
+
+
+def _number(parameter: Json) -> int | None:
+    binding = parameter.get("binding", {})
+    return int(binding["index"]) if binding.get("kind") == "descriptorTableSlot" else None

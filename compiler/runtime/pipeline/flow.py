@@ -1,0 +1,89 @@
+"""What a pipeline's stages use and make, version by version, and where gradient flows: a chain becomes a flow.
+
+A stage that writes a tensor makes a new version of it, so that the reverse pass finds what the stage read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.ir.pipelines import Fixed, Given
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from slangad.compiler.emit.model import Mode
+    from slangad.compiler.ir.pipelines import Stage
+    from slangad.compiler.runtime.arrays.signature import Value
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A kernel's parameter and the version of a value that is passed for it; ``made`` is the one a stage writes."""
+
+    value: Value
+    version: str
+    made: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFlow:
+    """One stage.
+
+    Attributes:
+        number: Which one.
+        stage: As described.
+        uses: Values that are passed.
+        fixed: Constants that are passed, by the kernel's name for them.
+        makes: The kernel's results and the versions they become.
+        active: Whether gradient flows through it.
+    """
+
+    number: int
+    stage: Stage
+    uses: tuple[Use, ...]
+    fixed: Mapping[str, Fixed]
+    makes: tuple[Use, ...]
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """All stages, the last version of every value, and the versions that gradient flows into."""
+
+    stages: tuple[StageFlow, ...]
+    last: Mapping[str, str]
+    active: frozenset[str]
+
+
+def flow_of(chain: Chain, roots: Collection[str], mode: Mode) -> Flow:
+    """The flow when gradients (tangents, in forward mode) of some parameters are wanted."""
+    last = {p.name: p.name for p in chain.pipeline.params}
+    active = set(roots)
+    stages = []
+    for number, stage in enumerate(chain.pipeline.stages):
+        plan = chain.kernels[stage.kernel]
+        bound = tuple(zip(plan.signature.parameters, stage.arguments, strict=True))
+        uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, Given))
+        fixed = {value.name: a for value, a in bound if isinstance(a, Fixed)}
+        returned = (r for r in plan.signature.results if not r.param)
+        makes = tuple(Use(r, name) for r, name in zip(returned, stage.results, strict=True))
+        flows = bool(plan.entries.get(mode)) and any(u.value.differentiable and u.version in active for u in uses)
+        last |= {a.value: u.made for a, u in zip(_given(stage), uses, strict=True) if u.made}
+        last |= {use.version: use.version for use in makes}
+        if flows:
+            active |= {u.made for u in uses if u.made and u.value.differentiable}
+            active |= {u.version for u in makes if u.value.differentiable}
+        stages.append(StageFlow(number, stage, uses, fixed, makes, flows))
+    return Flow(tuple(stages), last, frozenset(active))
+
+
+def _given(stage: Stage) -> Iterator[Given]:
+    return (a for a in stage.arguments if isinstance(a, Given))
+
+
+def _use(value: Value, argument: Given, last: Mapping[str, str], number: int) -> Use:
+    version = last[argument.value]
+    return Use(value, version, f"{argument.value}@{number}" if value.is_written else "")

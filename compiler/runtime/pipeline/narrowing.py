@@ -1,0 +1,40 @@
+"""What a device rounds on the way: entry points and a device go in, a note comes out where gradients lose digits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.model import Mode, ParameterRole, Work
+from slangad.compiler.errors.diagnostics import Diagnostic, Severity
+from slangad.compiler.ir.types import DOUBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.emit.model import EntryPoint
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+
+
+def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) -> list[Diagnostic]:
+    """A note where gradients of doubles are added up in float: scattered ones on GPUs, with exact sums everywhere."""
+    entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
+    told = told_narrowed(entries, device)
+    help_ = "what any thread may add to has the digits and range of float there; cpu has those of double"
+    return [Diagnostic("SA418", told, severity=Severity.NOTE, help=help_)] if told else []
+
+
+def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
+    """The same in a line; empty where nothing is narrowed."""
+    found = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
+    return f"{', '.join(found)}: scattered on {device} in float, though of double" if found else ""
+
+
+def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:
+    """The gradients of doubles that an entry point makes of totals in float."""
+    if entry.mode is not Mode.BACKWARD or entry.work is not Work.SCALARS:
+        return
+    exact = any(parameter.is_exact for parameter in entry.parameters)
+    for parameter in entry.parameters:
+        if parameter.role is ParameterRole.GRADIENT and parameter.scalar == DOUBLE and (exact or device != "cpu"):
+            yield f"grad.{parameter.parameter}"

@@ -1,0 +1,141 @@
+"""Inputs nobody gave, drawn at random: for ``slangad run --random``, to try a kernel without a file of arrays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.emit.model import ParameterRole
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays.array_keys import wanted
+from slangad.compiler.runtime.arrays.prepare import InputError
+from slangad.compiler.runtime.device.devices import too_little_memory
+from slangad.compiler.runtime.device.segments import free_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.runtime.arrays.array_keys import Shape, Wanted
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.signature import Signature
+
+_FLOATS: Final = (-1.0, 1.0)
+_DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
+_INTEGERS: Final = 4
+"""Integers are drawn from 0 to 3."""
+_STRETCH: Final = 1 << 20
+_MOST_BYTES: Final = 1 << 46
+"""Of an array, where nothing tells how much memory there is."""
+
+
+def draw_missing(
+    signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
+    shapes: Mapping[str, Shape] | None = None,
+) -> dict[str, object]:  # fmt: skip
+    """What was given, and a random array for every other input and tangent; cotangents keep their default.
+
+    Floats lie in the declared ranges, else in [-1, 1]. Each key has a stream of its own, so the values of one do not
+    depend on what else is given. ``shapes`` are those of tensors and textures. What has a shape that nothing tells is
+    left out.
+
+    Raises:
+        ToolchainError: There is too little memory for them.
+    """
+    import zlib
+
+    import numpy as np
+
+    places = wanted(signature, mode)
+    shape = domain if domain is not None else given_domain(signature, places, given)
+    tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
+    found = {p.value.name: (_shape(given[p.key]), p.value.axes) for p in tensors}
+    extents = {name: own[:axes] for name, (own, axes) in found.items() if own is not None} | dict(shapes or {})
+    drawn = dict(given)
+    for place in places:
+        value = place.value
+        known = value.name in extents if value.is_tensor else shape is not None or not value.per_element
+        if place.key not in given and known and place.role in _DRAWN:
+            stream = np.random.default_rng((seed, zlib.crc32(place.key.encode())))
+            whole = place.shape(shape or (), extents)
+            _require_memory(place, whole)
+            try:
+                drawn[place.key] = _draw(place, whole, stream, signature)
+            except MemoryError:
+                raise too_little_memory("this machine") from None
+    return drawn
+
+
+def explain_undrawn(error: InputError, signature: Signature) -> InputError:
+    """The same error, with what would have told the shapes of inputs that were not drawn."""
+    told = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
+
+    def helped(problem: Diagnostic) -> Diagnostic:
+        value = told.get(problem.message.partition(":")[0])
+        if problem.code != "SA410" or value is None:
+            return problem
+        axes = "x".join("nmkl"[: value.axes])
+        how = f"--shape {value.name}={axes}" if value.is_tensor else f"--domain {axes}"
+        return replace(problem, help=f"nothing tells how large it is, so it was not drawn: say {how}")
+
+    return InputError([helped(problem) for problem in error.diagnostics])
+
+
+def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mapping[str, object]) -> Shape | None:
+    """The domain as the first array tells it that has one element per thread."""
+    for place in places:
+        known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
+        if known is not None:
+            return known[: signature.dims]
+    return None
+
+
+def _shape(given: object) -> Shape | None:
+    """The shape of what was given; None where it has none, which is told when it is converted."""
+    import numpy as np
+
+    try:
+        return np.asarray(given).shape
+    except ValueError:
+        return None
+
+
+def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, signature: Signature) -> npt.NDArray[Any]:
+    if place.value.memory is Memory.OUT_TENSOR:
+        import numpy as np
+
+        return np.zeros(shape, place.part.dtype)
+    match place.part.scalar.name:
+        case "bool":
+            return stream.integers(0, 2, shape).astype(bool)
+        case "int" | "uint":
+            return stream.integers(0, _INTEGERS, shape).astype(place.part.dtype)
+        case _:
+            low, high = _FLOATS if place.role is ParameterRole.TANGENT else signature.range_of(place.part.key)
+            return _floats(stream, (low, high), shape, place.part.dtype)
+
+
+def _floats(
+    stream: np.random.Generator, ends: tuple[float, float], shape: tuple[int, ...], dtype: str
+) -> npt.NDArray[Any]:
+    """Numbers between two; drawn in stretches, which are those of one draw, so that little memory is taken besides."""
+    import numpy as np
+
+    drawn: npt.NDArray[Any] = np.empty(math.prod(shape), dtype)
+    for start in range(0, drawn.size, _STRETCH):
+        part = drawn[start : start + _STRETCH]
+        part[:] = stream.uniform(*ends, part.size)
+    return drawn.reshape(shape)
+
+
+def _require_memory(place: Wanted, shape: tuple[int, ...]) -> None:
+    """Refuse what would not fit before anything is taken: a machine may promise more than it has."""
+    import numpy as np
+
+    size, free = math.prod(shape) * np.dtype(place.part.dtype).itemsize, free_memory()
+    if size > (_MOST_BYTES if free is None else free):
+        raise too_little_memory("this machine", size, free)

@@ -1,0 +1,376 @@
+"""A pipeline on a device: every value, gradient and tangent has a buffer that stays there; launches come out.
+
+Goes in: a chain, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
+order; nothing is copied between host and device in between. A value that several stages use gets the sum of what they
+send back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.emit.entry_points.steps import state_scalar
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays.prepare import Prepared
+from slangad.compiler.runtime.arrays.signature import DTYPES
+from slangad.compiler.runtime.device.tensors import borrowed_buffer, buffer_on, is_tensor, set_to, synchronize
+from slangad.compiler.runtime.pipeline.flow import flow_of
+from slangad.compiler.runtime.pipeline.run_kernel import Run
+from slangad.compiler.runtime.pipeline.steps import Steps, scalar_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.arrays.signature import Part, Path, Value
+    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram, Launch
+    from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.stages import Shapes
+    from slangad.compiler.runtime.pipeline.steps import Step
+
+    Array = npt.NDArray[Any]
+    Place = tuple[str, Path]
+    Planned = Launch | Step
+
+Role = ParameterRole
+_ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
+"""What is no buffer, and so is bound anew for each stage."""
+
+
+@dataclass
+class Resident:
+    """The buffers of a pipeline by version and path, and the launches of its modes.
+
+    Attributes:
+        values: What stages read and make.
+        gradients: Of versions that gradient flows into; float or double.
+        tangents: Of versions, for forward mode.
+        seeds: What gradients of results begin with.
+        stored: Gradients that one stage alone makes, and stores whole.
+        runs: Each stage by number and mode, with its scratch memory.
+    """
+
+    device: Device
+    program: DeviceProgram
+    chain: Chain
+    prepared: Prepared
+    shapes: Shapes
+    roots: Collection[str]
+    steps: Steps = field(default_factory=Steps)
+    values: dict[Place, Buffer] = field(default_factory=dict)
+    gradients: dict[Place, Buffer] = field(default_factory=dict)
+    tangents: dict[Place, Buffer] = field(default_factory=dict)
+    seeds: dict[Place, Buffer] = field(default_factory=dict)
+    runs: dict[tuple[int, bool], Run] = field(default_factory=dict)
+    scratch: list[Buffer] = field(default_factory=list)
+    stored: set[Place] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for value in self.chain.signature.parameters:
+            if value.memory in (Memory.UNIFORM, Memory.TEXTURE2D):
+                continue
+            for part in value.parts:
+                self.values[value.name, part.path] = self._uploaded(value.name, part)
+
+    def close(self) -> None:
+        """Give all memory back."""
+        own = (self.values, self.gradients, self.tangents, self.seeds)
+        known = [*(b for buffers in own for b in buffers.values()), *self.scratch]
+        known += [b for run in self.runs.values() for b in (*run.buffers.values(), *run.textures.values())]
+        for buffer in {id(b): b for b in known}.values():
+            if hasattr(buffer, "close"):
+                buffer.close()
+
+    # --- buffers ---
+
+    def buffer(self, scalar: str, count: int, *, fill: float | None = 0.0) -> Buffer:
+        """Memory that is given back with everything else."""
+        import numpy as np
+
+        made = buffer_on(self.device, self.prepared.place, np.dtype(DTYPES[scalar]), count)
+        self.scratch.append(made)
+        if fill is not None and count:
+            made.fill(fill)
+        return made
+
+    def _uploaded(self, name: str, part: Part) -> Buffer:
+        import numpy as np
+
+        given = self.prepared.arrays.get((Role.INPUT, name, part.path))
+        if is_tensor(given):
+            return borrowed_buffer(given, np.dtype(part.device_dtype))
+        buffer = self.buffer(
+            "uint" if part.device_dtype == "u4" else part.scalar.name, self.count(name, part), fill=None
+        )
+        set_to(buffer, given, 0.0)
+        return buffer
+
+    def count(self, version: str, part: Part) -> int:
+        """Scalars of a part of a value."""
+        return math.prod((*self.shapes.values[version.partition("@")[0]], *part.shape))
+
+    def _value(self, version: str, part: Part, scalar: str) -> Buffer:
+        return self._kept(self.values, version, part, scalar)
+
+    def gradient(self, version: str, part: Part) -> Buffer:
+        """What the gradients of a version come together in."""
+        return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
+
+    def add_to_gradient(self, version: str, part: Part, given: Array) -> Step:
+        """Adds what was given; to be submitted after the backward pass."""
+        total = self.gradient(version, part)
+        added = self.buffer(scalar_name(total), total.count, fill=None)
+        set_to(added, given, None)
+        return self.steps.add(added, total)
+
+    def _kept(self, where: dict[Place, Buffer], version: str, part: Part, scalar: str) -> Buffer:
+        place = (version, part.path)
+        if place not in where:
+            where[place] = self.buffer(scalar, self.count(version, part))
+        return where[place]
+
+    # --- stages ---
+
+    def _run(self, stage: StageFlow, *, tangents: bool = False) -> Run:
+        """The stage as a run of its kernel, its scratch memory kept from one time to the next."""
+        if (stage.number, tangents) not in self.runs:
+            shape = self.shapes.stages[stage.number]
+            prepared = Prepared(shape.domain, shape.extents, dict(self._by_value(stage)))
+            plan = self.chain.kernels[stage.stage.kernel]
+            self.runs[stage.number, tangents] = Run(self.device, self.program, plan, prepared)
+        return self.runs[stage.number, tangents]
+
+    def _by_value(self, stage: StageFlow) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
+        """Uniforms, constants and textures, which are no buffers."""
+        for use in stage.uses:
+            for role in _ROLES.get(use.value.memory, ()):
+                for part in use.value.parts:
+                    array = self.prepared.arrays.get((role, use.version, part.path))
+                    if array is not None:
+                        yield (role, use.value.name, part.path), array
+        for value in self.chain.kernels[stage.stage.kernel].signature.parameters:
+            if value.name in stage.fixed:
+                yield from _constants(value, stage.fixed[value.name].scalars)
+
+    def _launches(self, run: Run, mode: Mode) -> Iterator[Planned]:
+        """The launches of a mode, after what has to be zero before them; none over nothing."""
+        run.launches = []
+        run.add(mode)
+        if not run.elements:
+            return
+        for (role, _, _), buffer in run.buffers.items():
+            if role is Role.TOTALS:
+                yield self.steps.zero(buffer)
+        yield from run.launches
+
+    def _scalar(self, run: Run, mode: Mode, role: ParameterRole, name: str, path: Path) -> str | None:
+        """The scalar type that entry points have for a slot; None where they have no such slot."""
+        for entry in run.plan.entries.get(mode, ()):
+            for p in entry.parameters:
+                if (p.role, p.parameter, p.path) == (role, name, path) and p.access != "texture":
+                    return p.scalar.name
+        return None
+
+    def _access(self, run: Run, role: ParameterRole, name: str, path: Path) -> str:
+        parameters = [p for e in run.plan.entries[Mode.BACKWARD] for p in e.parameters]
+        return next(p.access for p in parameters if (p.role, p.parameter, p.path) == (role, name, path))
+
+    def _read(self, buffer: Buffer, scalar: str) -> tuple[Buffer, list[Planned]]:
+        """A buffer as entry points want it, converted where it is of another type."""
+        if scalar_name(buffer) == scalar:
+            return buffer, []
+        converted = self.buffer(scalar, buffer.count)
+        return converted, [self.steps.copy(buffer, converted)]
+
+    # --- forward ---
+
+    def forward(self, flow: Flow, *, only: Collection[int] | None = None) -> Iterator[Planned]:
+        """The results of all stages, or of some."""
+        for stage in flow.stages:
+            if only is None or stage.number in only:
+                run = self._run(stage)
+                yield from self._inputs(run, stage, Mode.FORWARD)
+                yield from self._launches(run, Mode.FORWARD)
+
+    def _inputs(self, run: Run, stage: StageFlow, mode: Mode) -> Iterator[Planned]:
+        """Binds what a stage reads and makes; a tensor that it writes begins with what is in the version before."""
+        for use in stage.uses:
+            for part in use.value.parts:
+                yield from self._input(run, use, part, mode)
+        for use in stage.makes:
+            for part in use.value.parts:
+                scalar = self._scalar(run, mode, Role.RESULT, use.value.name, part.path)
+                if scalar is not None:
+                    run.buffers[Role.RESULT, use.value.name, part.path] = self._value(use.version, part, scalar)
+
+    def _input(self, run: Run, use: Use, part: Part, mode: Mode) -> Iterator[Planned]:
+        name, path = use.value.name, part.path
+        scalar = self._scalar(run, mode, Role.INPUT, name, path)
+        if scalar is not None and (Role.INPUT, name, path) not in run.buffers:
+            buffer, before = self._read(self._value(use.version, part, scalar), scalar)
+            run.buffers[Role.INPUT, name, path] = buffer
+            yield from before
+        if use.made and mode is not Mode.BACKWARD:
+            before_, after = (self._value(v, part, _device_scalar(part)) for v in (use.version, use.made))
+            run.buffers[Role.RESULT, name, path] = after
+            yield self.steps.copy(before_, after)
+
+    # --- backward ---
+
+    def backward(self, flow: Flow) -> Iterator[Planned]:
+        """The gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
+        backward: list[Planned] = []
+        for stage in reversed(flow.stages):
+            if stage.active:
+                backward += self._stage_backward(flow, stage)
+        for place, seed in self.seeds.items():
+            if place in self.gradients:
+                yield self.steps.zero(self.gradients[place])
+                yield self.steps.add(seed, self.gradients[place])
+        yield from (
+            self.steps.zero(g)
+            for place, g in self.gradients.items()
+            if place not in self.seeds and place not in self.stored
+        )
+        yield from backward
+
+    def _stage_backward(self, flow: Flow, stage: StageFlow) -> Iterator[Planned]:
+        run = self._run(stage)
+        yield from self._inputs(run, stage, Mode.BACKWARD)
+        for use in stage.makes:
+            for part in (p for p in use.value.parts if p.differentiable):
+                yield from self._cotangent(run, Role.COTANGENT, use.value.name, use.version, part)
+        after: list[Planned] = []
+        taken: set[Place] = set()
+        for use in stage.uses:
+            for part in (p for p in use.value.parts if p.differentiable):
+                if use.made:
+                    yield from self._cotangent(run, Role.ADJOINT, use.value.name, use.made, part)
+                    if use.version in flow.active:
+                        adjoint = run.buffers[Role.ADJOINT, use.value.name, part.path]
+                        after.append(self.steps.add(adjoint, self.gradient(use.version, part)))
+                elif use.version in flow.active:
+                    before, later = self._contribution(run, flow, use, part, taken)
+                    yield from before
+                    after += later
+        yield from self._launches(run, Mode.BACKWARD)
+        yield from after
+
+    def _cotangent(self, run: Run, role: ParameterRole, name: str, version: str, part: Part) -> Iterator[Planned]:
+        scalar = self._scalar(run, Mode.BACKWARD, role, name, part.path)
+        if scalar is not None:
+            buffer, before = self._read(self.gradient(version, part), scalar)
+            run.buffers[role, name, part.path] = buffer
+            yield from before
+
+    def _is_alone(self, flow: Flow, place: Place) -> bool:
+        """Whether nothing else sends gradient back to a value."""
+        uses = [use for stage in flow.stages if stage.active for use in stage.uses if use.version == place[0]]
+        return place not in self.seeds and len(uses) == 1
+
+    def _contribution(
+        self, run: Run, flow: Flow, use: Use, part: Part, taken: set[Place]
+    ) -> tuple[list[Planned], list[Planned]]:
+        """What comes before and after a stage that sends gradient back to a value.
+
+        Kernels that add to what is there add to the value's gradient, the first time they are passed the value;
+        everything else goes through memory of its own.
+        """
+        name, path = use.value.name, part.path
+        scalar = self._scalar(run, Mode.BACKWARD, Role.GRADIENT, name, path)
+        if scalar is None:
+            return [], []
+        total = self.gradient(use.version, part)
+        adds = self._access(run, Role.GRADIENT, name, path) == "add"
+        place = (use.version, path)
+        if adds and scalar == scalar_name(total) and place not in taken:
+            taken.add(place)
+            run.buffers[Role.GRADIENT, name, path] = total
+            return [], []
+        if not adds and scalar == scalar_name(total) and self._is_alone(flow, place):
+            self.stored.add(place)
+            run.buffers[Role.GRADIENT, name, path] = total
+            return [], []
+        own = self.buffer(scalar, total.count)
+        run.buffers[Role.GRADIENT, name, path] = own
+        return ([self.steps.zero(own)] if adds else []), [self.steps.add(own, total)]
+
+    # --- forward mode ---
+
+    def jvp(self, flow: Flow) -> Iterator[Planned]:
+        """The results of all stages and their tangents, from those of the roots."""
+        for stage in flow.stages:
+            run = self._run(stage, tangents=True)
+            mode = Mode.JVP if stage.active else Mode.FORWARD
+            yield from self._inputs(run, stage, mode)
+            for use in stage.uses if stage.active else ():
+                for part in (p for p in use.value.parts if p.differentiable):
+                    yield from self._tangent(run, flow, use, part)
+            for use in stage.makes if stage.active else ():
+                for part in (p for p in use.value.parts if p.differentiable):
+                    self._bound_tangent(run, Role.RESULT_TANGENT, use.value.name, use.version, part)
+            yield from self._launches(run, mode)
+
+    def _tangent(self, run: Run, flow: Flow, use: Use, part: Part) -> Iterator[Planned]:
+        name = use.value.name
+        if not use.made:
+            if use.version in flow.active:
+                self._bound_tangent(run, Role.TANGENT, name, use.version, part)
+            return
+        for role in (Role.TANGENT, Role.RESULT_TANGENT):
+            if self._scalar(run, Mode.JVP, role, name, part.path) is not None:
+                self._bound_tangent(run, role, name, use.made, part)
+                made = self.tangents[use.made, part.path]
+                known = self.tangents.get((use.version, part.path))
+                yield self.steps.zero(made) if known is None else self.steps.copy(known, made)
+
+    def _bound_tangent(self, run: Run, role: ParameterRole, name: str, version: str, part: Part) -> None:
+        scalar = self._scalar(run, Mode.JVP, role, name, part.path)
+        if scalar is not None:
+            run.buffers[role, name, part.path] = self._kept(self.tangents, version, part, scalar)
+
+    # --- what goes in and comes out ---
+
+    def flow(self, mode: Mode) -> Flow:
+        """How gradient (tangents, in forward mode) flows from the roots."""
+        return flow_of(self.chain, self.roots, mode)
+
+    def upload_tangent(self, name: str, part: Part, array: Array | None) -> None:
+        """Set the tangent of a parameter, zero where nothing is given."""
+        set_to(self._kept(self.tangents, name, part, part.scalar.name), array, 0.0)
+
+    def seed(self, version: str, part: Part, array: Array | None) -> None:
+        """Set what the gradient of a result begins with: ones where nothing is given."""
+        buffer = self.buffer(state_scalar(part.scalar.name), self.count(version, part), fill=None)
+        set_to(buffer, array, 1.0)
+        self.seeds[version, part.path] = buffer
+
+    def submit(self, planned: list[Planned]) -> None:
+        """Run what was planned, in one submission."""
+        if self.prepared.place is not None:
+            synchronize(self.prepared.place)
+        self.device.submit(self.steps.launches(planned))
+        if self.prepared.place is not None:
+            self.device.wait()
+
+
+def _device_scalar(part: Part) -> str:
+    return "uint" if part.scalar.name == "bool" else part.scalar.name
+
+
+def _constants(
+    value: Value, scalars: tuple[int | float | bool, ...]
+) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
+    """The arrays of a constant argument, from its scalars in memory order."""
+    import numpy as np
+
+    at, role = 0, Role.UNIFORM if value.memory is Memory.UNIFORM else Role.INPUT
+    for part in value.parts:
+        size = math.prod(part.shape)
+        yield (role, value.name, part.path), np.array(scalars[at : at + size], part.dtype).reshape(part.shape)
+        at += size

@@ -1,0 +1,230 @@
+"""Runs a pipeline in a mode on a device: named arrays go in; results, gradients and tangents by key come out.
+
+What a pipeline returns are its results, and so is every tensor that its kernels write, by the parameter's name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from slangad.compiler.emit.model import Mode, ParameterRole
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, needs_domain
+from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import InputError, prepare
+from slangad.compiler.runtime.arrays.signature import result_value
+from slangad.compiler.runtime.device.devices import too_little_memory
+from slangad.compiler.runtime.device.tensors import typed
+from slangad.compiler.runtime.pipeline.flow import flow_of
+from slangad.compiler.runtime.pipeline.resident import Resident
+from slangad.compiler.runtime.pipeline.stages import Shapes, shapes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.arrays.array_keys import Shape
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
+    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.pipeline.flow import Flow
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.toolchain.cache import Cache
+
+    Array = npt.NDArray[Any]
+
+COTANGENT = PREFIXES[ParameterRole.COTANGENT]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a pipeline is run on: its inputs, the shapes that follow, and cotangents by key."""
+
+    prepared: Prepared
+    shapes: Shapes
+    cotangents: Mapping[str, Array]
+
+
+def outputs_of(chain: Chain) -> Iterator[tuple[Value, str]]:
+    """The results of a pipeline and the values they are; then the tensors that it writes."""
+    for result in chain.pipeline.results:
+        yield result_value(result.name, result.memory, result.type), result.value
+    for value in chain.signature.parameters:
+        if value.is_written:
+            yield value, value.name
+
+
+def signature_of(chain: Chain) -> Signature:
+    """What a pipeline takes and gives."""
+    results = tuple(value for value, _ in outputs_of(chain) if not value.is_written)
+    return replace(chain.signature, results=results)
+
+
+def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Given:
+    """Check and convert what was given.
+
+    Raises:
+        InputError: With everything that is wrong.
+    """
+    if domain is None and not needs_domain(chain.signature, given):
+        domain = (1,) * chain.signature.dims
+    inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
+    prepared = prepare(chain.signature, mode, inputs, domain)
+    shapes = shapes_of(chain, prepared)
+    wanted = {f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(chain) for p in value.parts if p.differentiable}
+    problems, cotangents = [], {}
+    for key, array in given.items():
+        if key.startswith(COTANGENT) and key not in wanted:
+            problems.append(_unknown(key, wanted))
+        elif key.startswith(COTANGENT):
+            try:
+                cotangents[key] = _cotangent(key, array, wanted, shapes)
+            except MisfitError as misfit:
+                problems.append(Diagnostic("SA413", f"{key} {misfit}", help=misfit.help))
+            except InputError as wrong:
+                problems += wrong.diagnostics
+    if problems:
+        raise InputError(problems)
+    return Given(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
+
+
+def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, wanted, n=1)
+    help_ = f"did you mean {near[0]}?" if near else f"there are {', '.join(wanted) or 'none'}"
+    return Diagnostic("SA411", f"there is no {key}", help=help_)
+
+
+def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], shapes: Shapes) -> Array:
+    part, value = wanted[key]
+    array, _ = convert(given, part)
+    right = (*shapes.values[value], *part.shape)
+    if array.shape != right:
+        raise InputError(
+            [Diagnostic("SA412", f"{key} has shape {array.shape}, not {right}", help="that of the result")]
+        )
+    return array
+
+
+def run_chain(
+    device: Device, program: DeviceProgram, chain: Chain, mode: RunMode, given: Given, cache: Cache | None = None
+) -> dict[str, Array]:
+    """Run a pipeline and wait for what it gives: arrays by key.
+
+    Raises:
+        CompileError: No gradient flows, and one is wanted.
+        ToolchainError: The device failed, or has too little memory.
+    """
+    inputs = (v for v in chain.signature.parameters if v.memory is not Memory.OUT_TENSOR)
+    roots = tuple(v.name for v in inputs if v.differentiable)
+    for step in mode.steps:
+        _require(chain, roots, step)
+    resident = Resident(device, program, chain, given.prepared, given.shapes, roots)
+    try:
+        return _Run(resident, chain, given, cache).run(mode)
+    except MemoryError:
+        raise too_little_memory("this machine") from None
+    finally:
+        resident.close()
+
+
+def _require(chain: Chain, roots: tuple[str, ...], mode: Mode) -> None:
+    if mode is Mode.FORWARD:
+        return
+    flow = flow_of(chain, roots, mode)
+    if not any(flow.last[value] in flow.active for _, value in outputs_of(chain)):
+        name = chain.pipeline.name
+        message = f"{name} has no {mode.value} mode: no gradient flows from its parameters to its results"
+        raise CompileError([Diagnostic("SA417", message, chain.pipeline.span, help="it has: forward")])
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    resident: Resident
+    chain: Chain
+    given: Given
+    cache: Cache | None
+
+    def run(self, mode: RunMode) -> dict[str, Array]:
+        resident = self.resident
+        forward = mode in (RunMode.FORWARD, RunMode.BACKWARD)
+        flow = resident.flow(Mode.JVP if not forward else Mode.BACKWARD)
+        if forward:
+            planned = [*resident.forward(flow)]
+        else:
+            self._upload_tangents()
+            planned = [*resident.jvp(flow)]
+        if Mode.BACKWARD in mode.steps:
+            self._seed(flow, from_tangents=not forward)
+            flow = resident.flow(Mode.BACKWARD)
+            planned += resident.backward(flow)
+            planned += self._given_gradients()
+        resident.steps.load(resident.device, self.cache)
+        resident.submit(planned)
+        return dict(self._results(flow, mode))
+
+    def _upload_tangents(self) -> None:
+        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+            for part in (p for p in value.parts if p.differentiable):
+                array = self.given.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
+                self.resident.upload_tangent(value.name, part, array)
+
+    def _seed(self, flow: Flow, *, from_tangents: bool) -> None:
+        for value, name in outputs_of(self.chain):
+            version = flow.last[name]
+            for part in value.parts if version in flow.active else ():
+                if not part.differentiable:
+                    continue
+                if from_tangents:
+                    self.resident.seeds[version, part.path] = self.resident.tangents[version, part.path]
+                else:
+                    self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
+
+    def _given_gradients(self) -> Iterator[Step]:
+        """Adds what the caller wants gradients added to."""
+        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+            for part in (p for p in value.parts if p.differentiable):
+                given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
+                if given is not None:
+                    yield self.resident.add_to_gradient(value.name, part, given)
+
+    def _results(self, flow: Flow, mode: RunMode) -> Iterator[tuple[str, Array]]:
+        resident = self.resident
+        for value, name in outputs_of(self.chain):
+            yield from self._read(value, flow.last[name], resident.values, "")
+        if mode is RunMode.JVP:
+            for value, name in outputs_of(self.chain):
+                yield from self._read(value, flow.last[name], resident.tangents, PREFIXES[ParameterRole.RESULT_TANGENT])
+        if Mode.BACKWARD not in mode.steps:
+            return
+        for value in (v for v in self.chain.signature.parameters if v.name in resident.roots):
+            yield from self._read(value, value.name, resident.gradients, PREFIXES[ParameterRole.GRADIENT])
+        yield from self._probes()
+
+    def _probes(self) -> Iterator[tuple[str, Array]]:
+        """What probes saw, in the order of the stages: those of a kernel that is called again have a number."""
+        times: Counter[str] = Counter()
+        for _, run in sorted(self.resident.runs.items()):
+            for name, parameter in run.probes.items():
+                times[name] += 1
+                key = f"{PREFIXES[ParameterRole.PROBE]}{name}" + (f"#{times[name]}" if times[name] > 1 else "")
+                array = run.buffers[ParameterRole.PROBE, name, ()].take()
+                yield key, array.reshape((*run.prepared.domain, *parameter.shape))
+
+    def _read(
+        self, value: Value, version: str, where: Mapping[tuple[str, Any], Buffer], prefix: str
+    ) -> Iterator[tuple[str, Array]]:
+        shape = self.given.shapes.values[version.partition("@")[0]]
+        for part in value.parts:
+            if (version, part.path) in where:
+                count = self.resident.count(version, part)
+                buffer = where[version, part.path]
+                array = buffer.download() if self.given.prepared.place is None else buffer.take()
+                yield f"{prefix}{part.key}", typed(array[:count], part.dtype).reshape((*shape, *part.shape))

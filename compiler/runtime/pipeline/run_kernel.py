@@ -1,0 +1,421 @@
+"""Runs a kernel in a mode on a device: prepared arrays go in, results and gradients by key come out.
+
+Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product sends
+the results' tangents back as cotangents from where they lie, so nothing leaves the device in between.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, Work
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, shape_of
+from slangad.compiler.runtime.arrays.signature import DTYPES
+from slangad.compiler.runtime.arrays.uniforms import uniform_value
+from slangad.compiler.runtime.device.devices import Launch, Sliced, too_little_memory
+from slangad.compiler.runtime.device.tensors import (
+    borrowed_buffer,
+    buffer_on,
+    is_tensor,
+    plus,
+    set_to,
+    synchronize,
+    typed,
+)
+from slangad.compiler.toolchain.messages.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.emit.model import EntryParameter, EntryPoint
+    from slangad.compiler.ir.types import Texture
+    from slangad.compiler.runtime.arrays.array_keys import Slot
+    from slangad.compiler.runtime.arrays.modes import RunMode
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
+    from slangad.compiler.runtime.arrays.uniforms import FieldNames
+    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+
+    Array = npt.NDArray[Any]
+
+Role = ParameterRole
+_OF_PARAMETERS: Final = (Role.INPUT, Role.GRADIENT, Role.TANGENT, Role.ADJOINT, Role.TOTALS)
+"""Roles that belong to parameters; the others belong to results, unless a tensor that is written has no result."""
+
+
+_STORED: Final = (Memory.EACH, Memory.INOUT_TENSOR)
+"""Memories whose gradients are stored, one for each element, rather than added to."""
+
+_EXACT_COPIES: Final = 64
+"""Copies of exact totals at most: they are only there to keep threads out of each other's way."""
+
+_BYTES: Final = 4
+_MOST_WORDS: Final = (1 << 32) // _BYTES
+"""Of a buffer, as far as every API goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPlan:
+    """A kernel as it is run: what it takes and gives, its entry points by mode, its structs' fields in the Slang."""
+
+    signature: Signature
+    entries: Mapping[Mode, tuple[EntryPoint, ...]]
+    fields: FieldNames
+
+    def require(self, mode: RunMode) -> None:
+        """Refuse a mode that the kernel doesn't have.
+
+        Raises:
+            CompileError: No gradient flows through it.
+        """
+        missing = [step.value for step in mode.steps if not self.entries.get(step)]
+        if missing:
+            name = self.signature.name
+            message = f"{name} has no {missing[0]} mode: no gradient flows from its parameters to its results"
+            raise CompileError([Diagnostic("SA417", message, self.signature.span, help=f"it has: {self._modes()}")])
+
+    def _modes(self) -> str:
+        return ", ".join(mode.value for mode in self.entries if self.entries[mode])
+
+    def entry_names(self, mode: RunMode) -> tuple[str, ...]:
+        """The entry points that a mode may launch."""
+        return tuple(entry.name for step in mode.steps for entry in self.entries.get(step, ()))
+
+
+def run_kernel(
+    device: Device, program: DeviceProgram, plan: KernelPlan, mode: RunMode, prepared: Prepared
+) -> dict[str, Array]:
+    """Run a kernel and wait for what it gives: arrays by key.
+
+    Raises:
+        ToolchainError: The device failed, or has too little memory.
+    """
+    plan.require(mode)
+    try:
+        with Run(device, program, plan, prepared) as run:
+            for step in mode.steps:
+                run.add(step)
+            run.submit()
+            return run.results()
+    except MemoryError:
+        raise too_little_memory("this machine") from None
+
+
+@dataclass
+class Run:
+    """The buffers of one run, and its launches in order.
+
+    Attributes:
+        buffers: Those made so far, by what they hold.
+        moved: Slots that another slot's buffer serves.
+        textures: Those made so far.
+        probes: The parameters that get the gradients of intermediate values.
+    """
+
+    device: Device
+    program: DeviceProgram
+    plan: KernelPlan
+    prepared: Prepared
+    buffers: dict[Slot, Buffer] = field(default_factory=dict)
+    moved: dict[Slot, Slot] = field(default_factory=dict)
+    textures: dict[Slot, Any] = field(default_factory=dict)
+    probes: dict[str, EntryParameter] = field(default_factory=dict)
+    launches: list[Launch] = field(default_factory=list)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        textures = (texture for texture in self.textures.values() if hasattr(texture, "close"))
+        for buffer in (*self.buffers.values(), *textures):
+            buffer.close()
+
+    @property
+    def elements(self) -> int:
+        """Elements of the domain."""
+        return math.prod(self.prepared.domain)
+
+    # --- launches ---
+
+    def add(self, mode: Mode) -> None:
+        """Plan the launches of a mode."""
+        for entry in self.plan.entries[mode]:
+            if entry.work is Work.SCALARS and self._is_direct(entry.parameters[-1].parameter):
+                continue
+            bindings: dict[str, object] = {}
+            for parameter in entry.parameters:
+                if parameter.name not in bindings:
+                    bindings[parameter.name] = self._binding(parameter, entry)
+            shared = frozenset(parameter.name for parameter in entry.parameters if parameter.shared)
+            self.launches.append(Launch(self.program, entry.name, self._threads(entry), bindings, shared))
+
+    def submit(self) -> None:
+        """Run what was planned; over no elements there is nothing to run."""
+        if not self.elements:
+            return
+        if self.prepared.place is not None:
+            synchronize(self.prepared.place)
+        self.device.submit(self.launches)
+        if self.prepared.place is not None:
+            self.device.wait()
+
+    def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
+        group = math.prod(entry.group_size)
+        match entry.work:
+            case Work.STRIDED:
+                return self._parts(entry) * group, 1, 1
+            case Work.TOTALS:
+                return entry.totals * group, 1, 1
+            case Work.SCALARS:
+                return folded(self._scalars(entry.parameters[-1].parameter), group)
+            case Work.ELEMENTS if entry.dims == 1:
+                return folded(self.elements, group)
+            case Work.ELEMENTS:
+                return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
+
+    def _parts(self, entry: EntryPoint) -> int:
+        """Those of the entry point that adds up, for those that make the totals too."""
+        main = next(e for e in self.plan.entries[entry.mode] if e.work is Work.STRIDED)
+        scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
+        return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
+
+    def _copies(self, tensor: str) -> int:
+        scalars = self._scalars(tensor)
+        if self._is_exact(tensor) and not self.device.host:
+            return min(_EXACT_COPIES, self.device.copies(self.elements, EXACT_WORDS * scalars))
+        return self.device.copies(self.elements, scalars)
+
+    def _scalars(self, name: str) -> int:
+        """Scalars of a tensor."""
+        value = self._value(name)
+        return sum(self._count(value, part) for part in value.parts)
+
+    def _is_direct(self, tensor: str) -> bool:
+        """Whether threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
+        gradient = self._summing(tensor)[-1]
+        direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
+        return direct and self._copies(tensor) == 1
+
+    def _is_exact(self, tensor: str) -> bool:
+        """Whether a tensor's gradient is added up without rounding."""
+        return any(parameter.is_exact for parameter in self._summing(tensor))
+
+    def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
+        """What the entry point that adds up the copies of a tensor's gradient takes."""
+        entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is Work.SCALARS)
+        return next(parameters for parameters in entries if parameters[-1].parameter == tensor)
+
+    # --- what is bound ---
+
+    def _binding(self, parameter: EntryParameter, entry: EntryPoint) -> object:
+        name = parameter.parameter
+        match parameter.role:
+            case Role.DOMAIN if entry.work is Work.SCALARS:
+                return self._scalars(name)
+            case Role.DOMAIN:
+                return _value_of(self.prepared.domain)
+            case Role.EXTENTS:
+                return _value_of(self.prepared.extents[name])
+            case Role.PARTS:
+                return self._parts(entry)
+            case Role.COPIES:
+                return 1 if self.device.host and entry.work is not Work.SCALARS else self._copies(name)
+            case Role.UNIFORM:
+                return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
+            case Role.TOTALS if self.device.host and entry.work is not Work.SCALARS:
+                return Sliced(self._buffer(parameter, entry), self._copies(name))
+            case Role.SAMPLER:
+                return self.device.sampler(self._texture_of(name))
+            case _ if parameter.access == "texture":
+                return self._texture(parameter)
+            case _:
+                return self._buffer(parameter, entry)
+
+    def _texture_of(self, name: str) -> Texture:
+        texture = self._value(name).texture
+        assert texture is not None  # noqa: S101  (the entry point says it is one)
+        return texture
+
+    def _texture(self, parameter: EntryParameter) -> object:
+        """The texels that were given, or zeros; three channels get a fourth."""
+        import numpy as np
+
+        slot = (parameter.role, parameter.parameter, parameter.path)
+        if slot not in self.textures:
+            shape = (*self.prepared.extents[parameter.parameter], *parameter.shape)
+            given: Any = self.prepared.arrays.get(slot)
+            given = given.detach().cpu().numpy() if is_tensor(given) else given
+            texels = np.zeros(shape, "f4") if given is None else given.astype("f4", copy=False)
+            if parameter.shape == (3,):
+                texels = np.concatenate((texels, np.zeros((*shape[:2], 1), "f4")), axis=2)
+            self.textures[slot] = self.device.texture(texels, self._texture_of(parameter.parameter))
+        return self.textures[slot]
+
+    def _buffer(self, parameter: EntryParameter, entry: EntryPoint) -> Buffer:
+        slot = self._slot(parameter, entry)
+        slot = self.moved.get(slot, slot)
+        if slot not in self.buffers:
+            self.buffers[slot] = self._filled(parameter, entry, slot)
+        return self.buffers[slot]
+
+    def _slot(self, parameter: EntryParameter, entry: EntryPoint) -> Slot:
+        role, name, path = parameter.role, parameter.parameter, parameter.path
+        if role is Role.PARTIALS:
+            return role, entry.mode.value, (parameter.scalar.name,)
+        if parameter.access == "unused":
+            return role, f"{name} unused", path
+        if role is Role.TOTALS and self._is_direct(name):
+            return Role.GRADIENT, name, path
+        if role in (Role.COTANGENT, Role.ADJOINT):
+            for source in (Role.RESULT_TANGENT, Role.TANGENT):
+                if self._sends_back(parameter, source):
+                    self.moved[role, name, path] = (source, name, path)
+        return role, name, path
+
+    def _sends_back(self, parameter: EntryParameter, source: ParameterRole) -> bool:
+        """Whether a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
+        tangent = self.buffers.get((source, parameter.parameter, parameter.path))
+        if tangent is None or self._is_plain_input(parameter.parameter, source):
+            return False
+        return tangent.dtype == DTYPES[parameter.scalar.name]
+
+    def _is_plain_input(self, name: str, role: ParameterRole) -> bool:
+        """Whether a tangent is that of a parameter which no thread writes, and so none of a result."""
+        return role is Role.TANGENT and not any(v.name == name and v.is_written for v in self.plan.signature.parameters)
+
+    def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> Buffer:
+        """A buffer with what was given for it: cotangents are 1 otherwise; what isn't written whole starts at 0."""
+        import numpy as np
+
+        role = parameter.role
+        if role is Role.PROBE:
+            self.probes[parameter.parameter] = parameter
+        dtype = np.dtype("f8" if role is Role.TOTALS and self.device.host else DTYPES[parameter.scalar.name])
+        given = None if self._added(slot) is not None else self._given(slot, parameter)
+        if is_tensor(given) and parameter.access == "read":
+            return borrowed_buffer(given, dtype)
+        buffer = buffer_on(self.device, self.prepared.place, dtype, self._size(parameter, entry, slot))
+        unwritten = role is not Role.PARTIALS and (parameter.access != "write" or not self.elements)
+        set_to(buffer, given, 1.0 if role in (Role.COTANGENT, Role.ADJOINT) else 0.0 if unwritten else None)
+        return buffer
+
+    def _given(self, slot: Slot, parameter: EntryParameter) -> Array | None:
+        role, name, path = slot
+        if role is Role.RESULT and parameter.access == "change":
+            role = Role.INPUT
+        if role is Role.COTANGENT and (tangent := self.buffers.get((Role.RESULT_TANGENT, name, path))):
+            return self._made(tangent)
+        if role is Role.ADJOINT:
+            role = Role.COTANGENT
+        return self.prepared.arrays.get((role, name, path))
+
+    def _added(self, slot: Slot) -> Array | None:
+        """The gradient that was given and that launches don't add to, since they store one for each element."""
+        role, name, path = slot
+        if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
+            return None
+        return self.prepared.arrays.get((Role.GRADIENT, name, path))
+
+    def _made(self, buffer: Buffer) -> Array:
+        """What a buffer holds after the launches that are planned, which are run for it."""
+        self.submit()
+        self.launches.clear()
+        return buffer.download()
+
+    def _size(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> int:
+        """Scalars of a buffer."""
+        match slot[0]:
+            case Role.PARTIALS:
+                return parameter.components * self._parts(entry)
+            case Role.TOTALS:
+                sums = self._copies(parameter.parameter) * self._scalars(parameter.parameter)
+                return _exact_words(sums, parameter) if parameter.is_exact and not self.device.host else sums
+            case Role.PROBE:
+                return math.prod((*self.prepared.domain, *parameter.shape))
+            case _ if parameter.access == "unused":
+                return 1
+            case role:
+                value = self._value(parameter.parameter, role)
+                return self._count(value, next(part for part in value.parts if part.path == parameter.path))
+
+    def _value(self, name: str, role: ParameterRole = Role.INPUT) -> Value:
+        signature = self.plan.signature
+        first, second = signature.parameters, signature.results
+        values = (*first, *second) if role in _OF_PARAMETERS else (*second, *first)
+        return next(value for value in values if value.name == name)
+
+    def _count(self, value: Value, part: Part) -> int:
+        return math.prod(shape_of(value, part, self.prepared.domain, self.prepared.extents))
+
+    # --- what comes out ---
+
+    def results(self) -> dict[str, Array]:
+        """What was written, by key, in the order of the signature: results, gradients, tangents, probes."""
+        found = {key: self._read(slot, value, part) for key, slot, value, part in self._outputs()}
+        for name, parameter in self.probes.items():
+            array = self.buffers[Role.PROBE, name, ()].take()
+            found[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
+        return found
+
+    def _outputs(self) -> Iterator[tuple[str, Slot, Value, Part]]:
+        for key_role, role, value in self._written():
+            for part in value.parts:
+                slot = (role, value.name, part.path)
+                kept = slot not in self.moved.values() or (role is Role.RESULT_TANGENT and not value.is_written)
+                slot = self.moved.get(slot, slot) if role is Role.ADJOINT else slot
+                if slot in self.buffers and (kept or role is Role.ADJOINT):
+                    yield f"{PREFIXES.get(key_role, '')}{part.key}", slot, value, part
+
+    def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, Value]]:
+        """What the key says, the slot's role, and the value of everything that may be there to be read."""
+        parameters, results = self.plan.signature.parameters, self.plan.signature.results
+        written = tuple(value for value in parameters if value.is_written)
+        in_place = tuple(value for value in written if value.memory is Memory.INOUT_TENSOR)
+        yield from ((Role.RESULT, Role.RESULT, value) for value in (*results, *written))
+        yield from ((Role.GRADIENT, Role.GRADIENT, value) for value in parameters)
+        yield from ((Role.GRADIENT, Role.ADJOINT, value) for value in in_place)
+        yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
+        yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
+
+    def _read(self, slot: Slot, value: Value, part: Part) -> Array:
+        array = self.buffers[slot].take()[: self._count(value, part)]
+        shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
+        found: Array = plus(typed(array, part.dtype).reshape(shape), self._added(slot))
+        return found
+
+
+def _exact_words(sums: int, parameter: EntryParameter) -> int:
+    """Words of exact sums.
+
+    Raises:
+        ToolchainError: They don't fit into one buffer.
+    """
+    words = EXACT_WORDS * sums
+    if words >= _MOST_WORDS:
+        message = f"the gradient of {parameter.parameter} is too large for exact sums: they take {_BYTES * EXACT_WORDS}"
+        raise failed("SA251", f"{message} bytes for each scalar, and a buffer has 4 GiB", "leave --deterministic out")
+    return words
+
+
+def _value_of(shape: tuple[int, ...]) -> int | list[int]:
+    return shape[0] if len(shape) == 1 else list(shape)
+
+
+def folded(threads: int, group: int) -> tuple[int, int, int]:
+    """Threads in rows of as many groups as every API takes."""
+    row = GROUPS_A_ROW * group
+    return (threads, 1, 1) if threads <= row else (row, -(-threads // row), 1)
+
+
+def along_axes(extents: tuple[int, ...], group: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Threads along the axes of a domain; in rows where one has more groups than every API takes."""
+    if any(extent > GROUPS_A_ROW * size for extent, size in zip(extents, group, strict=True)):
+        return GROUPS_A_ROW * group[0], -(-math.prod(extents) // (GROUPS_A_ROW * group[0] * group[2])), group[2]
+    x, y, z = extents
+    return x, y, z

@@ -1,0 +1,116 @@
+"""Pipelines as things to run: an IR pipeline and its kernels go in; what it takes, gives and trains comes out.
+
+A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either are one piece of code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
+from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.types import Scalar, is_floating
+from slangad.compiler.runtime.arrays.signature import signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from slangad.compiler.ir.pipelines import Optimizer
+    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
+
+TRAINED = (Memory.PARAM, Memory.TENSOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A pipeline that can be run.
+
+    Attributes:
+        pipeline: Its stages.
+        signature: What it takes; results are not in it, since their shapes follow from the stages.
+        kernels: Its kernels by name.
+        alone: Whether it stands for a kernel.
+    """
+
+    pipeline: Pipeline
+    signature: Signature
+    kernels: Mapping[str, KernelPlan]
+    alone: bool = False
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """The parameters that training changes."""
+        return tuple(v.name for v in self.signature.parameters if v.memory in TRAINED and v.differentiable)
+
+    def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
+        """The entry points that some modes may launch."""
+        plans = self.kernels.values()
+        return tuple(entry.name for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
+
+    @property
+    def objective(self) -> Returned | None:
+        """The one number that is minimised, where there is one; what else is returned is no such number."""
+        return self.objectives[0] if len(self.objectives) == 1 else None
+
+    @property
+    def objectives(self) -> tuple[Returned, ...]:
+        """The sums and means of floating-point numbers that are returned."""
+        sums = (r for r in self.pipeline.results if r.memory in (Memory.SUM, Memory.MEAN))
+        return tuple(r for r in sums if isinstance(r.type, Scalar) and is_floating(r.type))
+
+
+def chains(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, Chain]:
+    """The pipelines of a module by name."""
+    made = {}
+    for pipeline in module.pipelines:
+        own = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
+        made[pipeline.name] = Chain(pipeline, _signature(pipeline, own), own)
+    return made
+
+
+def chain_of_kernel(
+    plan: KernelPlan, kernel: Kernel, optimizer: Optimizer | None, domain: tuple[int, ...] = ()
+) -> Chain:
+    """A kernel as a pipeline of one stage."""
+    taken = {p.name for p in kernel.params}
+    own = tuple(r for r in kernel.results if not r.param)
+    values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in own)
+    stage = Stage(kernel.name, tuple(Given(p.name) for p in kernel.params), values, domain, kernel.span)
+    results = tuple(Returned(r.name, v, r.memory, r.type) for r, v in zip(own, values, strict=True))
+    pipeline = Pipeline(
+        kernel.name, kernel.params, (stage,), results, optimizer, fuse=False, doc=kernel.doc, span=kernel.span
+    )
+    return Chain(pipeline, replace(plan.signature, results=()), {kernel.name: plan}, alone=True)
+
+
+def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Signature:
+    """That of a kernel with the same parameters; ranges are those of the kernels they are passed to."""
+    dims = next((dims for _, dims in _each(pipeline, kernels)), 1)
+    kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)
+    (signature,) = signatures(Module(pipeline.name, "", kernels=(kernel,))).values()
+    return replace(signature, ranges=tuple(_ranges(pipeline, kernels)))
+
+
+def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:
+    """The parameters with one element per thread, and the dimensions of a kernel that takes them so."""
+    each = {p.name for p in pipeline.params if p.memory is Memory.EACH}
+    for stage in pipeline.stages:
+        signature = kernels[stage.kernel].signature
+        for value, argument in zip(signature.parameters, stage.arguments, strict=True):
+            if isinstance(argument, Given) and argument.value in each and value.per_element:
+                yield argument.value, signature.dims
+
+
+def _ranges(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[Range]:
+    for stage in pipeline.stages:
+        signature = kernels[stage.kernel].signature
+        for value, argument in zip(signature.parameters, stage.arguments, strict=True):
+            if not isinstance(argument, Given):
+                continue
+            for known in signature.ranges:
+                head, dot, rest = known.path.partition(".")
+                if head == value.name:
+                    yield replace(known, path=f"{argument.value}{dot}{rest}")

@@ -1,0 +1,135 @@
+"""Shapes of a pipeline: those of what it is given go in; each stage's domain and every value's shape come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.errors.diagnostics import Diagnostic
+from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.ir.pipelines import Computed, Extended, Given
+from slangad.compiler.runtime.arrays.prepare import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from slangad.compiler.ir.pipelines import Size, Stage
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Signature, Value
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+
+    Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageShape:
+    """The domain of a stage, and the shape of each tensor by the kernel's name for it."""
+
+    domain: Shape
+    extents: Mapping[str, Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Axes of every value before those of one element, and the shapes of the stages."""
+
+    values: Mapping[str, Shape]
+    stages: tuple[StageShape, ...]
+
+
+def shapes_of(chain: Chain, prepared: Prepared) -> Shapes:
+    """The shapes that follow from what was given.
+
+    Raises:
+        InputError: A stage's arguments don't fit together.
+    """
+    known = dict(_given(chain, prepared))
+    stages = []
+    for stage in chain.pipeline.stages:
+        signature = chain.kernels[stage.kernel].signature
+        domain = _domain(stage, signature, known)
+        bound = list(zip(signature.parameters, stage.arguments, strict=True))
+        extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, Given)}
+        stages.append(StageShape(domain, extents))
+        returned = [r for r in signature.results if not r.param]
+        known |= {n: domain if r.per_element else () for n, r in zip(stage.results, returned, strict=True)}
+    return Shapes(known, tuple(stages))
+
+
+def _given(chain: Chain, prepared: Prepared) -> Iterator[tuple[str, Shape]]:
+    for value in chain.signature.parameters:
+        if value.is_tensor:
+            yield value.name, prepared.extents[value.name]
+        else:
+            yield value.name, prepared.domain if value.memory is Memory.EACH else ()
+
+
+def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Shape:
+    told = list(_told(stage, signature, known))
+    if stage.domain:
+        told.insert(0, ("domain=", tuple(size_of(size, known) for size in stage.domain)))
+    if not told:
+        told = [(n, s[: signature.dims]) for n, s in _written(stage, signature, known) if len(s) >= signature.dims]
+    if not told:
+        help_ = f"say {stage.kernel}(…, domain=…)"
+        raise _refused(stage, f"nothing tells the domain of {stage.kernel}", help_)
+    first, domain = told[0]
+    if len(domain) != signature.dims:
+        raise _refused(stage, f"{stage.kernel} has {signature.dims} axes, {first} has {len(domain)}")
+    for name, shape in told[1:]:
+        if shape != domain:
+            message = f"{stage.kernel}: {name} has {_elements(shape)} and {first} has {_elements(domain)}"
+            raise _refused(stage, message, "what has one element per thread has the shape of the domain")
+    return domain
+
+
+def _told(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+    for value, name in _values(stage, signature):
+        if value.per_element:
+            yield name, known[name]
+
+
+def _written(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+    for value, name in _values(stage, signature):
+        if value.is_written:
+            yield name, known[name]
+
+
+def _values(stage: Stage, signature: Signature) -> Iterator[tuple[Value, str]]:
+    for value, argument in zip(signature.parameters, stage.arguments, strict=True):
+        if isinstance(argument, Given):
+            yield value, argument.value
+
+
+def size_of(size: Size, known: Mapping[str, Shape]) -> int:
+    """The number a size is."""
+    match size:
+        case int():
+            return size
+        case Extended(value, axis):
+            return known[value][axis]
+        case Computed(op, left, right):
+            return _computed(op, size_of(left, known), size_of(right, known))
+        case _:
+            assert_never(size)
+
+
+def _computed(op: str, a: int, b: int) -> int:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return max(a - b, 0)
+        case "*":
+            return a * b
+        case _:
+            return a // b if b else 0
+
+
+def _elements(shape: Shape) -> str:
+    return f"{'x'.join(map(str, shape)) or 'no'} elements"
+
+
+def _refused(stage: Stage, message: str, help_: str = "") -> InputError:
+    return InputError([Diagnostic("SA414", message, stage.span, help=help_)])

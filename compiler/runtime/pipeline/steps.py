@@ -1,0 +1,99 @@
+"""Launches of the kernels between those of a pipeline: planned first, since which are needed is known only at the end.
+
+Goes in: buffers. Comes out: steps, which become launches once their module is on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from slangad.compiler.emit.entry_points.steps import GROUP, emit_steps, entry_name
+from slangad.compiler.emit.model import GROUPS_A_ROW
+from slangad.compiler.runtime.arrays.signature import DTYPES
+from slangad.compiler.runtime.device.devices import Launch, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.toolchain.cache import Cache
+
+_Wanted = tuple[str, str, str]
+
+_LOADED: WeakKeyDictionary[Device, dict[frozenset[_Wanted], DeviceProgram]] = WeakKeyDictionary()
+"""What devices hold already: a pipeline wants the same in every run, and compiling it takes longer than a run."""
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def scalar_name(buffer: Buffer) -> str:
+    """What a buffer's scalars are called in Slang."""
+    return _NAMES[buffer.dtype.str.lstrip("<=|")]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of an own kernel over ``count`` scalars."""
+
+    entry: str
+    count: int
+    bindings: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Steps:
+    """The own kernels that one pipeline needs."""
+
+    wanted: dict[_Wanted, None] = field(default_factory=dict)
+    program: DeviceProgram | None = None
+
+    def step(self, kind: str, scalar: str, count: int, other: str = "", /, **bindings: object) -> Step:
+        """A step of a kind."""
+        self.wanted[kind, scalar, other] = None
+        return Step(entry_name(kind, scalar, other), count, bindings)
+
+    def zero(self, target: Buffer) -> Step:
+        """Sets a buffer to zero."""
+        return self.step("zero", scalar_name(target), target.count, target=target)
+
+    def add(self, source: Buffer, target: Buffer) -> Step:
+        """Adds a buffer to another, of another scalar type maybe."""
+        return self._between("add", source, target)
+
+    def copy(self, source: Buffer, target: Buffer) -> Step:
+        """Copies a buffer to another, of another scalar type maybe."""
+        return self._between("copy", source, target)
+
+    def _between(self, kind: str, source: Buffer, target: Buffer) -> Step:
+        return self.step(kind, scalar_name(source), source.count, scalar_name(target), source=source, target=target)
+
+    def load(self, device: Device, cache: Cache | None) -> None:
+        """Compile what was asked for, once for a device."""
+        if not self.wanted:
+            return
+        loaded, wanted = _LOADED.setdefault(device, {}), frozenset(self.wanted)
+        if wanted not in loaded:
+            emitted = emit_steps(self.wanted)
+            names = tuple(entry.name for entry in emitted.entry_points)
+            loaded[wanted] = device.load(emitted, Source(cache=cache), names)
+        self.program = loaded[wanted]
+
+    def launches(self, planned: Iterable[Launch | Step]) -> list[Launch]:
+        """What was planned, ready to be submitted; steps over nothing are left out."""
+        return [self._launch(one) if isinstance(one, Step) else one for one in planned if not _is_empty(one)]
+
+    def _launch(self, step: Step) -> Launch:
+        assert self.program is not None  # noqa: S101  (loaded)
+        bindings = {"count": step.count, **step.bindings}
+        return Launch(self.program, step.entry, _folded(step.count), bindings)
+
+
+def _is_empty(one: Launch | Step) -> bool:
+    return isinstance(one, Step) and one.count == 0
+
+
+def _folded(count: int) -> tuple[int, int, int]:
+    """Threads in rows of as many groups as every API takes."""
+    row = GROUPS_A_ROW * GROUP
+    return (count, 1, 1) if count <= row else (row, -(-count // row), 1)

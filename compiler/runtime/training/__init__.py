@@ -1,0 +1,1 @@
+"""Training: the optimisation loop, its state, and checkpoint files."""

@@ -1,0 +1,173 @@
+"""Training that can be taken up again: what it is now becomes a file, and the other way round.
+
+A checkpoint is an ``.npz`` file: parameters, what the optimizer remembers, every loss so far, and a record of what was
+trained how. It is replaced whole, so a process that is killed leaves the last one or the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
+from slangad.compiler.runtime.arrays.files import read_arrays, write_arrays
+from slangad.compiler.toolchain.messages.failures import failed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from slangad.compiler.runtime.training.train import Trainer
+
+    Array = npt.NDArray[Any]
+
+VERSION: Final = 1
+_FREE: Final = {"settings": "the optimizer's settings are not those", "program": "the program is not the one"}
+"""What may differ when training goes on, and what is said then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a file holds; ``record`` says what was trained how."""
+
+    record: Mapping[str, object]
+    parameters: Mapping[str, Array]
+    state: Mapping[str, Array]
+    losses: list[float]
+
+
+def record_of(trainer: Trainer) -> dict[str, object]:
+    """What has to be the same for training to go on, and what may change: the optimizer's settings, the program."""
+    plan = trainer.plan
+    return {
+        "slangad": VERSION,
+        "name": trainer.chain.pipeline.name,
+        "optimizer": plan.optimizer.name,
+        "settings": list(plan.optimizer.values),
+        "batch": plan.batch,
+        "seed": plan.seed,
+        "shapes": {one.key: list(one.shape) for one in trainer.trained},
+        "data": _digest(trainer),
+        "program": _program(trainer),
+    }
+
+
+def _digest(trainer: Trainer) -> str:
+    """A digest of what is not trained, fields of trained structs that are NoDiff or hold integers among it."""
+    digest, trained = hashlib.sha256(), {one.key for one in trainer.trained}
+    for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
+        if ".".join((name, *map(str, path))) not in trained:
+            digest.update(f"{role.value} {name} {path} {array.dtype} {array.shape};".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _program(trainer: Trainer) -> str:
+    """A digest of the Slang, without the line that names its file."""
+    _, _, text = trainer.resident.program.emitted.text.partition("\n")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def repr_of_slot(item: tuple[object, object]) -> str:
+    """The order of arrays in a digest."""
+    return repr(item[0])
+
+
+def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) -> None:
+    """Replace a checkpoint by what training is now.
+
+    Raises:
+        ToolchainError: It can't be written; the one before is as it was.
+    """
+    import numpy as np
+
+    arrays = {
+        "record": np.frombuffer(json.dumps(record).encode(), "u1"),
+        "losses": np.array(trainer.losses[: trainer.step], "f8"),
+        **{f"parameter.{key}": array for key, array in trainer.parameters().items()},
+        **{f"state.{key}": array for key, array in trainer.state().items()},
+    }
+    beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("xb") as file:
+            write_arrays(file, arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise failed(
+            "SA405", f"can't write {path}: {error.strerror}", help="the checkpoint before is as it was"
+        ) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint.
+
+    Raises:
+        CompileError: It can't be read, or is none.
+    """
+    try:
+        arrays = read_arrays([path])
+    except CompileError as error:
+        help_ = "if it is a damaged checkpoint, delete it to train anew; else name another --checkpoint"
+        raise CompileError([replace(d, help=help_) for d in error.diagnostics]) from None
+    try:
+        record = json.loads(arrays["record"].tobytes())
+        losses = [float(loss) for loss in arrays["losses"]]
+    except (KeyError, ValueError):
+        raise _refused(f"{path} is no checkpoint", "what is there is not replaced: name another --checkpoint") from None
+    return Checkpoint(record, _below(arrays, "parameter."), _below(arrays, "state."), losses)
+
+
+def _below(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnostic]:
+    """Go on from a checkpoint; gives notes about what changed.
+
+    Raises:
+        CompileError: It is of another training.
+    """
+    now = record_of(trainer)
+    for key, value in now.items():
+        if key not in _FREE and checkpoint.record.get(key) != value:
+            what = "other data" if key == "data" else f"{key} {_shown(checkpoint.record.get(key))}, not {_shown(value)}"
+            help_ = "give what it was started with, or leave --resume out to start anew"
+            raise _refused(f"{path} is of a training with {what}", help_)
+    trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
+    changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
+    return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
+
+
+def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
+    """A note if a checkpoint has all the steps that were asked for, or more."""
+    if done < steps:
+        return []
+    message = f"{path} has step {done}, so that nothing is left to do of {steps} steps"
+    help_ = "--steps are those in all, with those before the checkpoint"
+    return [Diagnostic("SA422", message, severity=Severity.NOTE, help=help_)]
+
+
+def nothing_to_resume(path: Path) -> Diagnostic:
+    """A note that training begins anew."""
+    return Diagnostic("SA422", f"there is no {path} to go on from: training begins anew", severity=Severity.NOTE)
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value)
+
+
+def _refused(message: str, help_: str) -> CompileError:
+    return CompileError([Diagnostic("SA422", message, help=help_)])

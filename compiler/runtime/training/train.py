@@ -1,0 +1,291 @@
+"""The loop of ``slangad train``: a chain with an objective and what it was given go in; losses and parameters come out.
+
+A step is one stretch of a submission: the batch is gathered, forward and backward run, the loss is written into a
+history on the device, the optimizer changes the parameters. A loss that is not finite, or below the threshold, stops
+the device itself: what follows in the submission changes nothing. So results do not depend on how many steps are
+submitted at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from slangad.compiler.emit.entry_points.steps import state_scalar
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.nodes import Memory
+from slangad.compiler.runtime.device.tensors import typed
+from slangad.compiler.runtime.pipeline.resident import Resident
+from slangad.compiler.runtime.pipeline.stages import shapes_of
+from slangad.compiler.runtime.pipeline.steps import scalar_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from slangad.compiler.ir.pipelines import Optimizer
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.arrays.signature import Part
+    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram, Launch
+    from slangad.compiler.runtime.pipeline.flow import Flow
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.steps import Step
+    from slangad.compiler.toolchain.cache import Cache
+
+    Array = npt.NDArray[Any]
+
+HISTORY: Final = 256
+"""Steps of one submission at most."""
+_SLOTS: Final = {"sgd": ("velocity",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train.
+
+    Attributes:
+        optimizer: With its settings.
+        batch: Elements of a step, along the first axis of what has one element per thread; 0 means all.
+        seed: What the order of the batches is drawn from.
+        threshold: Stop at the first loss below this.
+    """
+
+    optimizer: Optimizer
+    batch: int = 0
+    seed: int = 0
+    threshold: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """One array that is trained: its values, gradient, and what the optimizer remembers of it."""
+
+    key: str
+    part: Part
+    values: Buffer
+    gradient: Buffer
+    state: Mapping[str, Buffer]
+    shape: tuple[int, ...]
+
+
+@dataclass
+class Trainer:
+    """Training under way.
+
+    Attributes:
+        step: Steps done.
+        losses: The loss before each of them.
+        stopped: Whether a loss below the threshold, or one that isn't finite, was seen.
+    """
+
+    device: Device
+    chain: Chain
+    prepared: Prepared
+    plan: Plan
+    resident: Resident
+    step: int = 0
+    losses: list[float] = field(default_factory=list)
+    stopped: bool = False
+
+    @classmethod
+    def start(
+        cls,
+        device: Device,
+        program: DeviceProgram,
+        chain: Chain,
+        prepared: Prepared,
+        plan: Plan,
+        cache: Cache | None = None,
+    ) -> Trainer:
+        """Take memory and compile what is needed.
+
+        Raises:
+            InputError: The stages' shapes don't fit together.
+            ToolchainError: The device has too little memory, or failed.
+        """
+        small = _first_batch(chain, prepared, plan.batch)
+        resident = Resident(device, program, chain, small, shapes_of(chain, small), chain.trained)
+        made = cls(device, chain, prepared, plan, resident)
+        made._plan(cache)
+        return made
+
+    def close(self) -> None:
+        """Give all memory back."""
+        self.resident.close()
+
+    # --- planning ---
+
+    def _plan(self, cache: Cache | None) -> None:
+        resident, steps = self.resident, self.resident.steps
+        objective = self.chain.objective
+        assert objective is not None  # noqa: S101  (whoever trains has looked)
+        flow = resident.flow(Mode.BACKWARD)
+        maker = next(u for s in flow.stages for u in s.makes if u.version == objective.value)
+        resident.seed(objective.value, maker.value.parts[0], None)
+        body = [*resident.forward(flow, only=self._forward(flow)), *resident.backward(flow)]
+        loss = resident.values[objective.value, ()]
+        self._loss = loss
+        self._history = resident.buffer(state_scalar(scalar_name(loss)), HISTORY)
+        self._stop = resident.buffer("uint", 1)
+        self.trained = tuple(self._trained())
+        self._data = tuple(self._gathered())
+        dynamic = [*self._gather(0), self._record(0), *self._update(1)]
+        steps.load(self.device, cache)
+        self._body = steps.launches(body)
+        steps.launches(dynamic)
+
+    def _forward(self, flow: Flow) -> set[int]:
+        """The stages that have to run forward: others make nothing but sums, which their backward pass makes too."""
+        needed = set()
+        for stage in flow.stages:
+            sums = all(use.value.memory in (Memory.SUM, Memory.MEAN) for use in stage.makes)
+            later = {use.version for other in flow.stages for use in other.uses}
+            written = any(use.made for use in stage.uses)
+            if not (stage.active and sums and not written and not any(use.version in later for use in stage.makes)):
+                needed.add(stage.number)
+        return needed
+
+    def _trained(self) -> Iterator[Trained]:
+        resident = self.resident
+        for value in self.chain.signature.parameters:
+            if value.name not in self.chain.trained:
+                continue
+            for part in (p for p in value.parts if p.differentiable):
+                values = resident.values[value.name, part.path]
+                scalar = state_scalar(part.scalar.name)
+                state = {name: resident.buffer(scalar, values.count) for name in _SLOTS[self.plan.optimizer.name]}
+                if part.scalar.name == "half":
+                    state["master"] = resident.buffer("float", values.count)
+                    state["master"].upload(values.download().astype("f4"))
+                shape = (*resident.shapes.values[value.name], *part.shape)
+                yield Trained(part.key, part, values, resident.gradient(value.name, part), state, shape)
+
+    def _gathered(self) -> Iterator[tuple[Buffer, Buffer, int]]:
+        """All the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
+        if not self.plan.batch:
+            return
+        import numpy as np
+
+        for value in self.chain.signature.parameters:
+            for part in value.parts if value.per_element else ():
+                array = next(a for (_, n, p), a in self.prepared.arrays.items() if (n, p) == (value.name, part.path))
+                target = self.resident.values[value.name, part.path]
+                whole = self.resident.buffer(scalar_name(target), array.size, fill=None)
+                whole.upload(array.astype(target.dtype, copy=False))
+                yield whole, target, int(np.prod(array.shape[1:]))
+        self._order = self.resident.buffer("uint", self.prepared.domain[0])
+        self._epoch = -1
+
+    # --- one step ---
+
+    @property
+    def epoch_steps(self) -> int:
+        """Steps until every element was in a batch, but for those that make no whole one."""
+        return self.prepared.domain[0] // self.plan.batch if self.plan.batch else 0
+
+    def _gather(self, step: int) -> Iterator[Step]:
+        if not self.plan.batch:
+            return
+        first = step % self.epoch_steps * self.plan.batch
+        for source, target, width in self._data:
+            yield self.resident.steps.step(
+                "gather", scalar_name(target), target.count,
+                width=width, first=first, order=self._order, source=source, target=target,
+            )  # fmt: skip
+
+    def _record(self, index: int) -> Step:
+        scalar = scalar_name(self._loss)
+        return self.resident.steps.step(
+            "record", scalar, 1, state_scalar(scalar),
+            step=index, threshold=self.plan.threshold, loss=self._loss, history=self._history, stop=self._stop,
+        )  # fmt: skip
+
+    def _update(self, number: int) -> Iterator[Step]:
+        optimizer = self.plan.optimizer
+        kind = "sgd" if optimizer.name == "sgd" else "adam"
+        settings = optimizer_settings(optimizer, number)
+        for one in self.trained:
+            bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
+            yield self.resident.steps.step(kind, one.part.scalar.name, one.values.count, **bound)
+
+    def _launches(self, count: int) -> Iterator[Launch]:
+        resolve = self.resident.steps.launches
+        for index in range(count):
+            step = self.step + index
+            yield from resolve(self._gather(step))
+            yield from self._body
+            yield from resolve([self._record(index), *self._update(step + 1)])
+
+    def room(self, count: int) -> int:
+        """How many of so many steps can be submitted at once."""
+        if self.plan.batch:
+            count = min(count, self.epoch_steps - self.step % self.epoch_steps)
+        return min(count, HISTORY)
+
+    def advance(self, count: int) -> None:
+        """Do some steps, fewer where training stops; ``room`` says how many at most."""
+        if self.plan.batch and self.step // self.epoch_steps != self._epoch:
+            self._shuffle(self.step // self.epoch_steps)
+        self._stop.fill(0)
+        self.device.submit([*self._launches(count)])
+        stop = int(self._stop.download()[0])
+        seen = stop or count
+        self.losses += [float(loss) for loss in self._history.download()[:seen]]
+        self.stopped = bool(stop)
+        self.step += seen - bool(stop)
+
+    def _shuffle(self, epoch: int) -> None:
+        import numpy as np
+
+        order = np.random.default_rng([self.plan.seed, epoch]).permutation(self.prepared.domain[0])
+        self._order.upload(order.astype("u4"))
+        self._epoch = epoch
+
+    # --- what it is now ---
+
+    def parameters(self) -> dict[str, Array]:
+        """The trained arrays by key."""
+        return {one.key: typed(one.values.download(), one.part.dtype).reshape(one.shape) for one in self.trained}
+
+    def state(self) -> dict[str, Array]:
+        """What the optimizer remembers, by name and key."""
+        return {f"{n}.{one.key}": b.download() for one in self.trained for n, b in one.state.items()}
+
+    def restore(self, parameters: Mapping[str, Array], state: Mapping[str, Array], losses: list[float]) -> None:
+        """Go on where training was with these."""
+        for one in self.trained:
+            one.values.upload(parameters[one.key].astype(one.values.dtype, copy=False))
+            for name, buffer in one.state.items():
+                buffer.upload(state[f"{name}.{one.key}"])
+        self.losses = list(losses)
+        self.step = len(losses)
+
+
+def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
+    """The settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
+    if optimizer.name == "sgd":
+        return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
+    lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))
+    decay = optimizer["weight_decay"] if optimizer.name == "adamw" else 0.0
+    return {
+        "lr": lr,
+        "beta1": beta1,
+        "fresh1": 1.0 - beta1,
+        "beta2": beta2,
+        "fresh2": 1.0 - beta2,
+        "eps": optimizer["eps"],
+        "kept": 1.0 - lr * decay,
+        "corrected1": 1.0 - beta1**number,
+        "corrected2": 1.0 - beta2**number,
+    }
+
+
+def _first_batch(chain: Chain, prepared: Prepared, batch: int) -> Prepared:
+    """What a batch is like: the arrays with one element per thread are as long as that."""
+    if not batch:
+        return prepared
+    each = {v.name for v in chain.signature.parameters if v.per_element}
+    arrays = {slot: a[:batch] if slot[1] in each else a for slot, a in prepared.arrays.items()}
+    return replace(prepared, domain=(batch, *prepared.domain[1:]), arrays=arrays)

@@ -1,0 +1,96 @@
+"""Whether and how something can be trained: a chain, an optimizer and arrays go in; a chain that can be comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
+from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+from slangad.compiler.runtime.arrays.array_keys import needs_domain
+from slangad.compiler.runtime.arrays.modes import RunMode
+from slangad.compiler.runtime.arrays.prepare import prepare
+from slangad.compiler.runtime.pipeline.flow import flow_of
+from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.runtime.arrays.array_keys import Shape
+    from slangad.compiler.runtime.arrays.prepare import Prepared
+    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.training.train import Plan
+
+
+def check_trainable(chain: Chain) -> None:
+    """Refuse what has nothing to minimise or to train.
+
+    Raises:
+        CompileError: It says what is missing.
+    """
+    name = chain.pipeline.name
+    objective = chain.objective
+    if objective is None:
+        several = ", ".join(result.name for result in chain.objectives)
+        why = f"{several} could each be minimised" if several else "it does not return one number"
+        raise _refused(chain, f"{name} has no objective: {why}", "return one Sum[float] or Mean[float]")
+    if not chain.trained:
+        help_ = "Param and Tensor parameters that are not NoDiff are trained"
+        raise _refused(chain, f"{name} has nothing to train", help_)
+    flow = flow_of(chain, chain.trained, Mode.BACKWARD)
+    if objective.value not in flow.active:
+        raise _refused(chain, f"no gradient flows from the objective of {name} to {', '.join(chain.trained)}")
+
+
+def with_optimizer(chain: Chain, name: str | None, lr: float | None) -> Chain:
+    """The chain with the optimizer that is asked for, where one is; settings that are not said have their usual value.
+
+    Raises:
+        CompileError: Nothing says what to minimise with, or how fast.
+    """
+    own = chain.pipeline.optimizer
+    wanted = name or (own.name if own is not None else None)
+    if wanted is None:
+        help_ = "say --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
+        raise _refused(chain, f"{chain.pipeline.name} has no optimizer", help_)
+    known = dict(zip(SETTINGS[wanted], own.values, strict=True)) if own is not None and own.name == wanted else {}
+    if own is not None:
+        known.setdefault("lr", own["lr"])
+    if lr is not None:
+        known["lr"] = lr
+    if "lr" not in known:
+        raise _refused(chain, f"{wanted} needs a learning rate", "say --lr 0.01")
+    values = tuple(float(known.get(key, usual or 0.0)) for key, usual in SETTINGS[wanted].items())
+    return replace(chain, pipeline=replace(chain.pipeline, optimizer=Optimizer(wanted, values)))
+
+
+def prepare_training(
+    chain: Chain, given: Mapping[str, object], domain: Shape | None, plan: Plan
+) -> tuple[Prepared, list[Diagnostic]]:
+    """What training begins with: what was given, and random values for trained parameters that were not.
+
+    Raises:
+        InputError: Something is missing or doesn't fit.
+        CompileError: The batch doesn't fit the data.
+    """
+    signature = chain.signature
+    each = any(v.per_element for v in signature.parameters)
+    if domain is None and not needs_domain(signature, given):
+        domain = (1,) * signature.dims
+    trained = {p.key for v in signature.parameters if v.name in chain.trained for p in v.parts}
+    drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed)
+    added = {key: array for key, array in drawn.items() if key in trained and key not in given}
+    prepared = prepare(signature, RunMode.FORWARD, {**given, **added}, domain)
+    if plan.batch and not each:
+        raise _refused(chain, f"{chain.pipeline.name} has no batches: nothing in it is Each", "leave --batch out")
+    if plan.batch > prepared.domain[0]:
+        raise _refused(chain, f"a batch of {plan.batch} is more than the {prepared.domain[0]} elements there are")
+    if not added:
+        return prepared, []
+    message = f"{', '.join(added)}: not given, drawn at random with seed {plan.seed}"
+    return prepared, [Diagnostic("SA423", message, severity=Severity.NOTE)]
+
+
+def _refused(chain: Chain, message: str, help_: str = "") -> CompileError:
+    return CompileError([Diagnostic("SA420", message, chain.pipeline.span, help=help_)])

@@ -1,0 +1,1 @@
+"""Slang source as text: tokens, function headers, bodies, declarations and call graph. No compiler is needed."""

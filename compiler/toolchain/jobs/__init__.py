@@ -1,0 +1,1 @@
+"""Compile jobs: requests, argument lists, scheduling, results, and the cache of results."""

@@ -1,0 +1,67 @@
+"""One job and some of its targets become slangc's argument list, the same for the library and for an executable."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from slangad.compiler.toolchain.targets import TARGETS, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from slangad.compiler.toolchain.jobs.request import CompileJob
+
+COMMON = (
+    "-enable-machine-readable-diagnostics",
+    "-matrix-layout-row-major",
+    "-line-directive-mode",
+    "none",
+    "-fvk-use-entrypoint-name",
+    "-warnings-disable",
+    "31106,31107,30082",
+)
+"""Given always. Row-major as in numpy.
+
+Two of the warnings only tell that Vulkan passes buffers apart from uniforms, one that floats are added up in double.
+"""
+
+
+def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """Build the argument list for some entry points and targets of a job.
+
+    Args:
+        job: What to compile; its ``entry_points`` and ``targets`` are not read.
+        source: Where the job's text lies on disk, beside its modules.
+        entries: Entry points to compile.
+        targets: Names of targets to compile for, all with the same macros.
+    """
+    arguments = [os.fspath(source), *COMMON, f"-O{job.optimization}", "-I", os.fspath(source.parent)]
+    for folder in job.include_dirs:
+        arguments += ["-I", folder]
+    arguments += [f"-D{name}={value}" for name, value in job.defines]
+    arguments += [f"-D{name}" for name in sorted({macro for name in targets for macro in macros_of(job, name)})]
+    for entry in entries:
+        arguments += ["-entry", entry, "-stage", "compute"]
+    for name in targets:
+        arguments += ["-target", name, *TARGETS[name].arguments, *_tool_arguments(TARGETS[name])]
+    return (*arguments, *job.extra_arguments)
+
+
+def macros_of(job: CompileJob, target: str) -> tuple[str, ...]:
+    """What a job's libraries are told of a target; nothing when none of them asks."""
+    asked = any("SLANGAD_" in text for text in (job.source, *(text for _, text in job.modules)))
+    return TARGETS[target].macros if asked else ()
+
+
+def module_arguments(source: str, output: str) -> tuple[str, ...]:
+    """Build the argument list that makes a binary module of a Slang text."""
+    return (source, *COMMON, "-o", output)
+
+
+def _tool_arguments(target: Target) -> tuple[str, ...]:
+    if target.tool is None or not target.tool.argument:
+        return ()
+    found = target.tool.find()
+    return (target.tool.argument, os.fspath(found)) if found else ()

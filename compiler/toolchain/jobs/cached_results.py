@@ -1,0 +1,107 @@
+"""Results in the cache, found before anything is compiled although a job's imports are known only afterwards.
+
+Two steps: the job's own key leads to the list of files that it depended on last time; that list, with what those
+files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools, slangad and
+what it does to Slang's output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from slangad import __version__
+from slangad.compiler.toolchain.jobs.arguments import slangc_arguments
+from slangad.compiler.toolchain.jobs.records import pack_result, unpack_result
+from slangad.compiler.toolchain.locate import fingerprint
+from slangad.compiler.toolchain.targets import TARGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.compiler.toolchain.cache import Cache
+    from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
+
+FINISHERS: Final = ("finishing.py", "reflection.py", "declarations.py", "collect.py")
+"""The files beside this one whose code goes over what Slang gives before it is stored."""
+
+
+class ResultCache:
+    """Compile results of one compiler in a ``Cache``."""
+
+    def __init__(self, cache: Cache, compiler: Path) -> None:
+        self._cache = cache
+        self._compiler = fingerprint(compiler)
+
+    def get(self, job: CompileJob) -> CompileResult | None:
+        """The result of this job, if it was stored and nothing it depends on changed."""
+        key = self._job_key(job)
+        listed = self._cache.get(key)
+        if listed is None:
+            return None
+        stored = self._cache.get(_result_key(key, json.loads(listed)["dependencies"], job))
+        return unpack_result(stored) if stored is not None else None
+
+    def put(self, job: CompileJob, result: CompileResult) -> None:
+        """Store a result; one that failed in any way is not worth keeping."""
+        if result.ok:
+            key = self._job_key(job)
+            self._cache.put(key, json.dumps({"dependencies": result.dependencies}).encode())
+            self._cache.put(_result_key(key, result.dependencies, job), pack_result(result))
+
+    def _job_key(self, job: CompileJob) -> str:
+        arguments = slangc_arguments(job, Path(job.name), job.entry_points, job.targets)
+        facts = [
+            __version__,
+            self._compiler,
+            arguments,
+            job.source,
+            job.modules,
+            job.whole,
+            job.declarations,
+            job.without,
+            _tools(job),
+            _finish(),
+        ]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+@cache
+def _finish() -> list[str]:
+    """What slangad itself does to Slang's output; the files' content, since a version would be forgotten."""
+    return [_content_hash(Path(__file__).with_name(name)) for name in FINISHERS]
+
+
+def _tools(job: CompileJob) -> list[str]:
+    """Which tools beyond Slang the targets use; a change of tool is a change of output."""
+    tools = [tool for name in job.targets if (tool := TARGETS[name].tool)]
+    return [fingerprint(path) for tool in tools if (path := tool.find())]
+
+
+def _result_key(key: str, dependencies: Iterable[str], job: CompileJob) -> str:
+    """Covers each dependency's content, and whether a file of its name now lies where imports look first."""
+    digest = hashlib.sha256(key.encode())
+    for name in dependencies:
+        path = Path(name)
+        for candidate in (*_shadows(path, job), path):
+            digest.update(f"|{candidate}|{_content_hash(candidate)}".encode())
+    return digest.hexdigest()
+
+
+def _shadows(path: Path, job: CompileJob) -> list[Path]:
+    """Places in earlier include folders that would be taken in stead of ``path``."""
+    folders = [Path(folder).resolve() for folder in job.include_dirs]
+    owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
+    if owner == len(folders):
+        return []
+    return [folder / path.relative_to(folders[owner]) for folder in folders[:owner]]
+
+
+def _content_hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "absent"

@@ -1,0 +1,39 @@
+"""What Slang leaves to its own drivers is written into the artefact, so that the artefact is complete by itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from slangad.compiler.toolchain.jobs.cpp_prelude import with_whole_prelude
+
+_TABLE: Final = re.compile(rb"^var<private> (\w+) : [^\n=]+ = ([^\n]+);$", re.MULTILINE)
+_HALF = b"#define SLANG_CUDA_ENABLE_HALF 1\n"
+
+
+def finished(target: str, code: bytes) -> bytes:
+    """The artefact's final bytes.
+
+    CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code
+    needs what Slang's prelude lacks. WGSL tables must not be made of other tables, which Slang shares between rows
+    and wholes.
+    """
+    if target == "wgsl":
+        return _spelled_out(code)
+    if target == "cpp":
+        return with_whole_prelude(code)
+    if target == "cuda" and b"__half" in code.rpartition(b"\n#endif")[2]:
+        return _HALF + code
+    return code
+
+
+def _spelled_out(code: bytes) -> bytes:
+    """The code with the entries of a table instead of its name wherever another table's start has the name."""
+    tables: dict[bytes, bytes] = {}
+
+    def start(found: re.Match[bytes]) -> bytes:
+        name, old = found.groups()
+        tables[name] = re.sub(rb"\b\w+\b", lambda word: tables.get(word[0], word[0]), old)
+        return found[0].replace(old, tables[name])
+
+    return _TABLE.sub(start, code)

@@ -1,0 +1,172 @@
+"""Runs tasks on several back ends at once, and sees to it that a crash or hang costs only the unit that caused it.
+
+Goes in: tasks and a collector for each job. What happened ends up in the collectors: code, messages, failures.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from slangad.compiler.toolchain.messages.messages import is_about_one_unit, parse_messages
+from slangad.compiler.toolchain.workers.events import Begin, Code, Event, Front
+from slangad.compiler.toolchain.workers.processes import ProcessDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from slangad.compiler.toolchain.jobs.collect import Collector
+    from slangad.compiler.toolchain.jobs.request import CompileJob
+    from slangad.compiler.toolchain.jobs.tasks import Task, Unit
+    from slangad.compiler.toolchain.workers.backends import Backend
+    from slangad.compiler.toolchain.workers.events import Work
+
+_PATIENCE = 0.5
+_INTERVAL = 0.02
+
+
+class Pool:
+    """Back ends that stay warm between calls. ``close`` when done; a closed pool cannot be used again.
+
+    Args:
+        make: Makes one more back end.
+        size: How many may run at a time.
+    """
+
+    def __init__(self, make: Callable[[], Backend], size: int) -> None:
+        self._make = make
+        self._backends: list[Backend] = []
+        self._idle: queue.LifoQueue[Backend] = queue.LifoQueue()
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="slangad")
+        self._lock = Lock()
+        self._running: set[Future[None]] = set()
+        self._closed = False
+
+    def warm_up(self, count: int) -> None:
+        """Start back ends that will be needed soon, up to ``count`` in all."""
+        while len(self._backends) < count:
+            backend = self._new()
+            backend.start()
+            self._idle.put(backend)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        collectors: Mapping[CompileJob, Collector],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Run all tasks; returns when the last has ended.
+
+        Args:
+            tasks: What to run, in this order.
+            collectors: Where the events of each job go.
+            progress: Called with the number of units that ended since it was called last.
+        """
+
+        def step(task: Task) -> None:
+            collector = collectors[task.job]
+            todo = [task]
+            while todo and not self._closed:
+                todo += self._run(todo.pop(), collector)
+            with self._lock:
+                progress(len(task.units))
+
+        try:
+            running = self._running = {self._threads.submit(step, task) for task in tasks}
+            while running:  # waiting without a limit, Windows would not see Ctrl-C
+                done, running = wait(running, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, work: Work, limit: float) -> bool:
+        """Run one call for its effect; whether Slang accepted it."""
+        backend = self._borrow()
+        try:
+            events = list(backend.run(work, limit))
+            return all(event.ok for event in events if isinstance(event, Front))
+        except ProcessDiedError:
+            return False
+        finally:
+            self._idle.put(backend)
+
+    def close(self) -> None:
+        """End all back ends; tasks in progress are abandoned."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._close_backends()
+        while not all(future.done() for future in self._running):  # a thread may just be starting a process
+            time.sleep(_INTERVAL)
+            self._close_backends()
+        self._threads.shutdown(wait=True)
+
+    def _close_backends(self) -> None:
+        for backend in tuple(self._backends):
+            backend.close()
+
+    def _run(self, task: Task, collector: Collector) -> list[Task]:
+        """Run one task; return what has to be run instead or again."""
+        backend = self._borrow()
+        done: list[Unit] = []
+        current: Unit | None = None
+        instead: list[Task] = []
+        try:
+            for event in backend.run(task.work(), task.job.time_limit):
+                if _concerns_one_of_many(event, task):
+                    instead = task.split()
+                    continue
+                if isinstance(event, Begin):
+                    current = (event.target, event.entry)
+                elif isinstance(event, Code):
+                    done.append((event.target, event.entry))
+                with self._lock:
+                    collector.add(event)
+        except ProcessDiedError as death:
+            return [] if self._closed else self._after(death, task, collector, done, current)
+        finally:
+            self._idle.put(backend)
+        return instead
+
+    def _after(
+        self, death: ProcessDiedError, task: Task, collector: Collector, done: list[Unit], current: Unit | None
+    ) -> list[Task]:
+        """Blame the unit in progress, and go on with the rest.
+
+        Slang that crashed while checking would do so again, so all units share the blame. Where the time limit struck,
+        the entry point is given up for the other targets too: each would take as long.
+        """
+        rest = [unit for unit in task.units if unit not in done]
+        if current is None:
+            blamed = rest
+        elif death.how:
+            blamed = [current]
+        else:
+            blamed = [unit for unit in rest if unit[1] == current[1]]
+        with self._lock:
+            collector.blame(death, blamed, while_checking=current is None)
+        left = [unit for unit in rest if unit not in blamed]
+        return [task.only(left)] if left else []
+
+    def _borrow(self) -> Backend:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return self._new()
+
+    def _new(self) -> Backend:
+        backend = self._make()
+        self._backends.append(backend)
+        return backend
+
+
+def _concerns_one_of_many(event: Event, task: Task) -> bool:
+    """Whether checking failed over something that may be wrong with one unit only, such as a target's abilities."""
+    if not isinstance(event, Front) or event.ok or len(task.units) == 1:
+        return False
+    return any(is_about_one_unit(message) for message in parse_messages(event.output))

@@ -1,0 +1,106 @@
+"""What the toolchain takes and gives: a job (Slang text, entry points, targets) and its result, as plain values.
+
+Jobs are compared and hashed by the cache, sent to workers, and never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.toolchain.messages.messages import SlangMessage
+
+DEFAULT_TIME_LIMIT = 120.0
+"""Seconds one job may take; Slang needs well under one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileJob:
+    """One Slang text to be compiled for some targets.
+
+    Attributes:
+        name: The text's file name, as in ``fit.slang``: names the module, and appears in messages.
+        source: The Slang text.
+        entry_points: Compute entry points, in the order of the results.
+        targets: Names from ``targets.TARGETS``, without repetition.
+        modules: Further files that ``source`` may import: file name and text.
+        include_dirs: Where else ``import`` and ``#include`` look.
+        defines: Preprocessor macros: name and value.
+        optimization: 0 to 3, as slangc's ``-O``.
+        whole: One artefact per target with all entry points, rather than one per entry point and target.
+        extra_arguments: Further slangc arguments, given last.
+        declarations: In stead of code, reflect what the module declares (see ``declarations``), with these functions
+            looked up by name. Needs one target and ``whole``.
+        without: Targets with entry points that are not wanted for them.
+        time_limit: Seconds until the job counts as hanging.
+    """
+
+    name: str
+    source: str
+    entry_points: tuple[str, ...]
+    targets: tuple[str, ...]
+    modules: tuple[tuple[str, str], ...] = ()
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    optimization: int = 1
+    whole: bool = False
+    extra_arguments: tuple[str, ...] = ()
+    declarations: tuple[str, ...] | None = None
+    without: tuple[tuple[str, str], ...] = ()
+    time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
+
+    def units(self) -> tuple[tuple[str, str], ...]:
+        """Every (target, entry) to be produced; the entry is empty for a whole-program artefact."""
+        entries = ("",) if self.whole else self.entry_points
+        units = ((target, entry) for target in self.targets for entry in entries)
+        return tuple(unit for unit in units if unit not in self.without)
+
+
+@dataclass(frozen=True, slots=True)
+class Artefact:
+    """Code for one target: of one entry point, or (``entry`` empty) of all."""
+
+    target: str
+    entry: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The code of a text target."""
+        return self.data.decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What became of one job.
+
+    Attributes:
+        artefacts: In the order of ``CompileJob.units``; those that failed are missing.
+        reflection: Target and entry (as in the artefacts) with Slang's reflection of it, a JSON text.
+        messages: What Slang said, in positions of the Slang text, without repetition.
+        diagnostics: What went wrong around Slang: a crash, a time limit, a missing tool.
+        dependencies: Files on disk that the source imported or included, absolute, sorted.
+        cached: Whether the cache had it.
+    """
+
+    artefacts: tuple[Artefact, ...] = ()
+    reflection: tuple[tuple[str, str, str], ...] = ()
+    messages: tuple[SlangMessage, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    cached: bool = False
+
+    def artefact(self, target: str, entry: str = "") -> Artefact | None:
+        """The code for one target and entry point, if it was produced."""
+        return next((a for a in self.artefacts if a.target == target and a.entry == entry), None)
+
+    def reflection_text(self, target: str, entry: str = "") -> str | None:
+        """Slang's reflection JSON for one target and entry point."""
+        return next((text for t, e, text in self.reflection if t == target and e == entry), None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing went wrong: no error from Slang, none around it."""
+        return not self.diagnostics and not any(message.is_error for message in self.messages)

@@ -1,0 +1,1 @@
+"""Slang's messages as diagnostics at the user's locations."""

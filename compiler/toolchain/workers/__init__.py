@@ -1,0 +1,1 @@
+"""Processes that run the Slang compiler: start, time limits, and the pipe protocol."""

@@ -1,0 +1,143 @@
+"""Where a call of the compiler runs: in a worker process that holds the library, or in an external slangc's process.
+
+A back end runs one call at a time, can be closed from another thread, and starts anew for the next call.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from slangad.compiler.toolchain.messages.failures import failed, temporary_files
+from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.workers.deadlines import deadline, kill
+from slangad.compiler.toolchain.workers.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
+from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TAIL = 2000
+_REINSTALL = "reinstall slangpy, or give an executable with --slangc"
+
+
+class Backend(Protocol):
+    """Runs calls of the compiler, one at a time."""
+
+    def start(self) -> None:
+        """Begin what takes time before the first call; may be left out."""
+
+    def run(self, work: Work, limit: float) -> Iterator[Event]:
+        """Run one call. Raises ``ProcessDiedError`` when the process ends early or ``limit`` seconds pass."""
+
+    def close(self) -> None:
+        """End whatever runs, from any thread; a call in progress raises ``ProcessDiedError``."""
+
+
+class LibraryBackend:
+    """Keeps one worker process with the Slang library; a new one after it died."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = library
+        self._worker: Child | None = None
+
+    def start(self) -> None:
+        """Start the worker unless it runs."""
+        self._started()
+
+    def run(self, work: Work, limit: float) -> Iterator[Event]:
+        """Send the call to the worker and pass on what it reports."""
+        ended = False
+        try:
+            with closing(self._started().talk(work, limit)) as events:
+                for event in events:
+                    if isinstance(event, End):
+                        ended = True
+                        return
+                    if isinstance(event, Broken):
+                        raise failed("SA244", f"the Slang library can't be used: {event.reason}", help=_REINSTALL)
+                    yield cast("Event", event)
+        finally:
+            if not ended:  # dead, or with answers left that nobody will read
+                self.close()
+
+    def close(self) -> None:
+        """Kill the worker."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def _started(self) -> Child:
+        if self._worker is None:
+            self._worker = Child("slangad.compiler.toolchain.workers.worker", os.fspath(self._library))
+        return self._worker
+
+
+class SlangcBackend:
+    """Runs an external slangc, one process for each call; a call must be for one unit."""
+
+    def __init__(self, slangc: Path) -> None:
+        self._slangc = slangc
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Nothing to prepare."""
+
+    def run(self, work: Work, limit: float) -> Iterator[Event]:
+        """Run slangc and report the files it wrote as events."""
+        (unit,) = work.units
+        target, entry = work.names(unit)
+        with temporary_files():
+            made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+        with made as name:
+            folder = Path(name)
+            code, reflection, depfile = folder / f"code{TARGETS[target].extension}", folder / "r.json", folder / "d"
+            files = ["-o", str(code), "-reflection-json", str(reflection), "-depfile", str(depfile)]
+            yield Begin(target, entry)
+            status, output = self._call([os.fspath(self._slangc), *work.arguments, *files], limit)
+            yield Front(status == 0 and code.is_file(), output, _read_depfile(depfile))
+            if reflection.is_file():
+                yield Reflection(target, entry, reflection.read_text(encoding="utf-8"))
+            yield Code(target, entry, code.read_bytes() if code.is_file() else None, "")
+
+    def close(self) -> None:
+        """Kill slangc."""
+        process = self._process
+        if process is not None:
+            kill(process)
+
+    def _call(self, command: list[str], limit: float) -> tuple[int, str]:
+        try:
+            process = subprocess.Popen(  # noqa: S603  (the user named it)
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise failed(
+                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or leave it out"
+            ) from None
+        self._process = process
+        with deadline(process, limit) as expired:
+            output, _ = process.communicate()
+        self._process = None
+        if not 0 <= process.returncode <= 255:
+            raise ProcessDiedError("" if expired() else cause(process.returncode), output[-_TAIL:])
+        return process.returncode, output
+
+
+def _read_depfile(path: Path) -> tuple[str, ...]:
+    """The prerequisites of the one rule slangc writes."""
+    if not path.is_file():
+        return ()
+    _, _, files = path.read_text(encoding="utf-8").partition(": ")
+    names = files.replace("\\\n", " ").replace("\\ ", "\0").split()
+    return tuple(name.replace("\0", " ") for name in names)

@@ -1,0 +1,136 @@
+"""Child processes that serve requests over a pipe and may crash or hang: started, talked to and buried here.
+
+Goes in: the module whose ``main`` the child runs. The child sees requests on stdin and answers through ``frames``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO, Final, cast
+from weakref import WeakSet
+
+import slangad
+from slangad.compiler.toolchain.messages.failures import temporary_files
+from slangad.compiler.toolchain.workers.deadlines import deadline, kill
+from slangad.compiler.toolchain.workers.frames import receive, send
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_BOOTSTRAP = (
+    "import os, sys; sys.path += sys.argv.pop(1).split(os.pathsep); "
+    "from importlib import import_module; import_module(sys.argv.pop(1)).main()"
+)
+_ONE_THREAD = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
+)
+"""For numpy's linear algebra: its threads wait by spinning, which takes the processor from children beside."""
+_TAIL = 2000
+_DYING = 5.0
+_CHILDREN: Final[WeakSet[Child]] = WeakSet()
+_LEFT: Final[list[Child]] = []
+"""In a fork those of the parent. They are kept, since closing a pipe waits for the thread that was reading from it."""
+
+
+class ProcessDiedError(Exception):
+    """A child ended in the middle of its work.
+
+    Attributes:
+        how: ``SIGSEGV``, ``exit status 3``, or empty when the time limit struck.
+        tail: The last of what it printed.
+    """
+
+    def __init__(self, how: str, tail: str = "") -> None:
+        super().__init__(how)
+        self.how = how
+        self.tail = tail
+
+
+class Child:
+    """A running child. ``close`` it; any thread may."""
+
+    def __init__(self, module: str, *arguments: str, paths: tuple[str, ...] = ()) -> None:
+        """Start ``module``'s ``main`` with these arguments.
+
+        The interpreter starts isolated and without site packages, which is faster and keeps files in the working
+        directory from being imported; ``paths`` is where else the child looks for modules.
+        """
+        places = os.pathsep.join((*paths, os.fspath(Path(slangad.__file__).parent.parent)))
+        command = [sys.executable, "-I", "-S", "-c", _BOOTSTRAP, places, module, *arguments]
+        with temporary_files():
+            self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close)
+        self._process = subprocess.Popen(  # noqa: S603  (our own module)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
+            start_new_session=True,
+            env=os.environ | _ONE_THREAD,
+        )
+        _CHILDREN.add(self)
+
+    def talk(self, request: object, limit: float, *, patience: float = 1.0) -> Generator[object, None, None]:
+        """Send a request and pass on the answers; end by closing the iterator.
+
+        Raises:
+            ProcessDiedError: The child ended, or ``limit`` seconds passed; see ``deadline`` for ``patience``.
+        """
+        with deadline(self._process, limit, patience) as expired:
+            with suppress(BrokenPipeError):
+                send(cast("BinaryIO", self._process.stdin), request)
+            while (answer := receive(cast("BinaryIO", self._process.stdout))) is not None:
+                yield answer
+        raise self._bury(in_time=not expired())
+
+    def close(self) -> None:
+        """Kill the child and whatever it started."""
+        kill(self._process)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
+            with suppress(OSError):
+                cast("IO[bytes]", pipe).close()
+
+    def leave(self) -> None:
+        """In a fork: leave it to the parent, whose words to it and from it must not pass through this process."""
+        self._process.returncode = 0  # not ours: never killed, never waited for
+        null = os.open(os.devnull, os.O_RDWR)
+        for pipe in (self._process.stdin, self._process.stdout, self._printed):
+            with suppress(ValueError):  # closed
+                os.dup2(null, cast("IO[bytes]", pipe).fileno(), inheritable=False)
+        os.close(null)
+        _LEFT.append(self)
+
+    def _bury(self, *, in_time: bool) -> ProcessDiedError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DYING)
+        tail = b""
+        with suppress(ValueError, OSError):  # closed by another thread
+            self._printed.seek(0)
+            tail = self._printed.read()[-_TAIL:]
+        self.close()
+        return ProcessDiedError(cause(self._process.returncode) if in_time else "", tail.decode("utf-8", "replace"))
+
+
+def cause(status: int | None) -> str:
+    """What a process died of, by its exit status."""
+    if status is not None and status < 0:
+        with suppress(ValueError):
+            return signal.Signals(-status).name
+    return f"exit status {status}"
+
+
+def _leave_all() -> None:
+    """In a fork the children are the parent's; held open, their pipes would keep them alive after it."""
+    for child in tuple(_CHILDREN):
+        child.leave()
+    _CHILDREN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all)
