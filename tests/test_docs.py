@@ -38,17 +38,11 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT_EXAMPLE = {
     "architecture.md": "a map of the source, held by test_architecture.py",
-    "build-systems.md": "not converted yet",
     "checkers.md": "not converted yet",
     "ci.md": "not converted yet",
-    "cli.md": "not converted yet",
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
-    "language.md": "not converted yet",
-    "pipelines.md": "not converted yet",
-    "running.md": "not converted yet",
     "slang-input.md": "not converted yet",
     "slang-notes.md": "observations of other programs",
-    "yaml.md": "not converted yet",
 }
 """Pages that need no example, with the reason."""
 
