@@ -1,14 +1,14 @@
-"""Gradient checkers side by side on the zoo of this repository's tests: ``python benchmarks/checkers.py``.
+"""Compare gradient checkers on the zoo of this repository's tests: ``python benchmarks/checkers.py``.
 
-Every function, kernel and pipeline of the zoo that a framework can express goes through ``slangad check``,
-``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and ``jax.test_util.check_grads`` (forward and
-reverse), each at its defaults: the right ones, and all wrong ones made from them. Needs ``pip install -e . torch
-"jax[cpu]" warp-lang`` in one environment. The peers are asked at the same random inputs within the ranges that the zoo
-declares, one after the other until one of them is refused.
+The checkers are ``slangad check``, ``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and
+``jax.test_util.check_grads`` (forward and reverse), with their default settings. The subjects are all right functions,
+kernels and pipelines of the zoo that a framework can express, and all wrong ones made from them. The script needs ``pip
+install -e . torch "jax[cpu]" warp-lang`` in one environment. The peers get the same random inputs, within the ranges
+that the zoo declares, until one input is refused.
 
-A right function counts only where the framework's own derivative is that of PyTorch in float64: nobody is blamed for
-accusing what is wrong. What can't be expressed is counted with the reason. ``--results FOLDER`` keeps every verdict as
-it comes, so that a run that was stopped goes on; ``--write docs/checkers.md`` puts the tables into that page.
+A right function counts only if the framework's own derivative agrees with PyTorch in float64, because a checker may
+refuse a wrong derivative. A subject that a framework can't express is counted with the reason. ``--results FOLDER``
+saves every verdict, so that a stopped run continues. ``--write docs/checkers.md`` puts the tables into that page.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ MARKS = ("<!-- tables by benchmarks/checkers.py -->", "<!-- end of tables -->")
 
 
 def main() -> None:
-    """Run all, print the tables."""
+    """Run all checkers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--every", type=int, default=1, help="take every so many wrong functions  [default: all]")
-    parser.add_argument("--inputs", type=int, default=5, help="inputs for each function  [default: 5]")
-    parser.add_argument("--seed", type=int, default=0, help="of the inputs, and of slangad check  [default: 0]")
-    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="run these only")
-    parser.add_argument("--results", type=Path, help="a folder where verdicts are kept and found again")
-    parser.add_argument("--write", type=Path, help="the page to put the tables into")
+    parser.add_argument("--every", type=int, default=1, help="use every n-th wrong function  [default: all]")
+    parser.add_argument("--inputs", type=int, default=5, help="inputs per function  [default: 5]")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the inputs and of slangad check  [default: 0]")
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="checkers to run")
+    parser.add_argument("--results", type=Path, help="folder of saved verdicts")
+    parser.add_argument("--write", type=Path, help="page for the tables")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     said = parser.parse_args()
     cases = [*function_cases(said.every), *kernel_cases()]
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path, peer: str, dtype: str) -> None:
-    """Ask one checker about everything that it was not asked before, in a process of its own."""
+    """Run one checker in a separate process on the cases without a saved verdict."""
     known = _read(file)
     left = [case for case in cases if case.key not in known]
     if peer == "slangad":
@@ -89,7 +89,7 @@ def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path
 
 
 def _tried(side, case: Case | KernelCase, dtype: str, said: argparse.Namespace) -> dict[str, object]:
-    """What a checker says, or why it can't; the gradients of right ones."""
+    """Return a checker's verdict, or the reason why it has none, and the gradients of right cases."""
     try:
         told, gradients = side.verdicts(case, dtype, case.inputs(said.inputs, said.seed))
     except InexpressibleError as error:
@@ -113,7 +113,7 @@ def _side(peer: str, dtype: str):
 
 
 def _read(file: Path) -> dict[str, dict]:
-    """The verdicts in a file, by keys of cases."""
+    """Return the verdicts in a file by the keys of cases."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return {entry["key"]: entry for entry in map(json.loads, lines)}
 

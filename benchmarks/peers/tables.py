@@ -1,4 +1,4 @@
-"""What the checkers said, as tables of the page: cases and verdicts go in, Markdown comes out."""
+"""Turn the checkers' verdicts into the Markdown tables of docs/checkers.md."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MUTATIONS = {
 
 @dataclass(frozen=True)
 class Count:
-    """Of so many tried, how many were judged wrongly."""
+    """The number of cases, and the number of wrong verdicts."""
 
     wrong: int
     tried: int
@@ -59,7 +59,7 @@ class Count:
 
 
 def tables(cases: Cases, data: Verdicts, inputs: int, seed: int) -> str:
-    """The page's tables."""
+    """Return the page's tables."""
     right = [case for case in cases if not case.kind]
     wrong = [case for case in cases if case.kind]
     classes = list(dict.fromkeys(case.of_class for case in right))
@@ -117,7 +117,7 @@ def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> C
 
 
 def _is_right(case: Case | KernelCase, data: Verdicts, name: str) -> bool:
-    """Whether the framework's own derivative of it, or of what it was made from, is that of PyTorch in float64."""
+    """Return True if the framework's own derivative agrees with PyTorch in float64."""
     mine, other = (data[n].get(case.made_from, {}).get("gradients") for n in (name, "torch"))
     if not mine or not other:
         return True
