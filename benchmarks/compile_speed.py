@@ -4,8 +4,8 @@ Each measurement is the median of several runs in new processes, with byte code 
 
 1. the modules that ``slangad --help`` loads, and its time divided by that of a bare Python;
 2. one kernel for six targets with an empty cache, divided by the time of the Slang library for the same entry points
-   and targets in one session. Both times include loading the library and making the session. The library is called in its
-   fastest way: the front end once, each entry point linked once, its code requested per target. Plain requests for
+   and targets in one session. Both times include loading the library and making the session. The library is called in
+   its fastest way: the front end once, each entry point linked once, its code requested per target. Plain requests for
    several targets take 1.5 times as long;
 3. an unchanged rebuild of twenty kernels for six targets: its time, and whether it loaded the Slang library or started
    a process.

@@ -175,7 +175,7 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, 
     session.show(warnings)
     for one in built:
         if not one.unit.description.kernels:
-            session.say(f"{one.unit.source} has no kernel, so there is nothing to compile but its Slang")
+            session.say(f"{one.unit.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
     session.say(_summary(built, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in built for failure in one.failures))

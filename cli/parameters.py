@@ -231,7 +231,7 @@ class TensorShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Refuse NaN and infinity, which click accepts as numbers; for ``callback=``."""
     if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no finite number.", ctx, param)
+        raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Run ``torch.autograd.gradcheck`` on the zoo: slow and fast with its defaults, and with looser tolerances in float32."""
+"""Run ``torch.autograd.gradcheck`` on the zoo: slow and fast with its defaults, and looser in float32."""
 
 from __future__ import annotations
 

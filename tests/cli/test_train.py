@@ -286,7 +286,7 @@ def test_train__output_that_is_data__is_refused_before_training(project: Project
 def test_train__setting_that_is_not_finite__is_a_usage_error(
     project: Project, data: Arrays, option: str, number: str
 ) -> None:
-    assert f"{number} is no finite number" in train(project, "fit", option, number, code=2).stderr
+    assert f"{number} is not a finite number" in train(project, "fit", option, number, code=2).stderr
 
 
 def test_train__resumed_without_a_checkpoint__says_that_it_begins_anew(project: Project, data: Arrays) -> None:
