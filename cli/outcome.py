@@ -1,8 +1,14 @@
 """Run an action, print the error that it raises, and return the exit code of the command line.
 
-0 success, 1 rejected program, 2 wrong command line (click's), 3 failed gradient check, 4 toolchain or device missing or
-failed or an output can't be written, 70 defect of slangad, 130 interrupted, 141 the reader of stdout closed it, 143
-ended by SIGTERM.
+0    success
+1    rejected program
+2    wrong command line (click's)
+3    failed gradient check
+4    toolchain or device missing or failed, or an output can't be written
+70   defect of slangad
+130  interrupted
+141  the reader of stdout closed it
+143  ended by SIGTERM
 """
 
 from __future__ import annotations
