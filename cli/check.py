@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -176,7 +176,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
-    from slangad.compiler.check.mutation.report import check_mutants
+    from slangad.compiler.check.check_mutants import check_mutants
     from slangad.compiler.check.session import UnknownNameError, check
     from slangad.compiler.check.subjects.requested_shapes import SaidShapeError
     from slangad.compiler.driver.inputs import parse_inputs
@@ -267,7 +267,7 @@ def _summary(report: Report) -> str:
 
 def options_of(arguments: CheckArguments) -> CheckOptions:
     """Return the check's options for the command line."""
-    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.toolchain.cache import Cache, default_cache
 
     cache_dir = arguments["cache_dir"]

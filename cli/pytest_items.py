@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.cli.check import CheckArguments
-    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Result
 
 WHOLE_FILE: Final = "(file)"

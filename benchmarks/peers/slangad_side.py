@@ -11,7 +11,8 @@ from support.zoo_functions import RIGHT
 from support.zoo_mutants import all_mutants, module_of
 
 from slangad import __version__
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 
 if TYPE_CHECKING:

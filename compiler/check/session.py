@@ -16,25 +16,27 @@ from slangad.compiler.check.build.libraries import Built, Setting, build_both, p
 from slangad.compiler.check.build.separately import kernels_apart
 from slangad.compiler.check.model.columns import input_table
 from slangad.compiler.check.model.launch_columns import anywhere_table
-from slangad.compiler.check.mutation.mutate import add_mutants, broken_of, is_mutant, left_alone
+from slangad.compiler.check.model.names import broken_of, is_launch, is_mutant
+from slangad.compiler.check.model.subject import Subject
+from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
+from slangad.compiler.check.pipeline_companions import ChainTask
+from slangad.compiler.check.plans import make_plan
 from slangad.compiler.check.repair.load import load_what_compiles, mend_twin, text_of
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.run.device import DeviceJob
-from slangad.compiler.check.run.worker import Broken, Crashed, Task, Worker
 from slangad.compiler.check.sampling.samples import covers
-from slangad.compiler.check.subjects.find import Subject, find_subjects, with_shapes
-from slangad.compiler.check.subjects.plans import make_plan
-from slangad.compiler.check.subjects.refusals import refused, twins_lost
+from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.twins.declared import Intents, add_oracles
-from slangad.compiler.check.twins.index_ranges import add_reaches, is_launch
+from slangad.compiler.check.twins.index_ranges import add_reaches
 from slangad.compiler.check.twins.loop_bounds import watch_loops
 from slangad.compiler.check.twins.slang_loop_bounds import count_turns
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.check.verdict.explain.callers import with_blame
 from slangad.compiler.check.verdict.explain.traps import with_traps
-from slangad.compiler.check.verdict.judge_pipeline import ChainTask
+from slangad.compiler.check.verdict.refusals import refused, twins_lost
 from slangad.compiler.check.versions import used
+from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
 from slangad.compiler.driver.compile import Options, refuse_specializations
 from slangad.compiler.driver.slang_compilers import Compilers
 from slangad.compiler.driver.unsupported import not_on
@@ -53,69 +55,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.check.model.columns import Column
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.slang_loop_bounds import Turns
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.toolchain.cache import Cache
 
 _NOTHING_THERE: Final = frozenset({"SA080", "SA081"})
 """Codes of files without differentiable functions: there is nothing wrong, and nothing to check."""
 _INTERVAL: Final = 0.02
 _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit status {0xC0000094 - 2**32}"})
 """How processes die of divisions of integers, on Windows too."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """How to check.
-
-    Attributes:
-        samples: Random samples per function; further ones look for trouble.
-        ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
-        shapes: ``kernel.parameter`` and its shape; they win over declared ones.
-        only: Names of what to check; all when empty.
-        said_ranges: Paths of ``ranges`` that some input must have.
-        samples_said: Whether ``samples`` wins over what files say; ``seed_said`` the same of the seed.
-        said_specializations: Those of ``specialize`` that some input must declare.
-        said_shapes: Those of ``shapes`` that something that is checked must be able to have.
-        mutate: Whether to check mutants of custom derivatives in stead of what is there.
-        probed: Names of mutants to be looked into, in stead of all.
-        known: Names that ``only`` may hold besides those of the inputs, ``known_paths`` paths for ``said_ranges``.
-        run_limit: Seconds the samples of one function may take.
-        adapter: What the device calls itself, for reports.
-        words: The command line that says all this, without inputs and ``--only``, for reports.
-        given: The command line as it was given, where there was one.
-        mend: Whether what compiles of a Slang file is checked if some of it does not.
-    """
-
-    device: str = "cpu"
-    samples: int = 128
-    seed: int = 0
-    ranges: tuple[tuple[str, float, float], ...] = ()
-    only: tuple[str, ...] = ()
-    strict: bool = False
-    include_dirs: tuple[str, ...] = ()
-    defines: tuple[tuple[str, str], ...] = ()
-    specialize: tuple[str, ...] = ()
-    time_limit: float = 20.0
-    workers: int = 2
-    cache: Cache | None = None
-    words: str = "slangad check"
-    given: str = ""
-    said_ranges: tuple[str, ...] = ()
-    said_specializations: tuple[str, ...] = ()
-    samples_said: bool = False
-    seed_said: bool = False
-    said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    mutate: bool = False
-    probed: tuple[str, ...] = ()
-    run_limit: float = 60.0
-    known: frozenset[str] = frozenset()
-    known_paths: frozenset[str] = frozenset()
-    adapter: str = ""
-    mend: bool = True
 
 
 class UnknownNameError(ValueError):
@@ -222,8 +172,8 @@ def _paths(intents: Intents, subjects: Iterable[Subject]) -> Iterator[str]:
 
 def _columns(subject: Subject, intents: Intents) -> Iterator[Column]:
     """The inputs of a subject, one for all elements of an array."""
-    if subject.course is not None:
-        yield from anywhere_table(subject.course.outside).columns
+    if subject.pipeline is not None:
+        yield from anywhere_table(subject.pipeline.outside).columns
     for kernel in intents.module.kernels:
         if kernel.name == subject.kernel:
             yield from (anywhere_table if is_launch(kernel) else input_table)(kernel).columns
@@ -274,7 +224,7 @@ class _Session:
             return []
         run = [s for s in wanted if not s.skipped and s.failure is None]
         self._start_workers(len(run))
-        needed = [kernel for s in run for kernel in (s.kernel, s.launch, *(s.course.kernels if s.course else ()))]
+        needed = [kernel for s in run for kernel in (s.kernel, s.launch, *(s.pipeline.kernels if s.pipeline else ()))]
         names = {name for kernel in needed for name in (kernel, *intents.twins(kernel))}
         module = only(intents.module, (k for k in intents.module.kernels if k.name in names))
         intents = replace(intents, module=module)
@@ -398,9 +348,9 @@ class _Session:
             early = refused(plan, wide, narrow, module)
             if early is not None:
                 return early
-            if subject.course is not None:
-                twins = {name: intents.twins(name) for name in subject.course.kernels}
-                return self._lent(idle, ChainTask(plan, subject.course, kernels, twins))
+            if subject.pipeline is not None:
+                twins = {name: intents.twins(name) for name in subject.pipeline.kernels}
+                return self._lent(idle, ChainTask(plan, subject.pipeline, kernels, twins))
             kernel = kernels[subject.kernel]
             oracle, watch, reach = (kernels.get(name) for name in intents.twins(subject.kernel))
             asked = intents.asked.get(subject.kernel, frozenset())
@@ -410,7 +360,7 @@ class _Session:
             launch = kernels.get(subject.launch)
             result = self._lent(idle, Task(plan, kernel, number, holding, oracle, watch, reach, asked, launch))
             result = _unless_bits(result, subject)
-            return result if subject.told is None else with_traps(result, module.sources)
+            return result if subject.facts is None else with_traps(result, module.sources)
 
         with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
             results = [pool.submit(one, subject) for subject in subjects]
@@ -433,15 +383,15 @@ def _only_watches(turns: Turns, kernels: Sequence[str]) -> Module:
 
 def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:
     """Whether the clips of what a subject calls are left out."""
-    kernels = subject.course.kernels if subject.course else (subject.kernel,)
+    kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
     return not loose.isdisjoint(kernels)
 
 
 def _unless_bits(result: Result, subject: Subject) -> Result:
     """The result of a subject, which is not good where nobody knows what its gradient should be."""
-    if subject.told is None or not subject.told.bits or not result.verdict.good:
+    if subject.facts is None or not subject.facts.bits or not result.verdict.good:
         return result
-    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=subject.told.bits)
+    return replace(result, verdict=Verdict.INCONCLUSIVE, reason=subject.facts.bits)
 
 
 def _holding(built: Built, kernel: str) -> int | None:
@@ -476,7 +426,7 @@ def _cause_of_death(how: str, task: Task | ChainTask) -> str:
 
 
 def _failed(task: Task | ChainTask, how: str, cause: str) -> Result:
-    from slangad.compiler.check.verdict.judge import blank
+    from slangad.compiler.check.verdict.decide import blank
 
     failure = Failure(Leg.COMPILE, Verdict.FAIL, how, cause=cause, reproduce=task.plan.command)
     return replace(blank(task.plan, Verdict.FAIL, f"{how}; likely {cause}"), failures=(failure,))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 
 if TYPE_CHECKING:

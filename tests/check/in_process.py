@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.run import worker
+from slangad.compiler.check import worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

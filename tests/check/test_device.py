@@ -10,7 +10,8 @@ import pytest
 from support.devices import device_of
 
 from slangad.compiler.check import session
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict
 

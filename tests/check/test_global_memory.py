@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.check import session
-from slangad.compiler.check.run.worker import Broken, Worker
+from slangad.compiler.check.worker import Broken, Worker
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.sampling.slang_integers import integers_in
+from slangad.compiler.check.subjects.slang_integers import integers_in
 from slangad.compiler.report.model import Verdict
 
 if TYPE_CHECKING:

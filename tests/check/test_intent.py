@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from check.conftest import by_name
 
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict
 

@@ -246,7 +246,8 @@ DECLARED = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
-    from slangad.compiler.check.session import CheckOptions, check
+    from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.session import check
     from slangad.compiler.driver.inputs import parse_inputs
 
     path = tmp_path_factory.mktemp("mixed") / "mixed.slang"

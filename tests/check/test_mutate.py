@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from slangad.cli.main import cli
-from slangad.compiler.check.mutation.report import check_mutants
+from slangad.compiler.check.check_mutants import check_mutants
 from slangad.compiler.check.mutation.surviving import mutation_lines, survivors
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 

@@ -383,7 +383,8 @@ def test_check__a_shape_and_a_range_of_a_pipeline__are_taken_from_the_command_li
 
 
 def _check_file(path: Path) -> tuple[Result, ...]:
-    from slangad.compiler.check.session import CheckOptions, check
+    from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.session import check
     from slangad.compiler.driver.inputs import parse_inputs
 
     return check(parse_inputs([str(path)]), CheckOptions(samples=32)).results

@@ -20,7 +20,8 @@ from support.zoo_memory import KERNELS
 from support.zoo_mutants import all_mutants, module_of
 from support.zoo_pipelines import PIPELINES
 
-from slangad.compiler.check.session import CheckOptions, check
+from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Verdict
 from slangad.compiler.toolchain.cache import default_cache

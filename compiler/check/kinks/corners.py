@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.kinks.slopes import Corner, Together, pairs_of, slopes_along
-from slangad.compiler.check.reference.entries import State
+from slangad.compiler.check.kinks.slopes import Together, pairs_of, slopes_along
+from slangad.compiler.check.model.findings import Corner, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.reference.entries import Examiner, Findings
-    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Findings
+    from slangad.compiler.check.model.samples import Samples
+    from slangad.compiler.check.reference.entries import Examiner
     from slangad.compiler.report.model import Leg
 
-    Floats = npt.NDArray[np.float64]
 
 _MOST: Final = 40
 _SLACK: Final = 1e-3

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.reference.differences import Evaluate
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import Evaluate
 
-    Floats = npt.NDArray[np.float64]
 
 _NEIGHBOURS: Final = 48
 _FEWEST: Final = 24
@@ -46,22 +46,6 @@ class Together:
         moved = rows[:, :-1].copy()
         moved[:, self.columns] += np.array(self.signs) * rows[:, -1:]
         return moved
-
-
-@dataclass(frozen=True, slots=True)
-class Corner:
-    """Entries that are none of a subgradient together: what their sum or difference is and may be.
-
-    Attributes:
-        others: The other inputs.
-        sign: 1 for the sum, -1 for the difference.
-    """
-
-    others: tuple[int, ...]
-    sign: int
-    found: float
-    low: float
-    high: float
 
 
 def pairs_of(sample: int, columns: Iterable[int]) -> Iterator[Together]:

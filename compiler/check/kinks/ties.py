@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.reference.differences import Places, climb
-from slangad.compiler.check.reference.entries import State
 from slangad.compiler.check.reference.stencil import central
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.reference.entries import Examiner, Findings
-    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Findings
+    from slangad.compiler.check.model.samples import Samples
+    from slangad.compiler.check.reference.entries import Examiner
     from slangad.compiler.report.model import Leg
 
-    Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
 
 _MOST: Final = 64

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.legs.legs import Compared
 from slangad.compiler.check.model.columns import owner_of
+from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.reference.entries import CONSTANTS
 from slangad.compiler.check.reference.rounding import ULP16, ULP32, ULP64, UNITS, moved, rounded
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import Sums, WholeRunner
 from slangad.compiler.check.run.launch_device import DeviceLaunches
 from slangad.compiler.check.run.thread_sums import Threads
-from slangad.compiler.check.sampling.integers import NO_INTEGERS, Integers
 from slangad.compiler.check.sampling.samples import draw_random, interval_of, keep_apart
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.check.sampling.shapes import show
@@ -30,13 +29,12 @@ from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Ver
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.launch_columns import Extents
-    from slangad.compiler.check.run.thread import Inside, RowFunction, Runner
+    from slangad.compiler.check.run.companions import Launches
     from slangad.compiler.ir.nodes import Range
 
-    Floats = npt.NDArray[np.float64]
     Shape = tuple[int, ...]
 
 _SIZES: Final[dict[int, tuple[Shape, ...]]] = {
@@ -67,30 +65,6 @@ _COARSE: Final = 1e-3
 _ULPS: Final = 16.0
 _SCALES: Final = (1e-15, 1e15)
 """How much cotangents are scaled at most, so that gradients are as large as what their buffers hold before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Launches:
-    """Launches of one kernel at any size.
-
-    Attributes:
-        extents: The shapes for a domain, or why there are none.
-        wide: The float64 twin for a size; ``narrow`` float32, on the device that is asked for.
-        thread: What one thread does, in float64, where threads share no tensors.
-        single: The same in float32, where ``narrow`` runs.
-        means: The results that are averaged.
-        integers: Among them those that must differ from thread to thread.
-        reach: For a size, what tells whether launches stay inside their tensors and arrays, where threads share some.
-    """
-
-    extents: Callable[[Shape], Extents | str]
-    wide: Callable[[Extents], WholeRunner]
-    narrow: Callable[[Extents], RowFunction | None]
-    thread: Runner | None
-    single: Runner | None
-    dims: int
-    integers: Integers = NO_INTEGERS
-    reach: Callable[[Extents], Inside] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
+    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.functions import RowFunction
 
-    from slangad.compiler.check.run.thread import RowFunction
-
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
 
 _STEPS: Final = tuple(2.0**-k for k in range(6, 15))
 """From wide to narrow."""

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.reference.entries import State
+from slangad.compiler.check.model.findings import State
 from slangad.compiler.report.model import Float32, LeftAside
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from slangad.compiler.check.reference.entries import Findings
+    from slangad.compiler.check.model.arrays import Bools
+    from slangad.compiler.check.model.findings import Findings
     from slangad.compiler.report.model import Leg
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
 
 LARGEST: Final = 1e37
 """From where on derivatives are too large for float32."""

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check.legs.float32_slopes import steps_fit
 from slangad.compiler.check.legs.float32_tally import LARGEST, tally
+from slangad.compiler.check.model.findings import Compared, Findings, State, Wrong
 from slangad.compiler.check.reference.differences import power_of_two
-from slangad.compiler.check.reference.entries import CONSTANTS, UNDERFLOW, Findings, State
+from slangad.compiler.check.reference.entries import CONSTANTS, UNDERFLOW
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.rounding import ULP16, ULP32, ULP64, moved, rounded, scatter, terms
 from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.twins.loop_bounds import BEYOND, EXCEEDED
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
+from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.model.columns import Table
-    from slangad.compiler.check.run.thread import RowFunction
+    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.functions import RowFunction, Watch
     from slangad.compiler.ir.nodes import ClipGradient
-    from slangad.compiler.report.model import Float32
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
     Places = npt.NDArray[np.int64]
     Jacobian = Callable[[RowFunction, Floats], Floats]
 
@@ -55,46 +53,6 @@ _ALIVE: Final = 0.25
 """Share of the samples at which a derivative isn't 0 in float32, at least, for a 0 not to be what has underflowed."""
 _CLOSELY: Final = 32
 """How often inputs are moved by rounding where derivatives disagree."""
-
-
-class Watch(Protocol):
-    """Tells of rows whether a loop would go on; its results' names begin with ``EXCEEDED``."""
-
-    @property
-    def results(self) -> Table:
-        """What it tells."""
-
-    def values(self, rows: Floats) -> Floats:
-        """Not 0 where one would."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """One number that is not what it should be; ``row`` and ``column`` are -1 where it is no entry of the Jacobian."""
-
-    sample: int
-    row: int
-    column: int
-    found: float
-    expected: float
-    tolerance: float
-    cotangent: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians.
-
-    ``failure`` is what is wrong where it is not about a sample, ``single`` how far float32 was tested.
-    """
-
-    result: LegResult
-    verdict: Verdict = Verdict.FAIL
-    message: str = ""
-    wrong: Wrong | None = None
-    float32: Floats | None = None
-    failure: Failure | None = None
-    single: Float32 | None = None
 
 
 def compare_linear(

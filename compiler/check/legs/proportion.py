@@ -18,13 +18,10 @@ from slangad.compiler.report.model import Leg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import numpy.typing as npt
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Compared, Findings
+    from slangad.compiler.check.model.functions import RowFunction
 
-    from slangad.compiler.check.legs.legs import Compared
-    from slangad.compiler.check.reference.entries import Findings
-    from slangad.compiler.check.run.thread import RowFunction
-
-    Floats = npt.NDArray[np.float64]
 
 _SIZES: Final = (-20, 20)
 """Powers of two: about 1e-6 and 1e6."""

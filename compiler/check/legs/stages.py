@@ -12,13 +12,9 @@ from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from slangad.compiler.check.legs.legs import Compared
-    from slangad.compiler.check.reference.entries import Findings
-    from slangad.compiler.check.run.thread import RowFunction
-
-    Floats = npt.NDArray[np.float64]
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Compared, Findings
+    from slangad.compiler.check.model.functions import RowFunction
 
 
 def compare_joined(joined: RowFunction, apart: RowFunction, rows: Floats, findings: Findings, seed: int) -> Compared:

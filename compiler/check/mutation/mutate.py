@@ -91,16 +91,6 @@ def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[
             yield function, [functions[key] for key in keys if key is not None and key in functions]
 
 
-def is_mutant(name: str) -> bool:
-    """Whether a subject's name is that of a mutant."""
-    return ": " in name
-
-
-def broken_of(name: str) -> str:
-    """The name of what a mutant is made of; any other name itself."""
-    return name.partition(": ")[0]
-
-
 def _changes(derivative: Function, to: str = "") -> Iterator[Change]:
     """Every way to break a derivative; with ``to`` each becomes that probe."""
     body = statements(derivative)

@@ -16,14 +16,14 @@ import numpy as np
 from slangad.compiler.check.reference.stencil import EPSILON, Stencil, central, one_sided, second
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import Evaluate
+
     Integers = npt.NDArray[np.int64]
-    Evaluate = Callable[[Floats, Floats], Floats]
-    """From rows of inputs, and the samples each was moved from, to rows of results."""
 
 SCREEN: Final = (3, 7, 11)
 """Windows that suffice for most functions, as binary places below the scale."""

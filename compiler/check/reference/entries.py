@@ -7,12 +7,12 @@ estimate, and kinks, jumps, noise and the edges of a domain are told apart from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.reference.differences import (
     SCREEN,
     Estimate,
@@ -36,12 +36,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.kinks.slopes import Corner
-    from slangad.compiler.check.reference.differences import Evaluate, Slopes
-    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.functions import Evaluate, JacobianOf
+    from slangad.compiler.check.model.samples import Samples
+    from slangad.compiler.check.reference.differences import Slopes
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
     States = npt.NDArray[np.int8]
 
 
@@ -74,71 +73,6 @@ _MOST_PAIRS: Final = 6000
 _FEWEST: Final = 12
 _MOST_DEEP: Final = 500
 _MOST_ACCUSED: Final = 60
-
-
-class JacobianOf(Protocol):
-    """A leg's Jacobians at rows; ``sizes`` are those of its cotangents or directions, by which they are divided."""
-
-    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
-        """Shape (samples, results, inputs)."""
-
-
-class State(IntEnum):
-    """What became of one entry of one sample's Jacobian; the worst of several is the largest."""
-
-    UNSEEN = 0
-    OK = 1
-    KINK = 2
-    JUMP = 3
-    UNDECIDED = 4
-    KINK_BAD = 5
-    WRONG = 6
-
-
-@dataclass(slots=True)
-class Findings:
-    """All entries of all samples, shape (samples, results, inputs).
-
-    Attributes:
-        expected: The oracle's slope with half its bar in ``error``.
-        low: At kinks, the least slope that is right; ``high`` the largest. Elsewhere NaN.
-        states: By leg.
-        finite: Samples at which the function is finite.
-        jumps: Samples at which it jumps.
-        grain: What rounding of the values may make of a slope, at least.
-        looked: Samples and inputs that were looked at; of a function of many inputs not all are.
-        curves: For entries that are wrong: half widths, slopes.
-        left: Pairs of sample and input that disagree, beyond those looked at closely; of the leg with most of them.
-        corners: For entries that are wrong only together with another, by leg, sample, result and input.
-    """
-
-    expected: Floats
-    error: Floats
-    low: Floats
-    high: Floats
-    states: dict[Leg, States]
-    finite: Bools
-    curves: dict[tuple[int, int, int], tuple[Floats, Floats]] = field(default_factory=dict)
-    jumps: Bools = field(default_factory=lambda: np.zeros(0, bool))
-    looked: Bools = field(default_factory=lambda: np.zeros((0, 0), bool))
-    grain: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))
-    left: int = 0
-    corners: dict[tuple[Leg, int, int, int], Corner] = field(default_factory=dict)
-
-
-def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
-    """The findings at some of the samples."""
-    return Findings(
-        findings.expected[some],
-        findings.error[some],
-        findings.low[some],
-        findings.high[some],
-        {leg: states[some] for leg, states in findings.states.items()},
-        findings.finite[some],
-        jumps=findings.jumps[some],
-        looked=findings.looked[some],
-        grain=findings.grain[some],
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from slangad.compiler.check.model.arrays import Floats
 
 
 def known_median(sizes: Floats) -> Floats:

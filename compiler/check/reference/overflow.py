@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.reference.entries import State
+from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.report.model import Leg, LegState
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.legs.legs import Compared
-    from slangad.compiler.check.reference.entries import Findings
-    from slangad.compiler.check.run.thread import RowFunction
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Compared, Findings
+    from slangad.compiler.check.model.functions import RowFunction
 
-    Floats = npt.NDArray[np.float64]
     Compare = Callable[[RowFunction, Floats, Mapping[Leg, Floats], Findings, int], Compared]
 
 _SMALL: Final = 2.0**-64

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from slangad.compiler.check.model.arrays import Floats
+
 
 ULP16: Final = 2.0**-10
 ULP32: Final = 2.0**-23

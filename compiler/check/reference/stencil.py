@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from slangad.compiler.check.model.arrays import Floats
 
-    Floats = npt.NDArray[np.float64]
 
 EPSILON: Final = float(np.finfo(np.float64).eps)
 _GRAIN: Final = 4096

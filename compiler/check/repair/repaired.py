@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.subjects.find import Subject
+from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.subjects.overloads import told_apart
 from slangad.compiler.report.model import Failure, Leg, Verdict
 from slangad.compiler.slang_text.bodies import Function

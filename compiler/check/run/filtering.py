@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.launch import WholeRunner
 
-    Floats = npt.NDArray[np.float64]
 
 _SHARE: Final = 2.0**-8
 """Of one texel that is taken for another: half a step of the weights along each axis."""

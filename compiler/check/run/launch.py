@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.model.effort import work_of
-from slangad.compiler.check.sampling.shapes import within
 from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.thread import Precision
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
-    Floats = npt.NDArray[np.float64]
     Array = npt.NDArray[np.generic]
     Slot = tuple[ParameterRole, str, tuple[str | int, ...]]
     Given = Mapping[ParameterRole, Floats]
@@ -317,3 +316,12 @@ class _Batch:
 
 def _plain(shape: tuple[int, ...]) -> int | tuple[int, ...]:
     return shape[0] if len(shape) == 1 else shape
+
+
+def within(reached: npt.NDArray[np.int64], kernel: Kernel, extents: Extents) -> Bools:
+    """Which launches keep all their indices inside; ``reached`` is what the twin wrote down."""
+    axes = axes_of(kernel)
+    sizes = np.array([extents.shapes[name][axis] for name, axis in axes], np.int64)
+    unread = reached[:, :, 1] < reached[:, :, 0]
+    inside = (reached[:, :, 0] >= 0) & (reached[:, :, 1] < sizes)
+    return np.asarray((unread | inside).all(axis=1))

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.runtime.arrays.array_keys import Slot
 
-    Floats = npt.NDArray[np.float64]
 
 Role = ParameterRole
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.run.row_device import LoadedProgram
     from slangad.compiler.check.run.thread import Precision
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
-    Floats = npt.NDArray[np.float64]
 
 Role = ParameterRole
 _MOST_SCALARS = 1 << 22

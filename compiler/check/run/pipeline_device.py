@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.runtime.arrays.array_keys import Slot
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
-    Floats = npt.NDArray[np.float64]
     Array = npt.NDArray[np.generic]
 
 Role = ParameterRole

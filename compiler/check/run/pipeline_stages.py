@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.launch import WholeRunner
     from slangad.compiler.runtime.arrays.signature import Path
     from slangad.compiler.runtime.pipeline.flow import StageFlow
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
-    Floats = npt.NDArray[np.float64]
     Values = dict[tuple[str, "Path"], Floats]
 
 

@@ -6,7 +6,7 @@ One row is one sample (and one direction or cotangent); a launch computes all ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
-    Floats = npt.NDArray[np.float64]
 
 _INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
 _MOST_ROWS: Final = 1 << 18
@@ -47,59 +48,6 @@ class Precision:
 
 WIDE: Final = Precision(wide=True)
 NARROW: Final = Precision(wide=False)
-
-
-class RowFunction(Protocol):
-    """A function of rows of numbers with its derivatives, whatever it takes to compute them."""
-
-    @property
-    def entries(self) -> Mapping[Mode, object]:
-        """The modes that there are."""
-
-    @property
-    def inputs(self) -> Table:
-        """The columns of its inputs."""
-
-    @property
-    def results(self) -> Table:
-        """Those of its results."""
-
-    def values(self, rows: Floats) -> Floats:
-        """The results, of the function alone."""
-
-    def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
-
-    def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
-
-    def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
-
-
-class Oracle(Protocol):
-    """A function of rows of numbers without derivatives."""
-
-    def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others."""
-
-
-class Inside(Protocol):
-    """What tells whether indices stay inside what they index."""
-
-    def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index leads outside."""
-
-
-class Bounded(Inside, Protocol):
-    """What tells that of launches, and how much they do."""
-
-    @property
-    def filtered(self) -> bool:
-        """Whether textures are sampled, which devices do with weights of a few bits."""
-
-    def work(self, rows: Floats) -> float:
-        """What one launch costs, in units of ``effort``."""
 
 
 @dataclass(frozen=True, slots=True)

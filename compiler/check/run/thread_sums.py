@@ -13,11 +13,11 @@ from slangad.compiler.ir.nodes import Memory
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.run.launch import WholeRunner
     from slangad.compiler.check.run.thread import Runner
 
-    Floats = npt.NDArray[np.float64]
 
 _NUMBER: Final = re.compile(r"thread_(id|count)_(\d)")
 

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.reference.differences import Evaluate
-    from slangad.compiler.check.run.thread import RowFunction
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import Evaluate, RowFunction
     from slangad.compiler.emit.model import Mode
 
-    Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
 
 FEW_INPUTS: Final = 96

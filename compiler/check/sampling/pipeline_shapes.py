@@ -19,9 +19,7 @@ from slangad.compiler.runtime.pipeline.stages import shapes_of, size_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import numpy as np
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.pipeline_stages import ChainOracle
     from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.pipelines import Stage
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import Chain
 
     Shape = tuple[int, ...]
-    Floats = npt.NDArray[np.float64]
 
 _DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
 _SIZES: Final[tuple[tuple[int, ...], ...]] = ((6, 4, 2), (4, 6, 3), (8, 8, 4), (5, 3, 2), (12, 8, 4))

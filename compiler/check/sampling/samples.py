@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.sampling.integers import NO_INTEGERS
+from slangad.compiler.check.model.integers import NO_INTEGERS
+from slangad.compiler.check.model.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Column
-    from slangad.compiler.check.sampling.integers import Integers
+    from slangad.compiler.check.model.integers import Integers
     from slangad.compiler.ir.nodes import Range
 
-    Floats = npt.NDArray[np.float64]
 
 DEFAULT_SAMPLES: Final = 128
 UNDECLARED: Final = (0.0, 3.0)
@@ -59,35 +58,6 @@ _ALL_BEYOND: Final = 3
 AT_NUMBER: Final = "number of the text"
 BESIDE_NUMBER: Final = "beside a number of the text"
 _INTEGERS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Rows of inputs, where each came from, and what is far for each column."""
-
-    rows: Floats
-    origins: tuple[str, ...]
-    scales: Floats
-
-
-def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
-    """The samples and some more, for which the same is far."""
-    if not len(rows):
-        return samples
-    usual = np.max(samples.scales, axis=0)
-    return Samples(
-        np.concatenate([samples.rows, rows]),
-        (*samples.origins, *(origin for _ in rows)),
-        np.concatenate([samples.scales, np.broadcast_to(usual, rows.shape)]),
-    )
-
-
-def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
-    """Some of the samples."""
-    if which.all():
-        return samples
-    origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
-    return Samples(samples.rows[which], origins, samples.scales[which])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,9 @@ from slangad.compiler.check.reference.stencil import central
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import Evaluate, RowFunction
 
-    from slangad.compiler.check.reference.differences import Evaluate
-    from slangad.compiler.check.run.thread import RowFunction
-
-    Floats = npt.NDArray[np.float64]
 
 _WINDOWS: Final = (2.0**-7, 2.0**-12)
 _TOLERANCE: Final = 1e-5

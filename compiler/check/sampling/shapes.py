@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs
-from slangad.compiler.check.sampling.integers import NO_INTEGERS
+from slangad.compiler.check.run.launch import within
 from slangad.compiler.check.sampling.samples import draw, draw_random
 from slangad.compiler.check.twins.index_ranges import axes_of, rank_of
 from slangad.compiler.ir.nodes import Memory
@@ -22,16 +21,13 @@ from slangad.compiler.ir.nodes import Memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.integers import Integers
     from slangad.compiler.check.run.launch import WholeRunner
-    from slangad.compiler.check.sampling.integers import Integers
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
 
-    Floats = npt.NDArray[np.float64]
     Shape = tuple[int, ...]
-    Bools = npt.NDArray[np.bool_]
 
 _DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
 _MOST_THREADS: Final = 24
@@ -185,15 +181,6 @@ class Search:
                 index = low if low < 0 else most[name, axis]
                 return f"index {index} is outside {name} {show(extents.shapes[name])}: {_remedy(self.kernel, name)}"
         return f"its indices lead outside its tensors: {_remedy(self.kernel, '')}"
-
-
-def within(reached: npt.NDArray[np.int64], kernel: Kernel, extents: Extents) -> Bools:
-    """Which launches keep all their indices inside; ``reached`` is what the twin wrote down."""
-    axes = axes_of(kernel)
-    sizes = np.array([extents.shapes[name][axis] for name, axis in axes], np.int64)
-    unread = reached[:, :, 1] < reached[:, :, 0]
-    inside = (reached[:, :, 0] >= 0) & (reached[:, :, 1] < sizes)
-    return np.asarray((unread | inside).all(axis=1))
 
 
 def show(shape: Shape) -> str:

@@ -7,14 +7,14 @@ sums become one result per element, thread numbers become parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from slangad.compiler.check.sampling.integers import NO_INTEGERS, Integers, integers_of
-from slangad.compiler.check.subjects.global_memory import Told, told_by
-from slangad.compiler.check.subjects.pipelines import add_courses, as_launch
-from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
-from slangad.compiler.check.twins.unclipped import STANDING
+from slangad.compiler.check.model.names import LAUNCHED, STANDING, is_launch
+from slangad.compiler.check.model.subject import SourceFacts, Subject
+from slangad.compiler.check.subjects.global_memory import facts_of
+from slangad.compiler.check.subjects.integers import integers_of
+from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -50,58 +50,11 @@ from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statemen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slangad.compiler.check.subjects.pipelines import Course
+    from slangad.compiler.check.model.subject import CheckedPipeline
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Derivative, Expr, Function, LeftOut, Module
+    from slangad.compiler.ir.nodes import Expr, Function, LeftOut, Module
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.ir.types import Type
-    from slangad.compiler.report.model import Failure, Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One function or kernel to check.
-
-    Attributes:
-        name: As the user knows it; overloads share theirs.
-        kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
-        function: The key of what a thread does.
-        missing: Modes it can't have, each with the reason.
-        doubts: Why some mode is likely to be wrong.
-        policy: What was declared about its derivative, if it was described.
-        launch: The name of the kernel as it is launched, where it adds something up.
-        course: The stages of a pipeline.
-        told: What the text tells of a function in a Slang file, where its head was found.
-        integers: Where integers are worth a try, as far as it is described.
-        unclipped: Whether the clips of what it calls are left out.
-        failure: Why it fails without being run.
-        signature: The types of its parameters in parentheses, as far as that may tell it from others of its name.
-        apart: What does tell it from those; see ``told_apart``.
-    """
-
-    name: str
-    kind: Kind
-    span: Span
-    kernel: str = ""
-    function: str = ""
-    ranges: tuple[Range, ...] = ()
-    skipped: str = ""
-    missing: tuple[tuple[str, str], ...] = ()
-    doubts: tuple[str, ...] = ()
-    policy: Derivative | None = None
-    launch: str = ""
-    course: Course | None = None
-    told: Told | None = None
-    integers: Integers = NO_INTEGERS
-    unclipped: bool = False
-    failure: Failure | None = None
-    signature: str = ""
-    apart: str = ""
-
-    @property
-    def label(self) -> str:
-        """Its name in reports, which nothing else in its file has."""
-        return f"{self.name}{self.apart}"
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
@@ -110,7 +63,7 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
     if not described and (module.kernels or module.left_out):
         whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
-        texts = told_by(module.sources)
+        texts = facts_of(module.sources)
         left_out = (_left_out(left, texts) for left in _whole(module.left_out))
         return whole, (*_external(module, functions, texts), *left_out)
     found = [*_plain(module), *_kernels(module, functions)]
@@ -124,16 +77,16 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
         *(function for key, function in changed.items() if key not in known),
     )
     plain = replace(module, functions=functions_then, kernels=kernels, buffers=(), pipelines=())
-    made, courses = add_courses(module, plain)
-    pipelines = (_pipeline(pipeline, courses[pipeline.name]) for pipeline in module.pipelines)
+    made, checked = add_pipelines(module, plain)
+    pipelines = (_pipeline(pipeline, checked[pipeline.name]) for pipeline in module.pipelines)
     subjects = (*(subject for subject, _, _ in found), *pipelines)
     used = reached({f.key: f for f in made.functions}, {kernel.function for kernel in made.kernels})
     kept = tuple(_without_probes(function) for function in made.functions if function.key in used)
     return replace(made, functions=kept), subjects
 
 
-def _pipeline(pipeline: Pipeline, course: Course) -> Subject:
-    return Subject(pipeline.name, "pipeline", pipeline.span, ranges=course.ranges, course=course)
+def _pipeline(pipeline: Pipeline, checked: CheckedPipeline) -> Subject:
+    return Subject(pipeline.name, "pipeline", pipeline.span, ranges=checked.ranges, pipeline=checked)
 
 
 def _without_probes(function: Function) -> Function:
@@ -148,7 +101,7 @@ def _without_probes(function: Function) -> Function:
 
 
 _Found = tuple[Subject, Kernel | None, "Function | None"]
-_Texts: TypeAlias = "Mapping[tuple[str, int, int], Told]"
+_Texts: TypeAlias = "Mapping[tuple[str, int, int], SourceFacts]"
 
 
 def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> Iterator[Subject]:
@@ -156,7 +109,7 @@ def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> 
         function = functions[kernel.function]
         symbol = function.body.symbol if isinstance(function.body, External) else function.name
         lacks = [left for left in module.left_out if left.span == function.span]
-        told = _told(function.name, function.span, texts)
+        facts = _facts_at(function.name, function.span, texts)
         yield Subject(
             symbol,
             "function",
@@ -164,15 +117,15 @@ def _external(module: Module, functions: dict[str, Function], texts: _Texts) -> 
             kernel.name,
             function.key,
             function.ranges,
-            told.unset if told else "",
+            facts.unset if facts else "",
             missing=tuple((mode, left.reason) for left in lacks if not _is_doubtful(left) for mode in left.modes),
             doubts=tuple(left.reason for left in lacks if _is_doubtful(left)),
-            told=told,
-            signature=told.signature if told else f"({', '.join(show(param.type) for param in function.params)})",
+            facts=facts,
+            signature=facts.signature if facts else f"({', '.join(show(param.type) for param in function.params)})",
         )
 
 
-def _told(name: str, span: Span, texts: _Texts) -> Told | None:
+def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:
     return texts.get((name, span.line, span.column))
 
 
@@ -192,8 +145,8 @@ def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
 
 
 def _left_out(left: LeftOut, texts: _Texts) -> Subject:
-    told = _told(left.function.rpartition(".")[2], left.span, texts)
-    signature = told.signature if told else ""
+    facts = _facts_at(left.function.rpartition(".")[2], left.span, texts)
+    signature = facts.signature if facts else ""
     return Subject(left.function, "function", left.span, skipped=left.reason, signature=signature)
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.model.subject import SourceFacts
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.subset import reached
@@ -42,25 +43,6 @@ _BITS: Final = "it looks at the bits of floats ({}), where gradients end: nothin
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the text tells of a function.
-
-    Attributes:
-        unset: Why it can't be run by itself; empty if it can.
-        bits: Why nobody knows what its gradient should be; empty if that is known.
-        plain: Its parameters without ``no_diff``; none if it has derivatives of its own, whose heads say it.
-        calls: All names of functions that its derivative is made from; none if it has derivatives of its own.
-        signature: The types of its parameters, in parentheses.
-    """
-
-    unset: str = ""
-    bits: str = ""
-    plain: frozenset[str] = frozenset()
-    calls: frozenset[str] = frozenset()
-    signature: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Body:
     """What a function or macro uses: ``why`` it can't be checked by itself, ``bits`` it looks at, what it calls.
 
@@ -81,7 +63,7 @@ class _Body:
         return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
 
 
-def told_by(files: Iterable[str]) -> Mapping[tuple[str, int, int], Told]:
+def facts_of(files: Iterable[str]) -> Mapping[tuple[str, int, int], SourceFacts]:
     """What the text tells of the functions of Slang files, by their names, lines and columns."""
     written = [text_of(file) for file in files]
     texts = [read_text(source) for source in written]
@@ -91,7 +73,7 @@ def told_by(files: Iterable[str]) -> Mapping[tuple[str, int, int], Told]:
     bits = _spread({body.name: body.bits for body in bodies if body.bits}, bodies)
     sources = _sources(bodies)
     return {
-        (b.name, *b.place): Told(
+        (b.name, *b.place): SourceFacts(
             b.why or _called(b, unset), b.bits or _called(b, bits), b.plain, _from(b, sources), b.signature
         )
         for b in bodies
@@ -310,25 +292,25 @@ def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
     Raises:
         CompileError: Nobody gives such a parameter a value.
     """
-    told = told_by(file for file in module.sources if file.endswith(".slang"))
+    facts = facts_of(file for file in module.sources if file.endswith(".slang"))
     functions = {function.key: function for function in module.functions}
     problems: list[Diagnostic] = []
     for kernel in module.kernels:
         keys = reached(functions, [kernel.function]) if kernel.name in kernels else ()
-        for name in sorted({name for key in keys for name in _read_by(functions[key], told)}):
+        for name in sorted({name for key in keys for name in _read_by(functions[key], facts)}):
             message = f"{kernel.name} reads the global '{name}', to which nothing here gives a value"
             problems.append(Diagnostic("SA426", message, kernel.span, help=f"give '{name}' as a parameter"))
     if problems:
         raise CompileError(problems)
 
 
-def _read_by(function: Function, told: Mapping[tuple[str, int, int], Told]) -> Iterator[str]:
+def _read_by(function: Function, facts: Mapping[tuple[str, int, int], SourceFacts]) -> Iterator[str]:
     """The global that a function of a Slang file reads; of one in another file than is described, by its name."""
     if not isinstance(function.body, External):
         return
     name = re.split(r"\.|::", re.sub(r"<[^<>]*>", "", function.body.symbol))[-1]
-    exact = told.get((name, function.span.line, function.span.column))
-    alike = [exact] if exact else [one for (known, _, _), one in told.items() if known == name]
+    exact = facts.get((name, function.span.line, function.span.column))
+    alike = [exact] if exact else [one for (known, _, _), one in facts.items() if known == name]
     for one in alike:
         if (found := _GLOBAL.match(one.unset)) is not None:
             yield found[1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.check.model.subject import Subject
 
 
 def told_apart(subjects: Iterable[Subject]) -> tuple[Subject, ...]:

@@ -6,11 +6,13 @@ pipeline runs are there twice: by themselves, for the oracle, and as one kernel,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from slangad.compiler.check.sampling.integers import integers_of
-from slangad.compiler.ir.nodes import Kernel, KernelResult, Memory, Range
+from slangad.compiler.check.model.names import OF_STAGE, STAGE
+from slangad.compiler.check.model.subject import CheckedPipeline
+from slangad.compiler.check.subjects.integers import integers_of
+from slangad.compiler.ir.nodes import Kernel, Memory, Range
 from slangad.compiler.ir.pipelines import Given
 from slangad.compiler.passes.fuse_stages import fuse_stages
 
@@ -19,47 +21,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.ir.pipelines import Pipeline, Stage
-
-STAGE: Final = "slangad_stage_"
-"""Begins the names of kernels that are launched whole though nothing in their own memory asks for it."""
-OF_STAGE: Final = "stage "
-"""Begins the keys of what their threads do, where the check has changed that for its own purposes."""
-
-
-def is_stage(kernel: Kernel) -> bool:
-    """Whether a kernel is there for a pipeline only."""
-    return kernel.name.startswith(STAGE)
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A pipeline to check.
-
-    Attributes:
-        apart: Every stage by itself, calling kernels of the module.
-        joined: The same as it is run, with neighbouring stages joined.
-        shown: What the user calls each kernel of ``apart``.
-        ranges: Where its parameters are drawn: as declared for the kernels they are passed to, indices within arrays.
-        shapes: Of its parameters, declared in the same way.
-    """
-
-    apart: Pipeline
-    joined: Pipeline
-    shown: Mapping[str, str]
-    ranges: tuple[Range, ...] = ()
-    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The kernels of all stages."""
-        stages = (*self.apart.stages, *self.joined.stages)
-        return tuple(dict.fromkeys(stage.kernel for stage in stages))
-
-    @property
-    def outside(self) -> Kernel:
-        """A kernel that takes and gives the same."""
-        results = tuple(KernelResult(r.name, r.memory, r.type) for r in self.apart.results)
-        return Kernel(self.apart.name, "", self.apart.params, results, span=self.apart.span)
 
 
 def as_launch(kernel: Kernel) -> Kernel:
@@ -70,8 +31,8 @@ def as_launch(kernel: Kernel) -> Kernel:
     return replace(kernel, params=params, modes=())
 
 
-def add_courses(described: Module, made: Module) -> tuple[Module, dict[str, Course]]:
-    """The kernels that pipelines need, too, and the courses by pipeline.
+def add_pipelines(described: Module, made: Module) -> tuple[Module, dict[str, CheckedPipeline]]:
+    """The kernels that pipelines need, too, and each pipeline with what its check needs, by name.
 
     Args:
         described: What the user wrote.
@@ -84,8 +45,8 @@ def add_courses(described: Module, made: Module) -> tuple[Module, dict[str, Cour
     whole = replace(made, functions=stages.functions, kernels=stages.kernels, pipelines=apart)
     fused = fuse_stages(whole)
     functions = {function.key: function for function in described.functions}
-    courses = {
-        one.name: Course(
+    checked = {
+        one.name: CheckedPipeline(
             one,
             joined,
             stages.shown,
@@ -94,7 +55,7 @@ def add_courses(described: Module, made: Module) -> tuple[Module, dict[str, Cour
         )
         for plain, one, joined in zip(described.pipelines, apart, fused.pipelines, strict=True)
     }
-    return replace(fused, pipelines=()), courses
+    return replace(fused, pipelines=()), checked
 
 
 class _Stages:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from slangad.compiler.check.mutation.mutate import broken_of
-from slangad.compiler.check.twins.index_ranges import is_launch, rank_of
+from slangad.compiler.check.model.names import broken_of, is_launch
+from slangad.compiler.check.twins.index_ranges import rank_of
 from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Kernel, Module
 
 _EXAMPLES = {1: "16", 2: "16x4", 3: "8x4x2", 4: "8x4x2x2"}
@@ -75,10 +75,10 @@ def _listed(paths: Sequence[str]) -> str:
 def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
     """What of a subject has a shape: tensors, textures, and what has an element for each thread of a whole launch."""
     name = broken_of(subject.name)
-    if subject.course is not None:
-        stages = [kernel for kernel in module.kernels if kernel.name in subject.course.kernels]
+    if subject.pipeline is not None:
+        stages = [kernel for kernel in module.kernels if kernel.name in subject.pipeline.kernels]
         dims = {kernel.dims for kernel in stages if any(p.memory is Memory.EACH for p in kernel.params)}
-        for param in subject.course.outside.params:
+        for param in subject.pipeline.outside.params:
             axes = _axes(param.memory, param.type, min(dims, default=1))
             if axes:
                 yield f"{name}.{param.name}", _Shaped(axes, str(subject.span))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
+from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
 from slangad.compiler.ir.nodes import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.subjects.pipelines import is_stage
+from slangad.compiler.check.model.names import is_launch, is_stage
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -21,7 +21,6 @@ from slangad.compiler.ir.nodes import (
     Function,
     Index,
     Kernel,
-    Memory,
     Param,
     Read,
     Role,
@@ -43,9 +42,6 @@ REACH: Final = "check_reach"
 _HELPER: Final = "check:reach"
 PRELUDE: Final = f"RWStructuredBuffer<int> {REACH};\n\n"
 """Stands before the text of a module with twins."""
-LAUNCHED: Final = "launched "
-"""Begins the keys of functions of kernels that are launched besides being checked thread by thread."""
-_PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +51,6 @@ class Reaches:
     module: Module
     twins: dict[str, str]
     asked: dict[str, frozenset[tuple[str, int]]]
-
-
-def is_launch(kernel: Kernel) -> bool:
-    """Whether what a thread does depends on memory that other threads use: a whole launch is one function then."""
-    if is_stage(kernel):
-        return True
-    memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
-    return any(memory not in _PER_THREAD for memory in memories)
 
 
 def axes_of(kernel: Kernel) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.twins.index_ranges import LAUNCHED, is_launch
+from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check.model.names import STANDING, TWIN
 from slangad.compiler.check.twins.declared import reaching
 from slangad.compiler.ir.nodes import Call, ClipGradient, Custom, Surrogate
 from slangad.compiler.ir.walk import map_exprs_of, rewrite
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Derivative, Expr, Function, Module
-
-TWIN = " unclipped"
-"""Ends the keys of functions without the clips of what they call."""
-STANDING = "check "
-"""Begins the keys of functions that call a method, and stand for it in a check of it."""
 
 
 def without_clips(module: Module) -> tuple[Module, frozenset[str]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.reference.entries import Findings, State, tolerance
+from slangad.compiler.check.model.findings import Findings, State
+from slangad.compiler.check.reference.entries import tolerance
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
 from slangad.compiler.report.model import (
     Curve,
@@ -29,12 +30,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.kinks.slopes import Corner
-    from slangad.compiler.check.legs.legs import Compared, Wrong
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Column, Table
-    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.model.findings import Compared, Corner, Wrong
+    from slangad.compiler.check.model.samples import Samples
 
-    Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-6
 _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.subjects.pipelines import OF_STAGE
-from slangad.compiler.check.twins.index_ranges import LAUNCHED
-from slangad.compiler.check.twins.unclipped import TWIN
+from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
 from slangad.compiler.ir.nodes import Automatic, Call, ClipGradient, Subgradient, Surrogate
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Leg, NoteKind, Verdict
@@ -19,7 +17,7 @@ from slangad.compiler.report.model import Leg, NoteKind, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Function, Module
     from slangad.compiler.report.model import Result
 
@@ -73,14 +71,14 @@ def _called(
 ) -> Iterator[int]:
     """The numbers of the subjects that a subject's automatic derivative is made from."""
     subject = subjects[number]
-    if subject.told is not None:
-        own = [k for k, other in enumerate(subjects) if other.told is not None and k != number]
-        yield from (k for k in own if subjects[k].name.rpartition(".")[2] in subject.told.calls)
+    if subject.facts is not None:
+        own = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]
+        yield from (k for k in own if subjects[k].name.rpartition(".")[2] in subject.facts.calls)
         return
-    stages = subject.course.kernels if subject.course else ()
+    stages = subject.pipeline.kernels if subject.pipeline else ()
     start = {kernel.function for kernel in module.kernels if kernel.name in stages} or {subject.function}
     reached = set(_reached(start, functions))
-    if subject.course is None:
+    if subject.pipeline is None:
         reached.discard(subject.function)
     yield from (k for k, other in enumerate(subjects) if k != number and other.function in reached and other.function)
 

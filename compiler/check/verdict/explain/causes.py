@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from slangad.compiler.check.model.arrays import Floats
+
 
 _CLOSE: Final = 1e-5
 _SIMPLE: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)

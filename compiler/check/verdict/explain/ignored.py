@@ -13,9 +13,9 @@ from slangad.compiler.report.model import Note, NoteKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.check.reference.entries import Findings
-    from slangad.compiler.check.run.thread import RowFunction
-    from slangad.compiler.check.sampling.samples import Samples
+    from slangad.compiler.check.model.findings import Findings
+    from slangad.compiler.check.model.functions import RowFunction
+    from slangad.compiler.check.model.samples import Samples
 
 _LOOKED: Final = 16
 _WINDOW: Final = 9

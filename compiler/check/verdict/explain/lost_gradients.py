@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.model.samples import chosen
 from slangad.compiler.check.reference.differences import Places, climb
 from slangad.compiler.check.reference.stencil import central
-from slangad.compiler.check.sampling.samples import chosen, draw
+from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import Array, Struct
 from slangad.compiler.report.model import Failure, Leg, LegState, Verdict
 
 if TYPE_CHECKING:
+    from slangad.compiler.check.model.plan import Plan
     from slangad.compiler.check.run.thread import Runner
-    from slangad.compiler.check.verdict.judge import Plan
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.ir.types import Type
     from slangad.compiler.report.model import Result
@@ -31,10 +32,10 @@ _CERTAIN: Final = 1e-5
 _DECIDED: Final = (Verdict.PASS, Verdict.KINK_OK, Verdict.INCONCLUSIVE, Verdict.SKIPPED)
 
 
-def with_silent(result: Result, plan: Plan, kernel: Kernel, runner: Runner) -> Result:
+def with_lost_gradients(result: Result, plan: Plan, kernel: Kernel, runner: Runner) -> Result:
     """The result, which is a failure where the function depends on a parameter that silently has no gradient."""
-    told = plan.subject.told
-    silent = [p for p in kernel.params if told and p.no_diff and p.name in told.plain and _struct_of(p.type)]
+    facts = plan.subject.facts
+    silent = [p for p in kernel.params if facts and p.no_diff and p.name in facts.plain and _struct_of(p.type)]
     if not silent or Mode.FORWARD not in runner.entries:
         return result
     failures = [failure for p in silent if (failure := _loss(plan, runner, p.name, _struct_of(p.type)))]

@@ -20,11 +20,9 @@ from slangad.compiler.report.model import Leg
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.report.model import Failure
 
-    Floats = npt.NDArray[np.float64]
 
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
 _LOOKED: Final = 4

@@ -17,12 +17,10 @@ from slangad.compiler.report.model import Leg, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.pipeline_stages import ChainOracle, StageRunner
     from slangad.compiler.report.model import Failure, Result
 
-    Floats = npt.NDArray[np.float64]
 
 _STEP: Final = 2.0**-9
 _TOLERANCE: Final = 2e-6

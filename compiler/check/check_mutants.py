@@ -22,7 +22,7 @@ from slangad.compiler.report.model import Result, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from slangad.compiler.check.session import CheckOptions
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
 _TRIES: Final = 8

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.sampling.integers import LARGEST, MASK_BITS, Integers, around, beside, solved
+from slangad.compiler.check.model.integers import Integers
+from slangad.compiler.check.subjects.integers import LARGEST, MASK_BITS, around, beside, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

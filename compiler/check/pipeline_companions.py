@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check.method import judge
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
+from slangad.compiler.check.run.companions import Companions
 from slangad.compiler.check.run.launch import WholeRunner
 from slangad.compiler.check.run.pipeline import ChainRunner
 from slangad.compiler.check.run.pipeline_device import ChainOnDevice
@@ -13,8 +15,8 @@ from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, 
 from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import NARROW, WIDE
 from slangad.compiler.check.sampling.pipeline_shapes import ChainSearch
+from slangad.compiler.check.verdict.decide import blank
 from slangad.compiler.check.verdict.explain.stages import with_stages
-from slangad.compiler.check.verdict.judge import Plan, Twins, blank, judge
 from slangad.compiler.emit.model import EmittedModule, Mode
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.report.model import Verdict
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.subject import CheckedPipeline
     from slangad.compiler.check.run.device import DeviceModule
-    from slangad.compiler.check.subjects.pipelines import Course
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.ir.pipelines import Pipeline
@@ -52,7 +55,7 @@ class ChainTask:
     """
 
     plan: Plan
-    course: Course
+    pipeline: CheckedPipeline
     kernels: Mapping[str, Kernel]
     twins: Mapping[str, tuple[str, str, str]]
 
@@ -69,15 +72,17 @@ def judge_chain(task: ChainTask, find: Find, device: OnDevice) -> Result:
     found = chosen.search()
     if isinstance(found, str):
         return blank(task.plan, Verdict.INCONCLUSIVE, found)
-    pipeline = task.course.joined
+    pipeline = task.pipeline.joined
     wide = chosen.runner(pipeline, found, wide=True)
     narrow = chosen.runner(pipeline, found, wide=False)
     assert wide is not None  # noqa: S101  (else it is refused)
     oracle = chosen.oracle(found)
-    apart = chosen.runner(task.course.apart, found, wide=True) if task.course.apart != pipeline else None
+    apart = chosen.runner(task.pipeline.apart, found, wide=True) if task.pipeline.apart != pipeline else None
     watch = ChainWatch(oracle) if any(stage.watch for stage in oracle.stages) else None
-    twins = Twins(oracle=oracle, watch=watch, device=chosen.on_device(found, device), reach=oracle, apart=apart)
-    return with_stages(judge(task.plan, wide, narrow, twins), oracle, task.plan.seed)
+    companions = Companions(
+        oracle=oracle, watch=watch, device=chosen.on_device(found, device), reach=oracle, apart=apart
+    )
+    return with_stages(judge(task.plan, wide, narrow, companions), oracle, task.plan.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ class _Chosen:
     def search(self) -> Prepared | str:
         """The sizes of its values."""
         plan = self.task.plan
-        chain = self._chain(self.task.course.apart, self._wide)
+        chain = self._chain(self.task.pipeline.apart, self._wide)
         return ChainSearch(chain, self.oracle, dict(plan.shapes), plan.ranges, plan.seed).find()
 
     def runner(self, pipeline: Pipeline, prepared: Prepared, *, wide: bool) -> ChainRunner | None:
@@ -107,7 +112,7 @@ class _Chosen:
 
     def on_device(self, prepared: Prepared, device: OnDevice) -> ChainOnDevice | str | None:
         """The pipeline on the device, as users run it."""
-        pipeline = self.task.course.joined
+        pipeline = self.task.pipeline.joined
         found = device(*dict.fromkeys(stage.kernel for stage in pipeline.stages))
         if found is None or isinstance(found, str):
             return found
@@ -118,11 +123,11 @@ class _Chosen:
 
     def oracle(self, prepared: Prepared) -> ChainOracle:
         """The pipeline stage by stage."""
-        course = self.task.course
-        chain = self._chain(course.apart, self._wide)
+        checked = self.task.pipeline
+        chain = self._chain(checked.apart, self._wide)
         shapes = shapes_of(chain, prepared)
         stages = []
-        for stage, shape in zip(course.apart.stages, shapes.stages, strict=True):
+        for stage, shape in zip(checked.apart.stages, shapes.stages, strict=True):
             frozen, watch, reach = (self.task.kernels.get(name) for name in self.task.twins[stage.kernel])
             extents = Extents(shape.domain, shape.extents)
             stages.append(
@@ -130,7 +135,7 @@ class _Chosen:
                     self._whole(self.task.kernels[stage.kernel], extents),
                     self._whole(frozen, extents) if frozen else None,
                     self._whole(reach, extents) if reach else None,
-                    course.shown[stage.kernel],
+                    checked.shown[stage.kernel],
                     self._whole(watch, extents) if watch else None,
                 )
             )
@@ -148,7 +153,7 @@ class _Chosen:
         shapes = shapes_of(chain, prepared)
         results = {r.name: shapes.values[r.value] for r in chain.pipeline.results}
         extents = Extents(prepared.domain, {**prepared.extents, **results})
-        outside = self.task.course.outside
+        outside = self.task.pipeline.outside
         return launch_inputs(outside, extents), launch_results(outside, extents)
 
     def _chain(self, pipeline: Pipeline, entries_of: Callable[[str], Sequence[EntryPoint]]) -> Chain:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.model.integers import Integers
 from slangad.compiler.ir.nodes import (
     Assign,
     Binary,
@@ -23,7 +23,6 @@ from slangad.compiler.ir.nodes import (
     Intrinsic,
     Let,
     Member,
-    Range,
     Read,
     Swizzle,
     ThreadId,
@@ -47,32 +46,6 @@ _CLIPS: Final = frozenset({"min", "max", "clamp"})
 _DIVISIONS: Final = {"mod": "%", "floor_div": "/"}
 _THREAD: Final = "thread_id_"
 
-
-@dataclass(frozen=True, slots=True)
-class Integers:
-    """Where integers that nobody declared are worth a try.
-
-    Attributes:
-        tried: Paths of parameters or parts, each with a value.
-        sizes: Paths that index into an array, with its size.
-        stores: Paths that say where threads store: no two of them may store at the same place.
-        threads: Axes of the domain, each with a number of threads at which something may change.
-        counted: Paths of a thread's number along an axis and of how many threads there are, in pairs; either may be
-            empty.
-    """
-
-    tried: tuple[tuple[str, int], ...] = ()
-    sizes: tuple[tuple[str, int], ...] = ()
-    stores: tuple[str, ...] = ()
-    threads: tuple[tuple[int, int], ...] = ()
-    counted: tuple[tuple[str, str], ...] = ()
-
-    def ranges(self) -> Iterator[Range]:
-        """Where indices may lie; what is declared wins over it."""
-        return (Range(path, 0.0, float(size - 1)) for path, size in self.sizes)
-
-
-NO_INTEGERS: Final = Integers()
 
 _Fact = tuple[str, str, int]
 _NUMBER, _INDEX, _TURNS, _STORE = "number", "index", "turns", "store"

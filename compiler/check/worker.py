@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.check.build.libraries import Library
-    from slangad.compiler.check.legs.accumulation import Launches
+    from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.launch_columns import Extents
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.pipeline_companions import ChainTask
+    from slangad.compiler.check.run.companions import Launches
     from slangad.compiler.check.run.device import DeviceJob, DeviceModule, DevicePrograms
     from slangad.compiler.check.run.launch import WholeRunner
     from slangad.compiler.check.run.launch_device import DeviceLaunches
-    from slangad.compiler.check.run.thread import RowFunction, Runner, Several
+    from slangad.compiler.check.run.thread import Runner, Several
     from slangad.compiler.check.sampling.shapes import Search
-    from slangad.compiler.check.verdict.judge import Plan
-    from slangad.compiler.check.verdict.judge_pipeline import ChainTask
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.report.model import Result
@@ -147,8 +148,9 @@ class _Libraries:
 
     def judge(self, task: Task | ChainTask) -> Result:
         """Judge one subject: thread by thread, launch by launch, or as a chain of launches."""
-        from slangad.compiler.check.verdict.explain.lost_gradients import with_silent
-        from slangad.compiler.check.verdict.judge import Twins, judge
+        from slangad.compiler.check.method import judge
+        from slangad.compiler.check.run.companions import Companions
+        from slangad.compiler.check.verdict.explain.lost_gradients import with_lost_gradients
 
         if not isinstance(task, Task):
             return self._judge_chain(task)
@@ -157,11 +159,11 @@ class _Libraries:
         narrow = None if task.narrow is None else self.runner(task, wide=False)
         oracle, watch, device = self.twin(task, task.oracle), self.twin(task, task.watch), self.on_device(task)
         wide = self.runner(task, wide=True)
-        twins = Twins(oracle, watch, device, launches=self._launches(task), arrays=wide)
-        return with_silent(judge(task.plan, wide, narrow, twins), task.plan, task.kernel, wide)
+        companions = Companions(oracle, watch, device, launches=self._launches(task), arrays=wide)
+        return with_lost_gradients(judge(task.plan, wide, narrow, companions), task.plan, task.kernel, wide)
 
     def _judge_chain(self, task: ChainTask) -> Result:
-        from slangad.compiler.check.verdict.judge_pipeline import judge_chain
+        from slangad.compiler.check.pipeline_companions import judge_chain
 
         return judge_chain(task, self.holding, self._on_device)
 
@@ -175,7 +177,9 @@ class _Libraries:
         return None
 
     def _judge_whole(self, task: Task, reach: Kernel) -> Result:
-        from slangad.compiler.check.verdict.judge import Twins, blank, judge
+        from slangad.compiler.check.method import judge
+        from slangad.compiler.check.run.companions import Companions
+        from slangad.compiler.check.verdict.decide import blank
         from slangad.compiler.report.model import Verdict
 
         twins = [kernel for kernel in (task.oracle, task.watch, reach) if kernel is not None]
@@ -190,7 +194,7 @@ class _Libraries:
             for kernel in (task.oracle, task.watch)
         )
         device, reached = self.whole_on_device(task, found), self.whole(replace(task, kernel=reach), found)
-        others = Twins(oracle, watch, device, reached, self._launches(task, found))
+        others = Companions(oracle, watch, device, reached, self._launches(task, found))
         return judge(task.plan, self.whole(task, found), narrow, others)
 
     def _extents(self, task: Task, reach: Kernel) -> Extents | str:
@@ -214,8 +218,8 @@ class _Libraries:
 
     def _launches(self, task: Task, small: Extents | None = None) -> Launches | None:
         """The kernel as it is launched, at any size; ``small`` is one that fits."""
-        from slangad.compiler.check.legs.accumulation import Launches
         from slangad.compiler.check.model.launch_columns import Extents
+        from slangad.compiler.check.run.companions import Launches
 
         if task.launch is None or not self._entries(replace(task, kernel=task.launch), wide=True)[1]:
             return None

@@ -13,7 +13,6 @@ from slangad.compiler.check.kinks.corners import look_at_corners
 from slangad.compiler.check.kinks.ties import look_at_ties
 from slangad.compiler.check.legs.accumulation import compare_accumulation
 from slangad.compiler.check.legs.legs import (
-    Compared,
     both,
     compare_bounds,
     compare_clipped,
@@ -26,18 +25,20 @@ from slangad.compiler.check.legs.legs import (
 from slangad.compiler.check.legs.proportion import compare_sizes
 from slangad.compiler.check.legs.stages import compare_joined
 from slangad.compiler.check.model.effort import Effort, effort_of
-from slangad.compiler.check.reference.entries import Examiner, Findings, State, part_of
+from slangad.compiler.check.model.findings import Compared, Findings, State, part_of
+from slangad.compiler.check.model.samples import chosen, with_rows
+from slangad.compiler.check.reference.entries import Examiner
 from slangad.compiler.check.reference.overflow import but_for_overflow, overflows
 from slangad.compiler.check.reference.rounding import apart_nearby
 from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.sampling.blocks import Blocks, Found, focused, is_large
-from slangad.compiler.check.sampling.integers import NO_INTEGERS
-from slangad.compiler.check.sampling.out_of_range import Beyond
-from slangad.compiler.check.sampling.samples import chosen, draw, draw_beyond, interval_of, with_rows
+from slangad.compiler.check.sampling.samples import draw, draw_beyond, interval_of
 from slangad.compiler.check.sampling.scouts import scout
+from slangad.compiler.check.verdict.decide import blank
 from slangad.compiler.check.verdict.describe import Describer
 from slangad.compiler.check.verdict.explain.ignored import ignored
 from slangad.compiler.check.verdict.explain.races import with_races
+from slangad.compiler.check.verdict.out_of_range import Beyond
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Custom
 from slangad.compiler.report.model import (
@@ -60,16 +61,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.check.legs.accumulation import Launches
-    from slangad.compiler.check.legs.legs import Watch
-    from slangad.compiler.check.run.thread import Bounded, Inside, Oracle, RowFunction
-    from slangad.compiler.check.sampling.integers import Integers
-    from slangad.compiler.check.sampling.samples import Samples
-    from slangad.compiler.check.subjects.find import Subject
-    from slangad.compiler.ir.nodes import ClipGradient, Range
-    from slangad.compiler.report.model import Generated
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.functions import Bounded, RowFunction
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.samples import Samples
+    from slangad.compiler.check.run.companions import Companions
 
-    Floats = npt.NDArray[np.float64]
 
 _MOST_WORK: Final = 1 << 16
 _FEWEST: Final = 16
@@ -90,76 +87,11 @@ _MOST_OUTSIDE: Final = 0.85
 _MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is asked of one subject.
-
-    Attributes:
-        constants: Numbers in its text.
-        ranges: Declared ones, the command line's last.
-        missing: Modes it has not, with the reason.
-        notes: What is known before anything runs.
-        command: Makes the report of this subject again.
-        linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
-        clip: How the subject's own gradients are clipped.
-        shapes: Of parameters, as they were declared.
-        integers: Where integers that nobody declared are worth a try.
-        device: Where float32 runs, by the name of ``--device``.
-    """
-
-    subject: Subject
-    file: str
-    generated: Generated | None
-    samples: int
-    seed: int
-    ranges: tuple[Range, ...]
-    constants: tuple[float, ...]
-    missing: tuple[tuple[Mode, str], ...] = ()
-    notes: tuple[Note, ...] = ()
-    command: str = ""
-    linear: bool = True
-    clip: ClipGradient | None = None
-    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    integers: Integers = NO_INTEGERS
-    device: str = "cpu"
-
-
-@dataclass(frozen=True, slots=True)
-class Twins:
-    """Relatives of a subject.
-
-    Attributes:
-        oracle: Has frozen parts (see ``intent``).
-        watch: Minds loops (see ``bounds``).
-        device: The same in float32 on a device other than the CPU, or why that doesn't take it.
-        reach: Tells whether a launch stays inside its tensors (see ``reach``).
-        launches: Of the kernel itself, where it adds something up.
-        apart: A pipeline with every stage by itself, where it is run with some of them joined.
-        arrays: Of what is no launch: tells whether indices stay inside arrays.
-    """
-
-    oracle: Oracle | None = None
-    watch: Watch | None = None
-    device: RowFunction | str | None = None
-    reach: Bounded | None = None
-    launches: Launches | None = None
-    apart: RowFunction | None = None
-    arrays: Inside | None = None
-
-
-def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, twins: Twins) -> Result:
+def judge(plan: Plan, wide: RowFunction, narrow: RowFunction | None, companions: Companions) -> Result:
     """Check one subject."""
     start = time.perf_counter()
-    result = _Judge(plan, wide, narrow, twins).run()
+    result = _Judge(plan, wide, narrow, companions).run()
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
-
-
-def blank(plan: Plan, verdict: Verdict, reason: str) -> Result:
-    """A result without numbers."""
-    subject = plan.subject
-    return Result(
-        plan.file, subject.label, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
-    )
 
 
 @dataclass(slots=True)
@@ -172,7 +104,7 @@ class _Judge:
     plan: Plan
     wide: RowFunction
     narrow: RowFunction | None
-    twins: Twins
+    companions: Companions
     found: Found | None = None
     effort: Effort = field(default_factory=Effort)
     outside: int = 0
@@ -186,8 +118,8 @@ class _Judge:
             reason = "; ".join(reason for _, reason in self.plan.missing) or "it has no derivative"
             return blank(self.plan, Verdict.SKIPPED, reason)
         modes = tuple(mode.value for mode in legs.values())
-        if self.twins.reach is not None:
-            self._prepare(self.twins.reach, modes)
+        if self.companions.reach is not None:
+            self._prepare(self.companions.reach, modes)
         samples = self._draw(modes)
         if not len(samples.rows):
             return blank(self.plan, Verdict.INCONCLUSIVE, self._outside())
@@ -210,9 +142,9 @@ class _Judge:
     def _beyond(self, result: Result, again: dict[Leg, _Again]) -> Result:
         """The result with what own derivatives have wrong where floats without a range are numbers of the text."""
         plan, inputs, results = self.plan, self.wide.inputs, self.wide.results
-        told = plan.subject.told
-        own = isinstance(plan.subject.policy, Custom) or (told is not None and not told.calls)
-        unbounded = told is not None and self.twins.watch is None and "MaxIters" in text_of(plan.file)
+        facts = plan.subject.facts
+        own = isinstance(plan.subject.policy, Custom) or (facts is not None and not facts.calls)
+        unbounded = facts is not None and self.companions.watch is None and "MaxIters" in text_of(plan.file)
         if not own or unbounded or result.verdict in (Verdict.FAIL, Verdict.NONDETERMINISTIC) or self.found:
             return result
         name, far = plan.subject.name, (plan.constants, plan.integers)
@@ -221,7 +153,7 @@ class _Judge:
         drawn = chosen(drawn, self.effort.thinned(*sizes)) if len(drawn.rows) else drawn
         most = self.effort.pairs, self.effort.deep
         beyond = Beyond(
-            self.wide, self.narrow, self.twins, self._evaluate, self._inside, self._noise, again, most, plan.seed
+            self.wide, self.narrow, self.companions, self._evaluate, self._inside, self._noise, again, most, plan.seed
         )
         return beyond.look(result, drawn, plan.command) if len(drawn.rows) else result
 
@@ -254,7 +186,7 @@ class _Judge:
         samples = chosen(samples, inside)
         if not inside.any():
             return samples
-        if self.twins.reach is not None:
+        if self.companions.reach is not None:
             samples = replace(samples, rows=self._finite(samples.rows))
         sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
         samples = chosen(samples, self.effort.thinned(*sizes))
@@ -262,7 +194,7 @@ class _Judge:
         many = draw(inputs.columns, self.plan.ranges, scouts, self.plan.seed + 1, name, (), integers)
         scales = np.max(samples.scales, axis=0, initial=0.0)
         rows = many.rows[self._inside(many.rows)]
-        if self.twins.reach is not None:
+        if self.companions.reach is not None:
             rows = self._finite(rows)
         found = scout(self.wide, self._evaluate, rows, scales, self.plan.seed, modes)
         if self.found is not None:
@@ -286,12 +218,12 @@ class _Judge:
 
     def _inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
         """The rows at which no index leads outside a tensor or an array."""
-        within = self.twins.reach or self.twins.arrays
+        within = self.companions.reach or self.companions.arrays
         return np.ones(len(rows), bool) if within is None else within.inside(rows)
 
     def _evaluate(self, rows: Floats, base: Floats) -> Floats:
-        if self.twins.oracle is not None:
-            return self.twins.oracle.moved(rows, base)[:, self.wide.results.differentiable]
+        if self.companions.oracle is not None:
+            return self.companions.oracle.moved(rows, base)[:, self.wide.results.differentiable]
         return self.wide.values(rows)[:, self.wide.results.differentiable]
 
     def _noise(self, rows: Floats, values: Floats) -> Floats:
@@ -322,7 +254,7 @@ class _Judge:
         failures = list(describer.failures(self.plan.command))
         failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
         failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
-        failures = with_races(failures, self.twins.reach, samples.rows)
+        failures = with_races(failures, self.companions.reach, samples.rows)
         legs = [*(describer.leg(leg) for leg in found), *(c.result for c in others), *self._missing_legs()]
         verdict, reason = self._verdict(failures, findings, describer)
         if verdict is Verdict.NONDETERMINISTIC:  # what other legs see may be the noise
@@ -354,7 +286,7 @@ class _Judge:
     def _single(self, others: list[Compared]) -> Float32 | None:
         """How far float32 was tested."""
         found = next((compared.single for compared in others if compared.single is not None), None)
-        elsewhere = self.twins.device is not None and not isinstance(self.twins.device, str)
+        elsewhere = self.companions.device is not None and not isinstance(self.companions.device, str)
         return None if found is None else replace(found, device=self.plan.device if elsewhere else "cpu")
 
     def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
@@ -371,18 +303,21 @@ class _Judge:
             yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
         if Leg.FORWARD in found:
             yield compare_primal(self.wide, rows, findings, self.plan.seed)
-        if self.twins.launches is not None and Mode.BACKWARD in self.wide.entries:
+        if self.companions.launches is not None and Mode.BACKWARD in self.wide.entries:
             yield compare_accumulation(
-                self.twins.launches, self.plan.ranges, self.plan.seed, linear=self.plan.linear and Leg.FORWARD in found
+                self.companions.launches,
+                self.plan.ranges,
+                self.plan.seed,
+                linear=self.plan.linear and Leg.FORWARD in found,
             )
-        if self.twins.watch is not None:
-            yield compare_bounds(self.twins.watch, rows)
-        if self.twins.apart is not None:
-            yield compare_joined(self.wide, self.twins.apart, rows, findings, self.plan.seed)
+        if self.companions.watch is not None:
+            yield compare_bounds(self.companions.watch, rows)
+        if self.companions.apart is not None:
+            yield compare_joined(self.wide, self.companions.apart, rows, findings, self.plan.seed)
         yield from self._in_float32(samples, findings, found)
 
     def _in_float32(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
-        reach, device = self.twins.reach, self.twins.device
+        reach, device = self.companions.reach, self.companions.device
         if reach is not None and device is not None and not isinstance(device, str):
             yield self._on_device(device, samples, (findings, found), filtered=reach.filtered)
             return
@@ -432,7 +367,7 @@ class _Judge:
 
     def _ignored(self, samples: Samples, findings: Findings) -> tuple[Note, ...]:
         """What was declared away, where something was."""
-        return () if self.twins.oracle is None else tuple(ignored(self.wide, samples, findings))
+        return () if self.companions.oracle is None else tuple(ignored(self.wide, samples, findings))
 
     def _missing_notes(self) -> Iterator[Note]:
         for mode, reason in self.plan.missing:
@@ -454,8 +389,8 @@ class _Judge:
         weak = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
         if weak:
             return Verdict.INCONCLUSIVE, weak
-        if isinstance(self.twins.device, str):
-            return Verdict.INCONCLUSIVE, f"it was not compared on the device: {self.twins.device}"
+        if isinstance(self.companions.device, str):
+            return Verdict.INCONCLUSIVE, f"it was not compared on the device: {self.companions.device}"
         states = list(findings.states.values())
         if any(((s == State.KINK) | (s == State.JUMP)).any() for s in states):
             return Verdict.KINK_OK, describer.kink_reason()

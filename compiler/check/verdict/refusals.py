@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from slangad.compiler.check.build.libraries import Built, Refusal
-    from slangad.compiler.check.subjects.find import Subject
-    from slangad.compiler.check.verdict.judge import Plan
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Module
 
 _NO_MODE: Final = re.compile(r"'(fwd|bwd)_diff' is not a member of")
@@ -32,7 +32,7 @@ _OTHERWISE: Final = "write that part in another way, and report it to Slang"
 
 def refused(plan: Plan, wide: Built, narrow: Built, module: Module) -> Result | None:
     """The result of a subject of a module that can't run, if it can't."""
-    from slangad.compiler.check.verdict.judge import blank
+    from slangad.compiler.check.verdict.decide import blank
 
     subject = plan.subject
     if subject.skipped:
@@ -41,7 +41,7 @@ def refused(plan: Plan, wide: Built, narrow: Built, module: Module) -> Result | 
         failure = replace(subject.failure, reproduce=plan.command)
         result = blank(plan, failure.verdict, failure.message)
         return replace(result, failures=(failure,)) if failure.verdict is Verdict.FAIL else result
-    own = subject.course.kernels if subject.course else (subject.kernel,)
+    own = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
     mine = [r for r in wide.refusals if r.kernel in own and not _NO_MODE.search(r.reason)]
     both = [r for r in mine if _refused_too(r, narrow)]
     if both:
@@ -69,7 +69,7 @@ def _same(refusal: Refusal, narrow: Built) -> list[Refusal]:
 
 def _uncompiled(refusals: Sequence[Refusal], plan: Plan, narrow: Built, module: Module) -> Result:
     """The result of what compiles in neither precision: no verdict on it where only the C++ of Slang is at fault."""
-    from slangad.compiler.check.verdict.judge import blank
+    from slangad.compiler.check.verdict.decide import blank
 
     alike = [_same(refusal, narrow)[0] for refusal in refusals]
     if all(r.cpp for r in (*refusals, *alike)) and not any(r.elsewhere for r in alike):
@@ -98,8 +98,8 @@ def _failure(refusal: Refusal, plan: Plan, module: Module) -> Failure:
 def _named(refusal: Refusal, plan: Plan) -> str:
     """What is refused, as a sentence begins."""
     name = _NAMES.get(refusal.mode, "it")
-    course = plan.subject.course
-    return name if course is None else f"{course.shown.get(refusal.kernel, refusal.kernel)}: {name}"
+    pipeline = plan.subject.pipeline
+    return name if pipeline is None else f"{pipeline.shown.get(refusal.kernel, refusal.kernel)}: {name}"
 
 
 def _remedy(refusal: Refusal, module: Module) -> str:

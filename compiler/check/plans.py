@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.mutation.mutate import broken_of
+from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.sampling.samples import UNDECLARED, constants_in, covers
-from slangad.compiler.check.sampling.slang_integers import ended_by, integers_in, numbers_named
+from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
 from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integral
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.check.build.libraries import Built
-    from slangad.compiler.check.sampling.integers import Integers
-    from slangad.compiler.check.session import CheckOptions
-    from slangad.compiler.check.subjects.find import Subject
+    from slangad.compiler.check.model.integers import Integers
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.subject import Subject
+    from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.declared import Intents
-    from slangad.compiler.check.verdict.judge import Plan
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
@@ -39,7 +39,7 @@ def make_plan(
     subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
 ) -> Plan:
     """The plan of one subject."""
-    from slangad.compiler.check.verdict.judge import Plan
+    from slangad.compiler.check.model.plan import Plan
 
     intents, emitted = program
     samples, seed = _sampling(subject, intents.module, options)
@@ -63,7 +63,7 @@ def make_plan(
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not intents.clipped & {subject.kernel, *(subject.course.kernels if subject.course else ())},
+        linear=not intents.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
         shapes=tuple(_shapes(subject, intents, options)),
         integers=_integers(function, subject, path, intents.module),
@@ -73,7 +73,7 @@ def make_plan(
 
 def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:
     """How many samples, and the seed: of the command line, else of the subject, its file, the project."""
-    own = subject.name if subject.course else subject.function
+    own = subject.name if subject.pipeline else subject.function
     said = [one for of in ("", own) for one in module.sampling if one.of == of]
     samples = options.samples if options.samples_said else _last([one.samples for one in said], options.samples)
     seed = options.seed if options.seed_said else _last([one.seed for one in said], options.seed)
@@ -114,7 +114,7 @@ def _untried(function: Function | None, subject: Subject, path: Path, ranges: tu
 
 def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator[Note]:
     """Which gradients of doubles have only the digits of float on the device that is asked for."""
-    kernels = (subject.kernel, subject.launch, *(subject.course.kernels if subject.course else ()))
+    kernels = (subject.kernel, subject.launch, *(subject.pipeline.kernels if subject.pipeline else ()))
     told = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
     if told and device != "cpu":
         yield Note(NoteKind.MISSING, f"digits of double; {told}")
@@ -168,10 +168,10 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
 
 def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The shapes that were said; those of a pipeline come last, since they win over its kernels'."""
-    if subject.course is None:
+    if subject.pipeline is None:
         yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
         return
-    yield from subject.course.shapes
+    yield from subject.pipeline.shapes
     for path, shape in options.shapes:
         if path.startswith(f"{subject.name}."):
             yield path[len(subject.name) + 1 :], shape

@@ -15,8 +15,10 @@ import numpy as np
 
 from slangad.compiler.check.kinks.corners import look_at_corners
 from slangad.compiler.check.kinks.ties import look_at_ties
-from slangad.compiler.check.reference.entries import Examiner, State
-from slangad.compiler.check.sampling.samples import AT_NUMBER, chosen
+from slangad.compiler.check.model.findings import State
+from slangad.compiler.check.model.samples import chosen
+from slangad.compiler.check.reference.entries import Examiner
+from slangad.compiler.check.sampling.samples import AT_NUMBER
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.check.verdict.describe import Describer
 from slangad.compiler.check.verdict.explain.races import with_races
@@ -26,17 +28,12 @@ from slangad.compiler.report.model import LeftAside, LegState, Note, NoteKind, V
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.reference.differences import Evaluate
-    from slangad.compiler.check.reference.entries import JacobianOf
-    from slangad.compiler.check.run.thread import RowFunction
-    from slangad.compiler.check.sampling.samples import Samples
-    from slangad.compiler.check.verdict.judge import Twins
+    from slangad.compiler.check.model.arrays import Bools, Floats
+    from slangad.compiler.check.model.functions import Evaluate, JacobianOf, RowFunction
+    from slangad.compiler.check.model.samples import Samples
+    from slangad.compiler.check.run.companions import Companions
     from slangad.compiler.report.model import Failure, Leg, LegResult, Result
 
-    Floats = npt.NDArray[np.float64]
-    Bools = npt.NDArray[np.bool_]
 
 _LARGEST: Final = 1e30
 """What is larger is as good as an overflow."""
@@ -61,7 +58,7 @@ class Beyond:
 
     wide: RowFunction
     narrow: RowFunction | None
-    twins: Twins
+    companions: Companions
     evaluate: Evaluate
     inside: Callable[[Floats], Bools]
     noise: Callable[[Floats, Floats], Floats]
@@ -92,12 +89,12 @@ class Beyond:
         floating = np.array([k for k, c in enumerate(inputs.columns) if c.floating], np.int64)
         look_at_ties(examiner, samples, found, findings, floating)
         describer = Describer(inputs, self.wide.results, samples, values, findings, found)
-        failures = with_races(list(describer.failures(command)), self.twins.reach, samples.rows)
+        failures = with_races(list(describer.failures(command)), self.companions.reach, samples.rows)
         return _with(result, describer, failures)
 
     def _ends(self, rows: Floats) -> Bools:
         """Where no loop runs beyond its bound."""
-        watch = self.twins.watch
+        watch = self.companions.watch
         if watch is None or not len(rows):
             return np.ones(len(rows), bool)
         columns = [k for k, c in enumerate(watch.results.columns) if c.path.startswith(EXCEEDED)]

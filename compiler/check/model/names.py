@@ -1,0 +1,46 @@
+"""Names that the check gives to the kernels and functions it adds, and to mutants."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slangad.compiler.ir.nodes import Kernel, Memory
+
+STAGE: Final = "slangad_stage_"
+"""Begins the names of kernels that are launched whole though nothing in their own memory asks for it."""
+OF_STAGE: Final = "stage "
+"""Begins the keys of what their threads do, where the check has changed that for its own purposes."""
+
+
+def is_stage(kernel: Kernel) -> bool:
+    """Whether a kernel is there for a pipeline only."""
+    return kernel.name.startswith(STAGE)
+
+
+LAUNCHED: Final = "launched "
+"""Begins the keys of functions of kernels that are launched besides being checked thread by thread."""
+_PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
+
+
+def is_launch(kernel: Kernel) -> bool:
+    """Whether what a thread does depends on memory that other threads use: a whole launch is one function then."""
+    if is_stage(kernel):
+        return True
+    memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
+    return any(memory not in _PER_THREAD for memory in memories)
+
+
+TWIN = " unclipped"
+"""Ends the keys of functions without the clips of what they call."""
+STANDING = "check "
+"""Begins the keys of functions that call a method, and stand for it in a check of it."""
+
+
+def is_mutant(name: str) -> bool:
+    """Whether a subject's name is that of a mutant."""
+    return ": " in name
+
+
+def broken_of(name: str) -> str:
+    """The name of what a mutant is made of; any other name itself."""
+    return name.partition(": ")[0]

@@ -1,0 +1,49 @@
+"""What is asked of one subject: samples, ranges, modes that are missing, notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.model.integers import NO_INTEGERS
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.model.integers import Integers
+    from slangad.compiler.check.model.subject import Subject
+    from slangad.compiler.emit.model import Mode
+    from slangad.compiler.ir.nodes import ClipGradient, Range
+    from slangad.compiler.report.model import Generated, Note
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of one subject.
+
+    Attributes:
+        constants: Numbers in its text.
+        ranges: Declared ones, the command line's last.
+        missing: Modes it has not, with the reason.
+        notes: What is known before anything runs.
+        command: Makes the report of this subject again.
+        linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
+        clip: How the subject's own gradients are clipped.
+        shapes: Of parameters, as they were declared.
+        integers: Where integers that nobody declared are worth a try.
+        device: Where float32 runs, by the name of ``--device``.
+    """
+
+    subject: Subject
+    file: str
+    generated: Generated | None
+    samples: int
+    seed: int
+    ranges: tuple[Range, ...]
+    constants: tuple[float, ...]
+    missing: tuple[tuple[Mode, str], ...] = ()
+    notes: tuple[Note, ...] = ()
+    command: str = ""
+    linear: bool = True
+    clip: ClipGradient | None = None
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    integers: Integers = NO_INTEGERS
+    device: str = "cpu"

@@ -1,0 +1,42 @@
+"""Samples: rows of inputs with their origin and the scale of every column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Rows of inputs, where each came from, and what is far for each column."""
+
+    rows: Floats
+    origins: tuple[str, ...]
+    scales: Floats
+
+
+def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
+    """The samples and some more, for which the same is far."""
+    if not len(rows):
+        return samples
+    usual = np.max(samples.scales, axis=0)
+    return Samples(
+        np.concatenate([samples.rows, rows]),
+        (*samples.origins, *(origin for _ in rows)),
+        np.concatenate([samples.scales, np.broadcast_to(usual, rows.shape)]),
+    )
+
+
+def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
+    """Some of the samples."""
+    if which.all():
+        return samples
+    origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
+    return Samples(samples.rows[which], origins, samples.scales[which])
