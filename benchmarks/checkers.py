@@ -1,14 +1,15 @@
 """Compare gradient checkers on the zoo of this repository's tests: ``python benchmarks/checkers.py``.
 
-The checkers are ``slangad check``, ``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and
-``jax.test_util.check_grads`` (forward and reverse), with their default settings. The subjects are all right functions,
-kernels and pipelines of the zoo that a framework can express, and all wrong ones made from them. The script needs ``pip
-install -e . torch "jax[cpu]" warp-lang`` in one environment. The peers get the same random inputs, within the ranges
-that the zoo declares, until one input is refused.
+Each function, kernel and pipeline of the zoo that a framework can express goes through ``slangad check``,
+``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and ``jax.test_util.check_grads`` (forward and
+reverse), each with its defaults. The programs are the right ones and all wrong ones made from them. This needs
+``pip install -e . torch "jax[cpu]" warp-lang`` in one environment. All peers get the same random inputs in the ranges
+that the zoo declares, one input after the other until one is refused.
 
-A right function counts only if the framework's own derivative agrees with PyTorch in float64, because a checker may
-refuse a wrong derivative. A subject that a framework can't express is counted with the reason. ``--results FOLDER``
-saves every verdict, so that a stopped run continues. ``--write docs/checkers.md`` puts the tables into that page.
+A right program counts only if the framework's derivative agrees with that of PyTorch in float64: no checker is
+blamed for accusing a wrong derivative. Programs that a framework cannot express are counted with the reason.
+``--results FOLDER`` keeps each verdict, and a stopped run continues there. ``--write docs/checkers.md`` replaces the
+tables of that page.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ sys.path.insert(0, str(FOLDER))
 
 from cases import Case, InexpressibleError, function_cases  # noqa: E402  (found by the line before)
 from kernel_cases import KernelCase, kernel_cases  # noqa: E402
-from tables import tables  # noqa: E402
+from tables import summary, tables  # noqa: E402
 
 RUNS = {
     "slangad": ("slangad", ""),
@@ -36,18 +37,19 @@ RUNS = {
     "jax": ("jax", "float32"),
     "jax64": ("jax", "float64"),
 }
-MARKS = ("<!-- tables by benchmarks/checkers.py -->", "<!-- end of tables -->")
+SUMMARY = ("<!-- summary by benchmarks/checkers.py -->", "<!-- end of summary -->")
+TABLES = ("<!-- tables by benchmarks/checkers.py -->", "<!-- end of tables -->")
 
 
 def main() -> None:
     """Run all checkers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--every", type=int, default=1, help="use every n-th wrong function  [default: all]")
-    parser.add_argument("--inputs", type=int, default=5, help="inputs per function  [default: 5]")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th wrong function  [default: all]")
+    parser.add_argument("--inputs", type=int, default=5, help="inputs for each function  [default: 5]")
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs and of slangad check  [default: 0]")
-    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="checkers to run")
-    parser.add_argument("--results", type=Path, help="folder of saved verdicts")
-    parser.add_argument("--write", type=Path, help="page for the tables")
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="run only these checkers")
+    parser.add_argument("--results", type=Path, help="keep the verdicts in this folder and continue from it")
+    parser.add_argument("--write", type=Path, help="replace the tables of this page")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     said = parser.parse_args()
     cases = [*function_cases(said.every), *kernel_cases()]
@@ -62,14 +64,16 @@ def main() -> None:
         words += ["--results", str(folder), "--run", name]
         subprocess.run([sys.executable, __file__, *words], check=True, stdout=sys.stderr)
     if len(said.only) == len(RUNS):
-        text = tables(cases, {name: _read(folder / f"{name}.jsonl") for name in RUNS}, said.inputs, said.seed)
-        print(text)
+        everything = cases, {name: _read(folder / f"{name}.jsonl") for name in RUNS}, said.inputs, said.seed
+        short, long = summary(*everything), tables(*everything)
+        print(short, long, sep="\n")
         if said.write:
-            _write(said.write, text)
+            _write(said.write, SUMMARY, short)
+            _write(said.write, TABLES, long)
 
 
 def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path, peer: str, dtype: str) -> None:
-    """Run one checker in a separate process on the cases without a saved verdict."""
+    """Run one checker, in a separate process, on all cases without a verdict."""
     known = _read(file)
     left = [case for case in cases if case.key not in known]
     if peer == "slangad":
@@ -89,7 +93,7 @@ def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path
 
 
 def _tried(side, case: Case | KernelCase, dtype: str, said: argparse.Namespace) -> dict[str, object]:
-    """Return a checker's verdict, or the reason why it has none, and the gradients of right cases."""
+    """Return the verdicts of a checker and the gradients of right programs, or the reason for no verdict."""
     try:
         told, gradients = side.verdicts(case, dtype, case.inputs(said.inputs, said.seed))
     except InexpressibleError as error:
@@ -113,15 +117,16 @@ def _side(peer: str, dtype: str):
 
 
 def _read(file: Path) -> dict[str, dict]:
-    """Return the verdicts in a file by the keys of cases."""
+    """Return the verdicts of a file by the keys of their cases."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return {entry["key"]: entry for entry in map(json.loads, lines)}
 
 
-def _write(page: Path, text: str) -> None:
-    old = page.read_text(encoding="utf-8")
-    before, rest = old.split(MARKS[0])
-    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}", encoding="utf-8")
+def _write(page: Path, marks: tuple[str, str], text: str) -> None:
+    """Replace the text between two marks of a page."""
+    begin, end = marks
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

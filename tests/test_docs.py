@@ -1,7 +1,8 @@
 """Every page of docs/ begins with an example that runs and prints what the page shows.
 
 The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
-names it, and is written when the example reaches it. A ``console`` block holds commands and their output:
+begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
+commands and their output:
 
     `fit.py`:
     ```python
@@ -38,19 +39,17 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT_EXAMPLE = {
     "architecture.md": "a map of the source, held by test_architecture.py",
-    "checkers.md": "not converted yet",
-    "ci.md": "not converted yet",
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
-    "slang-input.md": "not converted yet",
-    "slang-notes.md": "observations of other programs",
 }
 """Pages that need no example, with the reason."""
 
+ROOT = DOCS.parent
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
 BLOCK = re.compile(
-    r"(?:^`(?P<file>[^`\n]+)`:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-DURATION = re.compile(r"\b[0-9.]+ s\b")
+DURATION = re.compile(r"\b[0-9.]+ m?s\b")
 END = "end of the output"
 ANY_LINES = r"(?:[^\n]*\n)*"
 
@@ -93,7 +92,7 @@ def _updated(shown: str, printed: str) -> str:
     """Return the new output, with the shown lines that contain ``…`` where they still match, and without durations."""
     varying = [line for line in shown.splitlines(keepends=True) if "…" in line and line != "…\n"]
     return "".join(
-        next((old for old in varying if re.fullmatch(_as_pattern(old), line)), DURATION.sub("… s", line))
+        next((old for old in varying if re.fullmatch(_as_pattern(old), line)), DURATION.sub("…", line))
         for line in printed.splitlines(keepends=True)
     )
 
@@ -154,6 +153,24 @@ def test_page__its_example__prints_what_it_shows(
                 (DOCS / name).write_text(page, encoding="utf-8")
             else:
                 assert _matches(command.output, printed), f"$ {command.line}\n{printed}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *DOCS.rglob("*.md")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_page__its_links__lead_somewhere(page: Path) -> None:
+    broken = []
+    for file, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
 
 
 def test_page__without_example__has_none() -> None:

@@ -1,4 +1,4 @@
-"""Make the cases for the checkers from the zoo's functions and their mutants, with inputs."""
+"""Make cases for the checkers: the functions of the zoo and their mutants, with inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STRUCTS = {
     "Lobe": {"sharp": "float", "weight": "float"},
 }
 """The fields of the zoo's structs."""
-DECLARED = "its derivative is declared to be another than its own, which a checker can't be told"
+DECLARED = "its declared derivative is not the function's; the checker has no way to declare that"
 
 
 class InexpressibleError(Exception):
