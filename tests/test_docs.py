@@ -1,4 +1,4 @@
-"""Every page of docs/ begins with an example that runs and prints what the page shows.
+"""The README and every page of docs/ begin with an example that runs and prints what the page shows.
 
 The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
 begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
@@ -63,7 +63,7 @@ class Command:
 
 
 def _pages() -> list[str]:
-    return sorted(page.name for page in DOCS.glob("*.md"))
+    return ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))]
 
 
 def _example(text: str) -> str:
