@@ -93,13 +93,13 @@ def both_N(p: float2, q: float2) -> tuple[float, float2]:
 
 COUNT = """
 import sys
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 jobs = []
-compile = Compilers.compile
+compile = SlangCompilers.compile
 def counted(self, given, progress=None):
     jobs.extend(given)
     return compile(self, given, progress)
-Compilers.compile = counted
+SlangCompilers.compile = counted
 from slangad.cli.main import cli
 try:
     cli.main(sys.argv[1:], prog_name="slangad")

@@ -129,8 +129,10 @@ def library_seconds(folder: Path) -> float:
     """Return the time of the Slang library for the kernel's entry points and targets, in one session of one process."""
     import pickle
 
-    from slangad.compiler.driver.compile import Options, describe, job_of
+    from slangad.compiler.driver.compile import describe
+    from slangad.compiler.driver.emitted import job_of
     from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.model import Options
 
     options = Options(targets=TARGETS)
     (unit,) = describe(parse_inputs([str(folder / "one.py")]), options)

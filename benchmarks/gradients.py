@@ -105,8 +105,8 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
     """Return slangad's time for a workload, and the error of its gradients against float64."""
     from slangad.compiler.api.program import only_kernel, read_program
-    from slangad.compiler.driver.compile import Options
     from slangad.compiler.driver.inputs import parse_inputs
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import Mode, ParameterRole
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import prepare

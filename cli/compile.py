@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired, Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.driver.compile import Built, Options
+    from slangad.compiler.driver.model import CompiledInput, Options
     from slangad.compiler.driver.write import Destination, Emit
     from slangad.compiler.ir.nodes import Module
 
@@ -150,48 +150,48 @@ def _check_usage(arguments: CompileArguments) -> None:
         raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
 
 
-def compile_once(session: Session, arguments: CompileArguments) -> tuple[Built, ...]:
+def compile_once(session: Session, arguments: CompileArguments) -> tuple[CompiledInput, ...]:
     """Compile all inputs and write their outputs.
 
     Raises:
         CompileError: An input was rejected for all targets, and nothing is written; or the other targets are written.
         ToolchainError: Slang failed, and nothing is written; or a target's tool is missing, and the others are written.
     """
-    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.write import deliver
+    from slangad.compiler.driver.write import write_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     options = _options_of(session, arguments)
     destination = _destination_of(arguments)
     with session.progress("compiling") as progress:
-        built = build(parse_inputs(arguments["inputs"]), options, progress)
-    delivery = deliver(built, options, destination)
-    warnings = [warning for one in built for warning in one.warnings]
+        compiled = compile_inputs(parse_inputs(arguments["inputs"]), options, progress)
+    written = write_outputs(compiled, options, destination)
+    warnings = [warning for one in compiled for warning in one.warnings]
     if session.document is not None:
         session.document["output"] = arguments["output"]
-        session.document["files"] = [path.as_posix() for path in delivery.files]
-        session.document["inputs"] = delivery.inputs
+        session.document["files"] = [path.as_posix() for path in written.files]
+        session.document["inputs"] = written.inputs
     session.show(warnings)
-    for one in built:
-        if not one.unit.description.kernels:
-            session.say(f"{one.unit.source} has no kernel: only its Slang is written")
+    for one in compiled:
+        if not one.slang.description.kernels:
+            session.say(f"{one.slang.source} has no kernel: only its Slang is written")
         _print_accumulation(session, one)
-    session.say(_summary(built, arguments["output"]))
-    failures = list(dict.fromkeys(failure for one in built for failure in one.failures))
-    refusals = [refusal for one in built for refusal in one.refusals]
+    session.say(_summary(compiled, arguments["output"]))
+    failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
+    refusals = [refusal for one in compiled for refusal in one.refusals]
     if refusals:
         raise CompileError([*refusals, *failures])
     if failures:
         raise ToolchainError(failures)
-    return built
+    return compiled
 
 
 def print_output(session: Session, arguments: CompileArguments) -> None:
     """Print one output on stdout: the Slang text, unless targets or ``--emit`` select another one."""
-    from slangad.compiler.driver.compile import build
+    from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
-    from slangad.compiler.driver.write import wanted_products
+    from slangad.compiler.driver.write import wanted_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
     default: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
@@ -202,24 +202,24 @@ def print_output(session: Session, arguments: CompileArguments) -> None:
             "-o - prints one output: name one file and at most one --emit, or give an output folder."
         )
     arguments["emit"] = emit
-    (one,) = build(inputs, _options_of(session, arguments))
+    (one,) = compile_inputs(inputs, _options_of(session, arguments))
     if one.refusals:
         raise CompileError(one.refusals)
     if one.failures:
         raise ToolchainError(one.failures)
     kind = {"slang": "slang", "ir": "ir", "artefacts": "artefact"}[emit[0]]
-    products = [product for product in wanted_products(one, frozenset(emit)) if product.kind == kind]
-    if len(products) != 1:
+    outputs = [output for output in wanted_outputs(one, frozenset(emit)) if output.kind == kind]
+    if len(outputs) != 1:
         raise click.UsageError(
-            f"-o - prints one output, and this gives {len(products)}: name one FILE:KERNEL, one --mode and one -t."
+            f"-o - prints one output, and this gives {len(outputs)}: name one FILE:KERNEL, one --mode and one -t."
         )
     session.show(one.warnings)
-    session.write(products[0].data)
+    session.write(outputs[0].data)
 
 
 def _options_of(session: Session, arguments: CompileArguments) -> Options:
     """Return the compiler's options for the command line."""
-    from slangad.compiler.driver.compile import Options
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.toolchain.cache import Cache, default_cache
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
 
@@ -259,7 +259,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     if not wanted:
         return None
     from slangad.compiler.ir.text_form.printer import show
-    from slangad.compiler.passes import PASS_NAMES
+    from slangad.compiler.passes.order import PASS_NAMES
 
     unknown = [name for name in wanted if name not in (*PASS_NAMES, "all")]
     if unknown:
@@ -272,34 +272,34 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     return dump
 
 
-def _print_accumulation(session: Session, one: Built) -> None:
-    """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
+def _print_accumulation(session: Session, one: CompiledInput) -> None:
+    """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
     from slangad.compiler.emit.model import Work
     from slangad.compiler.toolchain.targets import TARGETS
 
-    for kernel in one.unit.kernels:
+    for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
-        for entry in one.unit.entries:
+        for entry in one.slang.entries:
             if entry.kernel == kernel.name and entry.work is Work.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
-    if any(way in SCATTERED for kernel in one.unit.kernels for way in kernel.accumulation.values()):
-        targets_by_means: dict[str, list[str]] = {}
+    if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
+        alike: dict[str, list[str]] = {}
         for target in one.targets:
             targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
         for words, targets in targets_by_means.items():
             session.say(f"shared and scatter on {', '.join(targets)}: {words}", level=1)
 
 
-def _summary(built: Sequence[Built], output: str) -> str:
-    """Return one line: the numbers of kernels and artefacts, and the output folder."""
-    artefacts = sum(product.kind == "artefact" for one in built for product in one.products)
-    kernels = sum(len(one.unit.kernels) for one in built)
-    cached = sum(one.cached for one in built)
-    note = f", {cached} of {len(built)} from the cache" if cached else ""
+def _summary(compiled: Sequence[CompiledInput], output: str) -> str:
+    """One line for people: how much was compiled, and where it is."""
+    artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
+    kernels = sum(len(one.slang.kernels) for one in compiled)
+    cached = sum(one.cached for one in compiled)
+    note = f", {cached} of {len(compiled)} from the cache" if cached else ""
     return f"{_count(kernels, 'kernel')}, {_count(artefacts, 'artefact')} in {output}{note}"
 
 

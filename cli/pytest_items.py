@@ -90,8 +90,8 @@ class GradientFile(pytest.File):
     def _names(self) -> list[tuple[str, int]]:
         from slangad.compiler.check.repair.load import load_what_compiles
         from slangad.compiler.check.subjects.find import find_subjects
-        from slangad.compiler.driver.compile import Options
-        from slangad.compiler.driver.slang_compilers import Compilers
+        from slangad.compiler.driver.model import Options
+        from slangad.compiler.driver.slang_compilers import SlangCompilers
         from slangad.compiler.frontends.slang.model import SlangSetting
 
         options = options_for(self.config, self._shown)
@@ -99,7 +99,7 @@ class GradientFile(pytest.File):
             targets=("cpp",), include_dirs=options.include_dirs, defines=options.defines, cache=options.cache
         )
         try:
-            with Compilers(setting) as compilers:
+            with SlangCompilers(setting) as compilers:
                 loaded = load_what_compiles(self._shown, SlangSetting(compilers.reflect, options.specialize))
         except (CompileError, ToolchainError):
             return [(WHOLE_FILE, 0)]

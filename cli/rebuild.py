@@ -35,8 +35,8 @@ def _compile(session: Session, arguments: CompileArguments, watched: set[str]) -
     from slangad.cli.compile import compile_once
 
     try:
-        built = compile_once(session, arguments)
-        watched.update(source for one in built for source in one.sources)
+        compiled = compile_once(session, arguments)
+        watched.update(source for one in compiled for source in one.sources)
     except (CompileError, ToolchainError) as error:
         named = {diagnostic.span.file for diagnostic in error.diagnostics} - {""}
         watched.update(named, (str(Path(file).parent) for file in named))

@@ -16,8 +16,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.api.program import read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.types import Struct

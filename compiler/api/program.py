@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from slangad.compiler.driver.compile import Options
     from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import LeftOut, Module
     from slangad.compiler.runtime.device.devices import Device, DeviceProgram

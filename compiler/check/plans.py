@@ -6,8 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import broken_of
-from slangad.compiler.check.sampling.samples import UNDECLARED, constants_in, covers
+from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Cast, ClipGradient, Const, Custom, External, Intrinsic, Range
@@ -107,7 +108,7 @@ def _untried(function: Function | None, subject: Subject, path: Path, ranges: tu
     if function is None or not isinstance(function.body, External):
         return
     for name, last, bound in ended_by(_text(subject, path), _whole_in(function)):
-        if last >= UNDECLARED[1] and not any(covers(declared.path, name) for declared in ranges):
+        if last >= tol.UNDECLARED_INTEGERS[1] and not any(covers(declared.path, name) for declared in ranges):
             text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
             yield Note(NoteKind.SAMPLES, text)
 

@@ -37,8 +37,9 @@ from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.refusals import refused, twins_lost
 from slangad.compiler.check.versions import used
 from slangad.compiler.check.worker import Broken, Crashed, Task, Worker
-from slangad.compiler.driver.compile import Options, refuse_specializations
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.compile import refuse_specializations
+from slangad.compiler.driver.model import Options
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
@@ -193,7 +194,7 @@ class _Session:
             time_limit=options.time_limit,
             cache=options.cache,
         )
-        self._compilers = Compilers(compile_options), Compilers(compile_options)
+        self._compilers = SlangCompilers(compile_options), SlangCompilers(compile_options)
         self._workers: list[Worker] = []
 
     def __enter__(self) -> _Session:

@@ -1,8 +1,8 @@
-"""Descriptions that have not changed since they were emitted: an input goes in, its Slang comes out without running it.
+"""Reuse the Slang of a description that has not changed, without loading it.
 
-Only pure descriptions are remembered: those whose Python files import nothing but slangad, a few standard modules and
-each other, and call nothing that looks outside. All that such a description can depend on is its files,
-so their hashes say whether the memory holds. Others are run anew each time; docs/decisions/recall.md has more.
+Only pure descriptions are cached: their Python files import nothing but slangad, a few standard modules and each other,
+and call nothing that reads the outside world. Such a description depends on its files alone, and the cache compares
+their hashes. Other descriptions are loaded in every run. docs/decisions/recall.md has more.
 """
 
 from __future__ import annotations
@@ -12,19 +12,28 @@ import hashlib
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from slangad import __version__
-from slangad.compiler.driver.outputs import Description, KernelPlace
+from slangad.compiler.driver.emitted import select_entries
+from slangad.compiler.driver.model import Description, KernelSummary
+from slangad.compiler.driver.outputs import outputs_of
 from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.types import Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.driver.model import CompileSteps, Options
+    from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.toolchain.cache import Cache
+
+    Compile = Callable[[Input, Options, SlangCompilers], CompileSteps]
 
 PURE_MODULES: Final = frozenset({"slangad", "math", "__future__", "typing", "dataclasses", "enum"})
 IMPURE_NAMES: Final = frozenset(
@@ -32,8 +41,25 @@ IMPURE_NAMES: Final = frozenset(
 )
 
 
-def recall(memory: Cache, path: Path, *, deterministic: bool) -> Description | None:
-    """What is remembered of a description, if all it depends on is as it was."""
+def with_cache(compile_description: Compile, item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
+    """Run a compile, with the emitted Slang from the cache if it holds. Keep the Slang of a pure description."""
+    memory = None if options.dump or options.keep_ir or item.path.suffix == ".slang" else options.cache
+    if memory is None:
+        return (yield from compile_description(item, options, compilers))
+    description = _stored(memory, item.path, deterministic=options.deterministic)
+    if description is None:
+        slang = next(compile_description(item, options, compilers))
+        _store(memory, item.path, slang.description, deterministic=options.deterministic)
+    else:
+        slang = select_entries(item, description, None, options)
+    slang, code = yield slang
+    if code.messages and slang.description.cached:  # their locations need the span map
+        slang = replace(slang, description=next(compile_description(item, options, compilers)).description)
+    return outputs_of(slang, code)
+
+
+def _stored(memory: Cache, path: Path, *, deterministic: bool) -> Description | None:
+    """Return the cached description, if every file it depends on is unchanged."""
     stored = memory.get(_key(path, deterministic=deterministic))
     if stored is None:
         return None
@@ -45,15 +71,15 @@ def recall(memory: Cache, path: Path, *, deterministic: bool) -> Description | N
     return _description(record)
 
 
-def remember(memory: Cache, path: Path, description: Description, *, deterministic: bool) -> None:
-    """Keep a description for the next time, if it is pure."""
+def _store(memory: Cache, path: Path, description: Description, *, deterministic: bool) -> None:
+    """Keep a description if it is pure."""
     scan = _Scan(path, description.sources)
     if scan.is_pure():
         memory.put(_key(path, deterministic=deterministic), json.dumps(_record(description, scan.absent())).encode())
 
 
 def _key(path: Path, *, deterministic: bool) -> str:
-    """All that matters besides the description's files: how it is emitted, seen from where, slangad and Python."""
+    """Return the cache key: everything besides the description's files, such as options, folder and versions."""
     how = "deterministic" if deterministic else ""
     parts = ("description", how, str(path), str(Path.cwd()), __version__, sys.version, _own_code())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
@@ -61,7 +87,7 @@ def _key(path: Path, *, deterministic: bool) -> str:
 
 @cache
 def _own_code() -> str:
-    """Tells one state of slangad's own files from another, so that working on slangad itself needs no care."""
+    """Return a hash of slangad's own files, so that work on slangad itself never sees stale Slang."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     for folder in (root, root.parent / "templates"):
@@ -82,7 +108,7 @@ def _digest(path: Path) -> str:
 
 @dataclass
 class _Scan:
-    """The Python files of a description, read for what they import and call."""
+    """Find what the Python files of a description import and call."""
 
     path: Path
     sources: tuple[str, ...]
@@ -90,21 +116,21 @@ class _Scan:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where its imports look first: its folder, and the parent of the package that is in."""
+        """Folders that its imports search first: its own, and the parent of its package."""
         folder = root = self.path.absolute().parent
         while (root / "__init__.py").exists():
             root = root.parent
         return tuple(dict.fromkeys((root, folder)))
 
     def is_pure(self) -> bool:
-        """Whether nothing but its files can change what it describes."""
+        """Return True if only its files can change what it describes."""
         files = [Path(source).absolute() for source in self.sources if source.endswith(".py")]
         own = {file.stem if file.name != "__init__.py" else file.parent.name for file in files}
         inside = all(any(file.is_relative_to(folder) for folder in self.folders) for file in files)
         return inside and all(self._is_pure(node, own) for file in files for node in ast.walk(_tree(file)))
 
     def absent(self) -> list[str]:
-        """Files that would be imported in place of what is, and must not appear."""
+        """Return files that do not exist and would shadow an import if they appeared."""
         names = sorted(self.imported)
         places = (folder / part for folder in self.folders for name in names for part in (f"{name}.py", name))
         return [str(place) for place in places if not place.exists()]
@@ -188,11 +214,11 @@ def _description(record: dict[str, Any]) -> Description:
         sources=tuple(source for source, _ in record["sources"]),
         bound=tuple((name, value) for name, value in record["bound"]),
         kernels=tuple(
-            KernelPlace(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, accumulation)
+            KernelSummary(name, Span(*place), {scalar: Span(*at) for scalar, at in scalars.items()}, accumulation)
             for name, place, scalars, accumulation in record["kernels"]
         ),
         emitted=emitted,
-        recalled=True,
+        cached=True,
         targets=tuple(record["targets"]),
         pipelines=tuple((name, tuple(kernels)) for name, kernels in record["pipelines"]),
     )

@@ -1,4 +1,4 @@
-"""The manifest: what was compiled, from what, into what. Units and products go in, a deterministic JSON text comes out.
+"""The manifest: inputs, entry points, bindings, artefacts and hashes, as deterministic JSON.
 
 A program that launches the kernels needs nothing else: entry points, their parameters with the bindings per target,
 thread-group sizes, file names and hashes. No time stamps; every path is relative to the manifest's folder.
@@ -17,7 +17,7 @@ from slangad import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.driver.outputs import Product, Unit
+    from slangad.compiler.driver.model import EmittedInput, Output
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.nodes import LeftOut
 
@@ -30,7 +30,7 @@ Record = dict[str, object]
 
 
 def manifest_text(inputs: Sequence[str], targets: Sequence[str], toolchain: Mapping[str, str]) -> str:
-    """The whole manifest of some inputs, whose records are texts already (see ``record_text``)."""
+    """Return the manifest of inputs, given their records as texts (see ``record_text``)."""
     fields = {
         "schema": SCHEMA,
         "slangad": __version__,
@@ -42,12 +42,12 @@ def manifest_text(inputs: Sequence[str], targets: Sequence[str], toolchain: Mapp
 
 
 def record_text(record: Record) -> str:
-    """The record of one input as it stands in a manifest."""
+    """Return the record of one input as it stands in a manifest."""
     return _layout(record, 2)
 
 
 def _layout(value: object, depth: int) -> str:
-    """JSON that people can read and that is quick to make: innermost values are one line each."""
+    """Return readable JSON: innermost values are one line each."""
     if depth >= _ONE_LINE or not _is_nested(value):
         return json.dumps(value, ensure_ascii=False)
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
@@ -59,35 +59,35 @@ def _layout(value: object, depth: int) -> str:
 
 
 def _is_nested(value: object) -> bool:
-    """Whether a value holds lists or dicts."""
+    """Return True if a value holds lists or dicts."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(isinstance(part, dict | list) for part in parts)
 
 
-def input_record(unit: Unit, products: Sequence[Product], sources: Sequence[str], folder: Path) -> Record:
-    """All about one input.
+def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequence[str], folder: Path) -> Record:
+    """Return the record of one input.
 
     Args:
-        unit: The input.
-        products: What is written for it.
-        sources: All files it depends on, itself among them.
-        folder: Where the manifest will lie.
+        slang: The input after the emitter.
+        outputs: The files that are written for it.
+        sources: All files that it depends on, itself included.
+        folder: The manifest's folder.
     """
     return {
-        "path": relative_path(unit.source, folder),
+        "path": relative_path(slang.source, folder),
         "sources": [_source_record(path, folder) for path in sources],
-        "constants": [{"name": name, "value": value} for name, value in unit.description.bound],
-        "files": [_file_record(product) for product in products if product.kind in {"slang", "library", "ir"}],
+        "constants": [{"name": name, "value": value} for name, value in slang.description.bound],
+        "files": [_file_record(output) for output in outputs if output.kind in {"slang", "library", "ir"}],
         "kernels": [
             {
                 "name": kernel.name,
                 "accumulation": dict(kernel.accumulation),
-                "entry_points": [_entry_record(e, products) for e in unit.entries if e.kernel == kernel.name],
+                "entry_points": [_entry_record(e, outputs) for e in slang.entries if e.kernel == kernel.name],
             }
-            for kernel in unit.kernels
+            for kernel in slang.kernels
         ],
-        "pipelines": dict(unit.description.pipelines),
-        "left_out": [_left_out_record(left) for left in unit.description.left_out],
+        "pipelines": dict(slang.description.pipelines),
+        "left_out": [_left_out_record(left) for left in slang.description.left_out],
     }
 
 
@@ -114,12 +114,12 @@ def _source_record(path: str, folder: Path) -> Record:
     return {"path": relative_path(path, folder), "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
 
 
-def _file_record(product: Product) -> Record:
-    return {"file": product.name, "kind": product.kind, "sha256": hashlib.sha256(product.data).hexdigest()}
+def _file_record(output: Output) -> Record:
+    return {"file": output.name, "kind": output.kind, "sha256": hashlib.sha256(output.data).hexdigest()}
 
 
-def _entry_record(entry: EntryPoint, products: Sequence[Product]) -> Record:
-    own = [product for product in products if product.entry == entry.name]
+def _entry_record(entry: EntryPoint, outputs: Sequence[Output]) -> Record:
+    own = [output for output in outputs if output.entry == entry.name]
     bindings = {p.target: _bindings(p.data) for p in own if p.kind == "reflection"}
     return {
         "name": entry.name,
@@ -132,13 +132,13 @@ def _entry_record(entry: EntryPoint, products: Sequence[Product]) -> Record:
         "parameters": [_parameter_record(parameter, bindings) for parameter in entry.parameters],
         "artefacts": [
             {
-                "target": product.target,
-                "file": product.name,
-                "sha256": hashlib.sha256(product.data).hexdigest(),
-                "reflection": f"{product.name}.reflection.json",
+                "target": output.target,
+                "file": output.name,
+                "sha256": hashlib.sha256(output.data).hexdigest(),
+                "reflection": f"{output.name}.reflection.json",
             }
-            for product in own
-            if product.kind == "artefact"
+            for output in own
+            if output.kind == "artefact"
         ],
     }
 

@@ -1,7 +1,4 @@
-"""Failures around Slang are put where the user can act, and told once.
-
-What happened to emitted text goes in; one diagnostic per cause and input comes out, at the kernel it is about.
-"""
+"""Locate toolchain failures in the user's file and merge duplicates."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from slangad.compiler.errors.spans import NOWHERE, Span
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from slangad.compiler.driver.outputs import Unit
+    from slangad.compiler.driver.model import EmittedInput
     from slangad.compiler.errors.diagnostics import Diagnostic
 
 
@@ -21,24 +18,24 @@ MISSING_TOOL = "SA242"
 """The code of a target whose tool this machine lacks: the input is fine, and the other targets are written."""
 
 
-def blame(unit: Unit, failures: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """One diagnostic for each code and remedy; further failures of that kind become its notes."""
-    found: dict[tuple[str, str], Diagnostic] = {}
+def merge_failures(slang: EmittedInput, failures: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return one diagnostic for each code and help; further failures of that kind become its notes."""
+    merged: dict[tuple[str, str], Diagnostic] = {}
     for failure in sorted(failures, key=lambda failure: failure.message):
         kind = failure.code, failure.help
-        first = found.get(kind)
+        first = merged.get(kind)
         if first is None:
             missing = failure.code == MISSING_TOOL
-            found[kind] = replace(failure, span=NOWHERE if missing else _place(unit, failure))
+            merged[kind] = replace(failure, span=NOWHERE if missing else _location(slang, failure))
         elif failure.message != first.message:
-            found[kind] = replace(first, notes=(*first.notes, failure.message))
-    return tuple(found.values())
+            merged[kind] = replace(first, notes=(*first.notes, failure.message))
+    return tuple(merged.values())
 
 
-def _place(unit: Unit, failure: Diagnostic) -> Span:
-    """The kernel whose entry point the failure names, else the input."""
-    entry = next((entry for entry in unit.entries if entry.name in failure.message), None)
-    kernels = {kernel.name: kernel for kernel in unit.kernels}
+def _location(slang: EmittedInput, failure: Diagnostic) -> Span:
+    """Return the kernel whose entry point the failure names, else the input."""
+    entry = next((entry for entry in slang.entries if entry.name in failure.message), None)
+    kernels = {kernel.name: kernel for kernel in slang.kernels}
     if entry is None or not kernels[entry.kernel].span.line:
-        return Span(unit.source, 0, 0, 0, 0)
+        return Span(slang.source, 0, 0, 0, 0)
     return kernels[entry.kernel].span

@@ -1,148 +1,75 @@
-"""What gets written: emitted modules and compiled artefacts go in, named files come out; nothing touches the disk yet.
+"""The outputs of a compile: named files with their bytes. Nothing touches the disk here.
 
-Names never collide: ``<stem>.slang``, ``<stem>.<kernel>.<mode><extension>`` and, beside each artefact, its reflection.
-An input's manifest and depfile are ``<stem>.manifest.json`` and ``<stem>.d``; docs/decisions/outputs.md says why.
+    fit.slang   fit.shade.forward.spv   fit.shade.forward.spv.reflection.json   fit.manifest.json   fit.d
+
+Names never collide: ``<stem>.slang``, ``<stem>.<kernel>.<mode><extension>``, and beside each artefact its reflection.
+docs/decisions/outputs.md gives the reasons.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.driver.emitted import unique_files
+from slangad.compiler.driver.merge_failures import MISSING_TOOL, merge_failures
+from slangad.compiler.driver.model import CompiledInput, Output
+from slangad.compiler.driver.slang_compilers import user_names
+from slangad.compiler.driver.unsupported import supported_targets
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.toolchain.messages.messages import to_diagnostics
 from slangad.compiler.toolchain.targets import TARGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from slangad.compiler.driver.inputs import Input
-    from slangad.compiler.emit.model import EmittedModule, EntryPoint
-    from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.driver.model import EmittedInput, KernelSummary
     from slangad.compiler.toolchain.jobs.request import CompileResult
 
-Kind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
+
+def outputs_of(slang: EmittedInput, code: CompileResult) -> CompiledInput:
+    """Return the output files of one input, and what Slang reports at the user's locations."""
+    reported = user_names(to_diagnostics(code.messages, partial(_locate, slang)), slang.description.sources)
+    errors = [d for d in reported if d.severity is Severity.ERROR and d.code != MISSING_TOOL]
+    missing = [d for d in reported if d.code == MISSING_TOOL]
+    return CompiledInput(
+        slang=slang,
+        outputs=(*_slang_outputs(slang), *_artefact_outputs(slang, code)),
+        sources=unique_files((*slang.description.sources, *code.dependencies)),
+        errors=tuple(errors),
+        warnings=(*(d for d in reported if d.severity is not Severity.ERROR), *_left_out(slang)),
+        failures=merge_failures(slang, (*code.diagnostics, *missing)),
+        cached=code.cached,
+        targets=supported_targets(slang),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
-    """One file of the output folder; ``target`` and ``entry`` are set for artefacts and their reflections."""
-
-    name: str
-    data: bytes
-    kind: Kind
-    target: str = ""
-    entry: str = ""
+def _slang_outputs(slang: EmittedInput) -> list[Output]:
+    """Return the Slang text and the library modules that it imports."""
+    libraries = [Output(name, text.encode(), "library") for name, text in slang.emitted.libraries.items()]
+    return [Output(slang.emitted.file_name, slang.emitted.text.encode(), "slang"), *libraries]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelPlace:
-    """A kernel's name, where it stands, and where it first uses a scalar type that some targets lack.
-
-    ``accumulation`` says for each parameter with a gradient how it comes together (``emit.accumulations``).
-    """
-
-    name: str
-    span: Span
-    scalars: Mapping[str, Span] = field(default_factory=dict)
-    accumulation: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What the rest of the way needs to know of a description.
-
-    Attributes:
-        source: The describing file as it was given.
-        sources: Every file it depends on, itself first.
-        bound: Constants bound when it was loaded, as name and text.
-        kernels: Its kernels.
-        emitted: Its Slang; without a span map when ``recalled``.
-        recalled: Whether it was remembered from an earlier run.
-        targets: What to compile it for where the command line doesn't say.
-        name: What the names of its files start with; the emitted file's stem when empty.
-        left_out: What was found in it but can't be compiled.
-        pipelines: Its pipelines and the kernels they call, by name.
-    """
-
-    source: str
-    sources: tuple[str, ...]
-    bound: tuple[tuple[str, str], ...]
-    kernels: tuple[KernelPlace, ...]
-    emitted: EmittedModule
-    recalled: bool = False
-    targets: tuple[str, ...] = ()
-    name: str = ""
-    left_out: tuple[LeftOut, ...] = ()
-    pipelines: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-    def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The kernels that names of kernels and pipelines stand for."""
-        chains = dict(self.pipelines)
-        return tuple(dict.fromkeys(kernel for name in names for kernel in chains.get(name, (name,))))
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """One input after the front end: its description, the entry points that are wanted, its IR unless recalled."""
-
-    input: Input
-    description: Description
-    entries: tuple[EntryPoint, ...]
-    module: Module | None = None
-
-    @property
-    def emitted(self) -> EmittedModule:
-        """Its Slang."""
-        return self.description.emitted
-
-    @property
-    def source(self) -> str:
-        """The describing file as it was given."""
-        return self.description.source
-
-    @property
-    def stem(self) -> str:
-        """What the names of all its files start with."""
-        return self.description.name or Path(self.emitted.file_name).stem
-
-    @property
-    def label(self) -> str:
-        """What its manifest and depfile are called: the stem, and the kernels if only some are wanted."""
-        return ".".join((self.stem, *self.input.kernels))
-
-    @property
-    def kernels(self) -> tuple[KernelPlace, ...]:
-        """The kernels that are wanted."""
-        wanted = self.description.kernels_of(self.input.kernels)
-        return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
-
-
-def slang_products(unit: Unit) -> list[Product]:
-    """The Slang text and the library modules it imports."""
-    libraries = [Product(name, text.encode(), "library") for name, text in unit.emitted.libraries.items()]
-    return [Product(unit.emitted.file_name, unit.emitted.text.encode(), "slang"), *libraries]
-
-
-def artefact_products(unit: Unit, result: CompileResult) -> list[Product]:
-    """The code of every entry point and target that was produced, each with its reflection."""
-    entries = {entry.name: entry for entry in unit.entries}
-    products = []
+def _artefact_outputs(slang: EmittedInput, result: CompileResult) -> list[Output]:
+    """Return the artefact of every entry point and target, each with its reflection."""
+    entries = {entry.name: entry for entry in slang.entries}
+    outputs = []
     for artefact in result.artefacts:
         entry = entries[artefact.entry]
-        words = (unit.stem, entry.kernel, entry.mode.value, *([entry.part] if entry.part else ()))
+        words = (slang.stem, entry.kernel, entry.mode.value, *([entry.part] if entry.part else ()))
         name = f"{'.'.join(words)}{TARGETS[artefact.target].extension}"
-        products.append(Product(name, artefact.data, "artefact", artefact.target, artefact.entry))
+        outputs.append(Output(name, artefact.data, "artefact", artefact.target, artefact.entry))
         reflection = result.reflection_text(artefact.target, artefact.entry)
         if reflection:
             data = reflection.encode()
-            products.append(Product(f"{name}.reflection.json", data, "reflection", artefact.target, artefact.entry))
-    return products
+            outputs.append(Output(f"{name}.reflection.json", data, "reflection", artefact.target, artefact.entry))
+    return outputs
 
 
-def check_names(units: Sequence[Unit]) -> None:
-    """Refuse units whose files or kernels would be mistaken for one another.
+def refuse_equal_names(units: Sequence[EmittedInput]) -> None:
+    """Refuse inputs whose files or kernels have equal names.
 
     Raises:
         CompileError: Two inputs have one stem, or two kernels one name, or two files would have one name.
@@ -152,8 +79,8 @@ def check_names(units: Sequence[Unit]) -> None:
         raise CompileError(problems)
 
 
-def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
-    seen: dict[str, Unit] = {}
+def _same_stems(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
+    seen: dict[str, EmittedInput] = {}
     for unit in units:
         first = seen.setdefault(unit.stem.casefold(), unit)
         if first is not unit:
@@ -166,9 +93,9 @@ def _same_stems(units: Sequence[Unit]) -> Iterable[Diagnostic]:
             )
 
 
-def _same_kernels(units: Sequence[Unit]) -> Iterable[Diagnostic]:
-    """Described kernels of one name; functions of Slang files are called as their authors please."""
-    seen: dict[str, KernelPlace] = {}
+def _same_kernels(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
+    """Yield an error for two described kernels of one name. Functions of Slang files may share names."""
+    seen: dict[str, KernelSummary] = {}
     described = (unit for unit in units if Path(unit.source).suffix != ".slang")
     for kernel in (kernel for unit in described for kernel in unit.kernels):
         first = seen.setdefault(kernel.name, kernel)
@@ -182,9 +109,9 @@ def _same_kernels(units: Sequence[Unit]) -> Iterable[Diagnostic]:
             )
 
 
-def _same_files(units: Sequence[Unit]) -> Iterable[Diagnostic]:
-    """Two files of one name whose contents differ, such as an input called like a library module."""
-    seen: dict[str, tuple[Unit, str]] = {}
+def _same_files(units: Sequence[EmittedInput]) -> Iterable[Diagnostic]:
+    """Yield an error for two files of one name and different contents: an input named like a library module."""
+    seen: dict[str, tuple[EmittedInput, str]] = {}
     for unit, name, content in (planned for each in units for planned in _planned(each)):
         first, known = seen.setdefault(name.casefold(), (unit, content))
         if known != content:
@@ -197,8 +124,8 @@ def _same_files(units: Sequence[Unit]) -> Iterable[Diagnostic]:
             )
 
 
-def _planned(unit: Unit) -> Iterable[tuple[Unit, str, str]]:
-    """Names of the files that aren't named after an entry point, each with what tells it from another of that name."""
+def _planned(unit: EmittedInput) -> Iterable[tuple[EmittedInput, str, str]]:
+    """Yield the files that are not named after an entry point, each with its text or its source."""
     yield unit, unit.emitted.file_name, unit.emitted.text
     for name, text in unit.emitted.libraries.items():
         yield unit, name, text
@@ -206,5 +133,24 @@ def _planned(unit: Unit) -> Iterable[tuple[Unit, str, str]]:
         yield unit, unit.label + ending, unit.source
 
 
-def _whole_file(unit: Unit) -> Span:
+def _whole_file(unit: EmittedInput) -> Span:
     return Span(unit.source, 0, 0, 0, 0)
+
+
+def _left_out(slang: EmittedInput) -> Iterable[Diagnostic]:
+    """Yield a note for each function that is not compiled. If the user named kernels, only for those."""
+    asked = {kernel.span for kernel in slang.kernels} if slang.input.kernels else None
+    for left in slang.description.left_out:
+        if asked is not None and left.span not in asked:
+            continue
+        what = [f"the {' and '.join(left.modes)} kernel of"] if left.modes else []
+        where = [f"for {', '.join(left.targets)}"] if left.targets else []
+        message = " ".join([*what, left.function, "is left out", *where]) + f": {left.reason}"
+        yield Diagnostic("SA084", message, left.span, severity=Severity.NOTE)
+
+
+def _locate(slang: EmittedInput, file: str, line: int, column: int) -> Span | None:
+    """Return the user's location of a position in the emitted text, at least its file."""
+    if file != slang.emitted.file_name:
+        return None
+    return slang.emitted.locate(line, column) or _whole_file(slang)

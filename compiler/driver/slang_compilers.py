@@ -1,4 +1,4 @@
-"""The Slang compilers of one run, started when first needed: one that compiles, and one that says what files declare.
+"""The Slang compilers of one run: one compiles, one reflects what files declare. Each starts when it is first needed.
 
 They are the same unless ``--slangc`` names an executable: only the library can reflect.
 """
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from slangad.compiler.driver.compile import Options
-    from slangad.compiler.frontends.slang.model import Reflection
+    from slangad.compiler.driver.model import Options
+    from slangad.compiler.frontends.slang.model import Reflection, SlangSetting
 
 _REFLECTED = "spirv"
-"""The target that declarations are read for; they are the same for all, but not all take every kind of entry point."""
+"""The target that declarations are read for. They are the same for all targets."""
 
 
-class Compilers:
-    """Compiles and reflects with the same options, in the same workers."""
+class SlangCompilers:
+    """Compile and reflect with the same options, in the same workers."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._started: dict[bool, Toolchain] = {}
 
-    def __enter__(self) -> Compilers:
+    def __enter__(self) -> SlangCompilers:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,6 +50,13 @@ class Compilers:
         """
         return self._toolchain(external=self._options.slangc is not None).compile(jobs, progress)
 
+    @property
+    def slang_setting(self) -> SlangSetting:
+        """What the Slang front end needs to load a file."""
+        from slangad.compiler.frontends.slang.model import SlangSetting
+
+        return SlangSetting(self.reflect, self._options.specialize)
+
     def reflect(
         self,
         file: Path,
@@ -57,13 +64,13 @@ class Compilers:
         text: str | None = None,
         beside: CompileJob | None = None,
     ) -> Reflection:
-        """What a Slang file declares; see ``frontends.slang.model.Reflector``.
+        """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
 
         Args:
             file: The file.
             asked: Functions to look up by name.
-            text: What stands for it.
-            beside: A job whose macros and modules it is read with, if it is.
+            text: The text to read in its place.
+            beside: A job whose macros and modules apply.
         """
         from slangad.compiler.frontends.slang.model import Reflection
 
@@ -79,13 +86,13 @@ class Compilers:
             raise ToolchainError(
                 [replace(d, message=m, span=_at(file)) for d, m in zip(result.diagnostics, messages, strict=True)]
             )
-        said = own_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
+        reported = user_names(to_diagnostics(result.messages, lambda *_: None), (str(file),))
         if text is not None:
-            said = [replace(d, span=replace(d.span, file=str(file))) if d.span.file == file.name else d for d in said]
-        errors = [_inside(file, d) for d in said if d.severity is Severity.ERROR]
+            reported = [replace(d, span=_renamed(d.span, file)) for d in reported]
+        errors = [_inside(file, d) for d in reported if d.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
-        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(said))
+        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(reported))
 
     def _reflect(
         self, file: Path, asked: tuple[str, ...], text: str | None, beside: CompileJob | None
@@ -117,8 +124,8 @@ class Compilers:
         return self._started[external]
 
 
-def own_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
-    """The diagnostics with files named as the user named them, rather than by the full paths Slang works with."""
+def user_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[Diagnostic]:
+    """Return the diagnostics with files named as the user named them, rather than by Slang's full paths."""
     known = {os.path.realpath(file): file for file in files}
     return [
         replace(d, span=replace(d.span, file=known[path])) if (path := os.path.realpath(d.span.file)) in known else d
@@ -127,7 +134,7 @@ def own_names(diagnostics: Iterable[Diagnostic], files: Iterable[str]) -> list[D
 
 
 def _inside(file: Path, diagnostic: Diagnostic) -> Diagnostic:
-    """What is wrong behind the line that includes the file is wrong at its end, such as a missing bracket."""
+    """Move errors behind the line that includes the file, such as a missing bracket, to the end of the file."""
     if diagnostic.span.file != _staged_name(file):
         return diagnostic
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
@@ -136,15 +143,20 @@ def _inside(file: Path, diagnostic: Diagnostic) -> Diagnostic:
 
 
 def _named(file: Path, message: str) -> str:
-    """What the toolchain says of the text that includes a file, said of the file."""
+    """Return a message about the staged text as one about the file that it includes."""
     work = f"generating code for all entry points ({_REFLECTED})"
     return message.replace(_staged_name(file), file.name).replace(work, "reading its declarations")
 
 
 def _staged_name(file: Path) -> str:
-    """The name of the text that includes a file to have it read."""
+    """Return the name of the staged text, which includes the file."""
     return f"{file.stem}_declarations.slang"
 
 
 def _at(file: Path) -> Span:
     return Span(str(file), 0, 0, 0, 0)
+
+
+def _renamed(span: Span, file: Path) -> Span:
+    """Return a location in the text that was read in a file's place as one in the file."""
+    return replace(span, file=str(file)) if span.file == file.name else span

@@ -1,16 +1,21 @@
-"""Types and functions that some targets lack: a module goes in, the place of each kernel's first such use comes out.
+"""Types and functions that some targets and devices lack.
 
-Slang ends in an internal error there, or writes what computes something else without a word; so these targets and
-devices are refused before it is asked, and the others are written.
+    double in kernel fit, -t metal -t cuda   ->   fit for cuda, and SA211: metal has no double, which kernel 'fit' uses
+
+On such a target Slang ends in an internal error, or writes code that computes something else. So these targets are
+refused before Slang runs, and the others are written.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.driver.model import finish
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
-from slangad.compiler.ir.nodes import BackwardCall, Call, ConstantRef, Custom, External, ForwardCall, Intrinsic
+from slangad.compiler.ir.calls import reached_in_order
+from slangad.compiler.ir.nodes import ConstantRef, External, Intrinsic
 from slangad.compiler.ir.types import (
     DOUBLE,
     FLOAT,
@@ -29,11 +34,11 @@ from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
-    from slangad.compiler.driver.outputs import Unit
+    from slangad.compiler.driver.model import CompileSteps, EmittedInput
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.ir.nodes import Expr, Function, Kernel, Module
+    from slangad.compiler.ir.nodes import Function, Kernel, Module
     from slangad.compiler.ir.types import Type
 
 
@@ -44,26 +49,27 @@ _GROUPS: Final = {
     ROOTS: "sqrt rsqrt floor ceil round trunc floor_to_int ceil_to_int round_to_int trunc_to_int frac fmod mod "
     "floor_div lerp length distance normalize reflect refract cross determinant isnan isinf isfinite",
 }
-"""The functions that some target has for float only: "16-bit or 32-bit" in GLSL.std.450, "float_like" in DXC."""
+"""Functions that some target has for float only: "16-bit or 32-bit" in GLSL.std.450, "float_like" in DXC."""
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
 
 _TARGET_OF: Final = {"vulkan": "spirv", "d3d12": "dxil"}
-"""What devices compile to that take a function for double and compute something else."""
+"""The targets of devices that silently compute a wrong value of some functions of double."""
 
 
-def first_places(module: Module, kernel: Kernel) -> dict[str, Span]:
-    """Where a kernel first uses each thing that some target lacks; nothing for one that is written in Slang."""
+def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
+    """Return where a kernel first uses each type or function group that some target lacks. Empty for Slang files."""
     functions = {function.key: function for function in module.functions}
     if isinstance(functions[kernel.function].body, External):
         return {}
     endless = {c.key for c in module.constants if c.type != FLOAT and not all(map(math.isfinite, c.values))}
     found: dict[str, Span] = {}
-    for expr in _exprs(kernel.function, functions, set()):
+    reached = [*reached_in_order(functions, kernel.function)]
+    for expr in (expr for function in reached for expr in body_exprs(statements(function))):
         if isinstance(expr, ConstantRef) and expr.key in endless and expr.span.line:
             found.setdefault(NOT_FINITE, expr.span)
         if isinstance(expr, Intrinsic) and expr.name in _GROUP_OF and element_of(expr.args[0].type) == DOUBLE:
             found.setdefault(_GROUP_OF[expr.name], expr.span if expr.span.line else kernel.span)
-    for type_, span in _typed(kernel.function, functions, set()):
+    for type_, span in (typed for function in reached for typed in _typed(function)):
         for scalar in _scalars(type_):
             if span.line and any(scalar in target.lacks for target in TARGETS.values()):
                 found.setdefault(scalar, span)
@@ -71,7 +77,7 @@ def first_places(module: Module, kernel: Kernel) -> dict[str, Span]:
 
 
 def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
-    """One diagnostic for each function that kernels call and a device would compute wrongly without a word."""
+    """Return one diagnostic for each function that a device would silently compute wrongly."""
     if device not in _TARGET_OF:
         return ()
     lacks = TARGETS[_TARGET_OF[device]].lacks
@@ -85,13 +91,13 @@ def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagn
         )
         for kernel in module.kernels
         if kernel.name in kernels
-        for what, span in first_places(module, kernel).items()
+        for what, span in first_uses(module, kernel).items()
         if what in lacks
     )
 
 
 def refuse_on(device: str, module: Module, kernels: Collection[str]) -> None:
-    """Refuse kernels that a device would compute wrongly without a word.
+    """Refuse kernels that a device would silently compute wrongly.
 
     Raises:
         CompileError: There is one.
@@ -101,14 +107,20 @@ def refuse_on(device: str, module: Module, kernels: Collection[str]) -> None:
         raise CompileError(found)
 
 
-def possible(unit: Unit, targets: Iterable[str]) -> tuple[str, ...]:
-    """The targets that have all that the wanted kernels use."""
-    used = {scalar for kernel in unit.kernels for scalar in kernel.scalars}
-    return tuple(target for target in targets if not used.intersection(TARGETS[target].lacks))
+def supported_targets(slang: EmittedInput) -> tuple[str, ...]:
+    """Return the targets that have everything that the kernels use."""
+    used = {scalar for kernel in slang.kernels for scalar in kernel.scalars}
+    return tuple(target for target in slang.asked if not used.intersection(TARGETS[target].lacks))
 
 
-def refusals(unit: Unit, targets: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """One diagnostic for each kernel and thing that some of the targets lack."""
+def refuse_unsupported(steps: CompileSteps) -> CompileSteps:
+    """Run a compile, and report the targets that lack something that its kernels use."""
+    slang, code = yield next(steps)
+    return replace(finish(steps, slang, code), refusals=_refusals(slang))
+
+
+def _refusals(slang: EmittedInput) -> tuple[Diagnostic, ...]:
+    """Return one diagnostic for each kernel and each type or function group that some of the targets lack."""
     return tuple(
         Diagnostic(
             "SA211",
@@ -119,40 +131,17 @@ def refusals(unit: Unit, targets: Iterable[str]) -> tuple[Diagnostic, ...]:
             help=f"use {_REMEDY.get(scalar, 'float')}, or leave {' and '.join(lacking)} out for this file; "
             "other targets are written",
         )
-        for kernel in unit.kernels
+        for kernel in slang.kernels
         for scalar, span in kernel.scalars.items()
-        if (lacking := [target for target in targets if scalar in TARGETS[target].lacks])
+        if (lacking := [target for target in slang.asked if scalar in TARGETS[target].lacks])
     )
 
 
-def _exprs(key: str, functions: Mapping[str, Function], seen: set[str]) -> Iterator[Expr]:
-    """Every expression of a function and of what it calls."""
-    seen.add(key)
-    exprs = [*body_exprs(statements(functions[key]))]
-    yield from exprs
-    for callee in _called(functions[key], exprs):
-        if callee not in seen:
-            yield from _exprs(callee, functions, seen)
-
-
-def _called(function: Function, exprs: Iterable[Expr]) -> Iterator[str]:
-    """What a function calls, and its own derivatives."""
-    yield from (expr.function for expr in exprs if isinstance(expr, (Call, BackwardCall, ForwardCall)))
-    if isinstance(function.derivative, Custom):
-        yield from (own for own in (function.derivative.backward, function.derivative.forward) if own)
-
-
-def _typed(key: str, functions: Mapping[str, Function], seen: set[str]) -> Iterator[tuple[Type, Span]]:
-    """The types of all that a function and what it calls is made of, with their places; its own signature first."""
-    function = functions[key]
-    seen.add(key)
+def _typed(function: Function) -> Iterator[tuple[Type, Span]]:
+    """The types of all that a function is made of, with their places; those of its parameters first."""
     yield from ((param.type, param.span) for param in function.params)
-    exprs = [*body_exprs(statements(function))]
-    yield from ((expr.type, expr.span) for expr in exprs)
+    yield from ((expr.type, expr.span) for expr in body_exprs(statements(function)))
     yield function.result, function.span
-    for callee in _called(function, exprs):
-        if callee not in seen:
-            yield from _typed(callee, functions, seen)
 
 
 def _scalars(type_: Type) -> Iterator[str]:

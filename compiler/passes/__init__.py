@@ -1,7 +1,26 @@
-"""Between front ends and emitter: ``run_passes`` makes of a described module one that can be printed as right Slang."""
+"""From a description to what the emitter prints: passes over the IR. ``order`` lists them."""
 
 from __future__ import annotations
 
-from slangad.compiler.passes.order import PASS_NAMES, PIPELINE, Pass, run_passes
+from typing import TYPE_CHECKING
 
-__all__ = ["PASS_NAMES", "PIPELINE", "Pass", "run_passes"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slangad.compiler.ir.nodes import Module
+
+
+def run_passes(
+    module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
+) -> Module:
+    """Run every pass; ``dump`` sees the module after each. The passes are imported when they are needed.
+
+    Raises:
+        CompileError: A pass refuses the user's program.
+    """
+    from slangad.compiler.passes.order import run_all
+
+    return run_all(module, dump, deterministic=deterministic)
+
+
+__all__ = ["run_passes"]

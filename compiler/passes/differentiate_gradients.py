@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.ir.build import fresh_keys
+from slangad.compiler.ir.calls import callees_first, calls_in, value_callees
 from slangad.compiler.ir.gradient_flow import Carrying, is_differentiated
 from slangad.compiler.ir.nodes import Automatic, BackwardCall, Call, Custom, ForwardCall, NoDiff, Param, Role
-from slangad.compiler.ir.walk import body_exprs, map_children, map_exprs_of, statements
+from slangad.compiler.ir.walk import map_children, map_exprs_of
 from slangad.compiler.passes.derivatives.derived import derived_backward
 from slangad.compiler.passes.derivatives.maker import Maker
 
@@ -58,8 +59,7 @@ class _State:
         function = self.functions[key]
         seen.add(key)
         if not isinstance(function.derivative, Custom):
-            called = {e.function for e in body_exprs(statements(function)) if isinstance(e, Call)}
-            for callee in sorted(called - seen):
+            for callee in sorted({*value_callees(function)} - seen):
                 self.differentiate(callee, seen)
         elif function.derivative.forward is not None:
             forward = self.functions[function.derivative.forward]
@@ -72,7 +72,7 @@ def _function(function: Function, state: _State) -> Function:
     if not isinstance(function.body, tuple):
         return function
     carrying = Carrying(function, state.functions)
-    for expr in body_exprs(statements(function)):
+    for expr in calls_in(function):
         if isinstance(expr, ForwardCall):
             state.differentiate(expr.function, set())
     return map_exprs_of(function, lambda e: _expr(e, carrying, state))
@@ -118,23 +118,7 @@ def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
         found.append(state.functions[function.key])
         if function.key in sources:
             found.append(state.functions[sources[function.key].key])
-    return _callees_first(found)
-
-
-def _callees_first(functions: list[Function]) -> tuple[Function, ...]:
-    by_key = {f.key: f for f in functions}
-    order: dict[str, Function] = {}
-
-    def put(function: Function) -> None:
-        for expr in body_exprs(statements(function)):
-            if isinstance(expr, (Call, BackwardCall, ForwardCall)) and expr.function not in order:
-                put(by_key[expr.function])
-        order[function.key] = function
-
-    for function in functions:
-        if function.key not in order:
-            put(function)
-    return tuple(order.values())
+    return callees_first(found)
 
 
 def _source_key(function: Function) -> str:

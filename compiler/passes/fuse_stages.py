@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.ir.build import Fresh
+from slangad.compiler.ir.calls import reached_in_order, value_callees
 from slangad.compiler.ir.nodes import (
     Assign,
     Call,
@@ -84,7 +85,7 @@ class _Fused:
             return False
         if second.domain not in ((), first.domain) or not first.results:
             return False
-        if self._probes(a.function, set()) & self._probes(b.function, set()):
+        if self._probes(a.function) & self._probes(b.function):
             return False
         returned = {result.value for result in pipeline.results}
         others = [s for s in pipeline.stages if not set(first.results) & set(s.results)]
@@ -95,14 +96,10 @@ class _Fused:
         alone = len(users) == 1 and set(second.results) <= set(users[0].results)
         return each and elementwise and alone and not returned & set(first.results)
 
-    def _probes(self, key: str, seen: set[str]) -> set[str]:
-        """The names of the probes in a function and in what it calls."""
-        if key in seen or key not in self.functions:
-            return set()
-        seen.add(key)
-        exprs = tuple(body_exprs(statements(self.functions[key])))
-        called = (self._probes(e.function, seen) for e in exprs if isinstance(e, Call))
-        return {e.name for e in exprs if isinstance(e, Probe)}.union(*called)
+    def _probes(self, key: str) -> set[str]:
+        """Return the names of the probes in a function and in what it calls."""
+        reached = reached_in_order(self.functions, key, value_callees)
+        return {e.name for f in reached for e in body_exprs(statements(f)) if isinstance(e, Probe)}
 
     def _is_plain(self, kernel: Kernel) -> bool:
         """Whether a thread is told nothing but its values, and writes nothing but its results."""
@@ -152,9 +149,9 @@ class _Fused:
                     arguments.append(given[source.index])
                 case _:
                     arguments.append(next(own))
-        called = Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
+        inner = Call(a.function, tuple(given[: len(a.params)]), first.result, b.span)
         result = Call(b.function, tuple(arguments), second.result, b.span)
-        return (Assign(value, called, b.span), Return(result, b.span))
+        return (Assign(value, inner, b.span), Return(result, b.span))
 
 
 def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _Source:

@@ -22,6 +22,7 @@ from slangad.compiler.passes.spell_matrices import spell_matrices
 from slangad.compiler.passes.spread_scalars import unspread_scalars
 from slangad.compiler.passes.store_rows import part_repeated_indices
 from slangad.compiler.passes.store_whole_values import store_whole_values
+from slangad.compiler.passes.sum_exactly import sum_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,11 +59,18 @@ PIPELINE: Final = (
 PASS_NAMES: Final = tuple(step.name for step in PIPELINE)
 
 
-def run_passes(module: Module, dump: Callable[[str, Module], None] | None = None) -> Module:
-    """Runs every pass; ``dump`` sees the module after each.
+def run_all(
+    module: Module, dump: Callable[[str, Module], None] | None = None, *, deterministic: bool = False
+) -> Module:
+    """Run every pass; ``dump`` sees the module after each.
+
+    Args:
+        module: What a front end built.
+        dump: Called with the name of each pass and the module after it.
+        deterministic: Make gradients bitwise repeatable.
 
     Raises:
-        CompileError: when a pass refuses the user's program.
+        CompileError: A pass refuses the user's program.
     """
     _check("the front end", module, declared=False)
     everywhere = bool(os.environ.get("SLANGAD_VERIFY"))
@@ -72,7 +80,7 @@ def run_passes(module: Module, dump: Callable[[str, Module], None] | None = None
             _check(step.name, module, declared=step is PIPELINE[-1])
         if dump is not None:
             dump(step.name, module)
-    return module
+    return sum_exactly(module) if deterministic else module
 
 
 def _check(after: str, module: Module, *, declared: bool) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from slangad.compiler.check.build.libraries import DEATHS, Setting, build_both
 from slangad.compiler.check.subjects.find import find_subjects
-from slangad.compiler.driver.compile import Options
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.model import Options
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.passes import run_passes
@@ -43,14 +43,14 @@ def test_build__what_hangs_slang__is_not_tried_again_with_its_derivatives(
     path = tmp_path / "f.slang"
     path.write_text(HANGS_SLANG, encoding="utf-8")
     tried: list[tuple[str, ...]] = []
-    compile_jobs = Compilers.compile
+    compile_jobs = SlangCompilers.compile
 
-    def recorded(self: Compilers, jobs: Sequence[CompileJob]) -> list[CompileResult]:
+    def recorded(self: SlangCompilers, jobs: Sequence[CompileJob]) -> list[CompileResult]:
         tried.extend(job.entry_points for job in jobs)
         return compile_jobs(self, jobs)
 
-    monkeypatch.setattr(Compilers, "compile", recorded)
-    with Compilers(Options(targets=("cpp",))) as wide, Compilers(Options(targets=("cpp",))) as narrow:
+    monkeypatch.setattr(SlangCompilers, "compile", recorded)
+    with SlangCompilers(Options(targets=("cpp",))) as wide, SlangCompilers(Options(targets=("cpp",))) as narrow:
         module, _ = find_subjects(load(path, SlangSetting(wide.reflect)))
         setting = Setting((str(tmp_path),), (), 1.0, None)
         built = build_both(run_passes(module), setting, (wide, narrow))

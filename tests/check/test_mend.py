@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.check.repair.load import load_what_compiles
-from slangad.compiler.driver.compile import Options
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.model import Options
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.report.model import Leg, Verdict
 
@@ -299,14 +299,14 @@ def test_mend__an_error_in_no_part_of_the_file__fails_the_file(checked: Checked,
 
 
 @pytest.fixture(scope="module")
-def compilers() -> Iterator[Compilers]:
-    with Compilers(Options(targets=("cpp",))) as compilers:
+def compilers() -> Iterator[SlangCompilers]:
+    with SlangCompilers(Options(targets=("cpp",))) as compilers:
         yield compilers
 
 
 @pytest.mark.parametrize(("text", "user", "told", "reason"), DECLARED.values(), ids=list(DECLARED))
 def test_mend__a_declaration_that_does_not_compile__costs_itself_and_what_uses_it(
-    compilers: Compilers, tmp_path: Path, text: str, user: str, told: tuple[str, str], reason: str
+    compilers: SlangCompilers, tmp_path: Path, text: str, user: str, told: tuple[str, str], reason: str
 ) -> None:
     (tmp_path / "broken.slang").write_text("public Missing theirs(float x);\n", encoding="utf-8")
     path = tmp_path / "subject.slang"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.check.build.separately import kernels_apart
-from slangad.compiler.driver.compile import Options
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.model import Options
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 from slangad.compiler.report.model import Verdict
@@ -63,7 +63,7 @@ def test_kernels_apart__only_what_reaches_a_method_of_an_interface_with_an_own_d
 ) -> None:
     path = tmp_path / "f.slang"
     path.write_text(text, encoding="utf-8")
-    with Compilers(Options(targets=("cpp",))) as compilers:
+    with SlangCompilers(Options(targets=("cpp",))) as compilers:
         module = load(path, SlangSetting(compilers.reflect))
     assert kernels_apart(module, {}) == apart
 

@@ -201,7 +201,7 @@ def test_compile__json__is_one_document(project: Project) -> None:
 
 
 def test_compile__dump_after__shows_the_ir_on_stderr(project: Project) -> None:
-    from slangad.compiler.passes import PASS_NAMES
+    from slangad.compiler.passes.order import PASS_NAMES
 
     project.kernel("fit")
     ended = project.run("compile", "fit.py", "-o", "-", "--dump-after", PASS_NAMES[0])

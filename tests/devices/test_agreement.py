@@ -13,8 +13,8 @@ import pytest
 from support.devices import GPUS, device_of
 
 from slangad.compiler.api.program import read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare
 from slangad.compiler.runtime.pipeline.random_inputs import draw_missing

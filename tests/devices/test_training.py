@@ -11,8 +11,8 @@ import pytest
 from support.devices import device_of
 
 from slangad.compiler.api.program import Program, read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
 from slangad.compiler.runtime.training.loop import Ending, train

@@ -13,8 +13,8 @@ import pytest
 import slangad as sa
 from slangad.compiler.api import load as calls
 from slangad.compiler.api.program import read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.devices import Launch, open_device
 from slangad.compiler.runtime.device.webgpu_device import WebgpuDevice

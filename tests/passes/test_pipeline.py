@@ -11,7 +11,8 @@ from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import InvalidModule
-from slangad.compiler.passes import PASS_NAMES, run_passes
+from slangad.compiler.passes import run_passes
+from slangad.compiler.passes.order import PASS_NAMES
 
 DESCRIBED = Path(__file__).parents[1] / "emit" / "described"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from slangad.compiler.api.program import read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare

@@ -11,8 +11,8 @@ import pytest
 
 import slangad as sa
 from slangad.compiler.api.program import Program, read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.device.devices import open_device

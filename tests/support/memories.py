@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangad.compiler.api.program import Program, read_program
-from slangad.compiler.driver.compile import Options
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.lang.execution.gradients import backward, jvp
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.copies import zeros

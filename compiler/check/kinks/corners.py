@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.kinks.slopes import Together, pairs_of, slopes_along
 from slangad.compiler.check.model.findings import Corner, State
 
@@ -19,15 +20,9 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Leg
 
 
-_MOST: Final = 40
-_SLACK: Final = 1e-3
-_EQUAL: Final = 3
-"""Inputs that are equal, at least, for the sum of their entries to be looked at."""
-
-
 def look_at_corners(examiner: Examiner, samples: Samples, found: Mapping[Leg, Floats], findings: Findings) -> None:
     """Hold the entries at kinks of two inputs, and at ties of three, against slopes along all of them at once."""
-    most = min(_MOST, examiner.most_deep // 2)
+    most = min(tol.CORNERS, examiner.most_deep // 2)
     ties = _ties(samples.rows[:, examiner.inputs], findings)[:most]
     for several in (*_pairs(findings)[:most], *ties):
         columns = Together(several.sample, tuple(examiner.inputs[list(several.columns)].tolist()), several.signs)
@@ -53,7 +48,7 @@ def _ties(rows: Floats, findings: Findings) -> list[Together]:
     ties: list[Together] = []
     for sample in np.flatnonzero(findings.finite):
         values, counts = np.unique(rows[sample], return_counts=True)
-        if counts.max(initial=0) >= _EQUAL:
+        if counts.max(initial=0) >= tol.CORNER_EQUAL:
             same = np.flatnonzero(rows[sample] == values[counts.argmax()])
             ties.append(Together(int(sample), tuple(same.tolist()), (1,) * len(same)))
     return ties
@@ -66,9 +61,9 @@ def _mark(findings: Findings, leg: Leg, jacobian: Floats, several: Together, bou
     together = entries @ np.array(several.signs, np.float64)
     low, high = bounds
     with np.errstate(all="ignore"):
-        slack = _SLACK * np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))
+        slack = tol.CORNER_SLACK * np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))
         outside = (together < low - slack) | (together > high + slack)
-    fine = (states == State.KINK) | ((states == State.OK) & (len(columns) >= _EQUAL))
+    fine = (states == State.KINK) | ((states == State.OK) & (len(columns) >= tol.CORNER_EQUAL))
     for number in np.flatnonzero(outside & fine.all(axis=1)):
         result = int(number)
         told = float(together[result]), float(low[result]), float(high[result])

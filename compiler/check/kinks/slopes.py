@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.differences import Places, climb, side
 from slangad.compiler.check.reference.stencil import central
 
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.functions import Evaluate
-
-
-_NEIGHBOURS: Final = 48
-_FEWEST: Final = 24
-"""Neighbours whose slopes must be known to say which there are."""
-_NEAR: Final = 2.0**-19
-_LEVELS: Final = (24, 26)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +60,16 @@ def slopes_along(
         return evaluate(several.moved(rows), several.moved(base))
 
     ends = [side(along, here, sign)[0] for sign in (-1, 1)]
-    around = climb(along, _close_by(here, several, scales, inputs), _LEVELS, central())
+    around = climb(along, _close_by(here, several, scales, inputs), tol.NEAR_LEVELS, central())
     slopes = np.concatenate([*(end.slope for end in ends), *around.slope.swapaxes(0, 1)])
     bars = np.concatenate([*(end.bar for end in ends), *around.bar.swapaxes(0, 1)])
     with np.errstate(all="ignore"):
-        known = np.isfinite(bars) & (bars <= 1e-3 * np.abs(slopes) + 1e-6 * np.nanmax(np.abs(slopes), initial=0.0))
+        sizes = np.abs(slopes)
+        known = np.isfinite(bars)
+        known &= bars <= tol.CERTAIN * sizes + tol.CORNER_ZERO * np.nanmax(sizes, initial=0.0)
         low = np.where(known, slopes - bars, np.inf).min(axis=0)
         high = np.where(known, slopes + bars, -np.inf).max(axis=0)
-    enough = known.sum(axis=0) >= _FEWEST
+    enough = known.sum(axis=0) >= tol.CORNER_PLACES_KNOWN
     if len(several.columns) > 2:  # nothing else says that there is a kink
         enough &= known[: len(ends)].all(axis=0)
     return np.where(enough, low, -np.inf), np.where(enough, high, np.inf)
@@ -81,10 +77,12 @@ def slopes_along(
 
 def _close_by(here: Places, several: Together, scales: Floats, inputs: npt.NDArray[np.int64]) -> Places:
     """Places near one: every other moved along those inputs alone, the rest along all."""
-    moves = np.random.default_rng(several.sample).uniform(-_NEAR, _NEAR, (_NEIGHBOURS, here.rows.shape[1]))
+    moves = np.random.default_rng(several.sample).uniform(
+        -tol.CORNER_RADIUS, tol.CORNER_RADIUS, (tol.CORNER_PLACES, here.rows.shape[1])
+    )
     moves[:, :-1] *= np.maximum(np.abs(here.rows[0, :-1]), scales)
     fixed = np.ones(moves.shape, bool)
     fixed[:, several.columns] = False
-    fixed[np.ix_(np.arange(1, _NEIGHBOURS, 2), inputs)] = False
+    fixed[np.ix_(np.arange(1, tol.CORNER_PLACES, 2), inputs)] = False
     rows = here.rows + np.where(fixed, 0.0, moves)
     return Places(rows, np.repeat(here.columns, len(rows)), np.repeat(here.scales, len(rows)))

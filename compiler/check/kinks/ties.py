@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.reference.differences import Places, climb
 from slangad.compiler.check.reference.stencil import central
@@ -32,28 +33,13 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[np.int64]
 
-_MOST: Final = 64
-"""Rows to look at."""
-_SLOPES: Final = 432
-_PLACES: Final = 18, 72
-"""As many places as make so many slopes, but in these bounds; a third of them in the order of the entries found."""
-_ROUNDS: Final = 8
-_WIDEST: Final = 24
-"""Inputs of a row that are held against those close by, at most."""
-_NEAR: Final = 2.0**-18
-_LEVELS: Final = (24, 26)
-_SLACK: Final = 1e-3
-_NOTHING: Final = 1e-6
-_SAME: Final = 1e-2
-"""Entries that differ less, beside the largest, are those of one derivative."""
-
 
 def look_at_ties(
     examiner: Examiner, samples: Samples, found: Mapping[Leg, Floats], findings: Findings, floating: Integers
 ) -> None:
     """Take back what was said of rows at ties; ``floating`` are the columns of numbers, also without gradient."""
     bad = (State.WRONG, State.KINK_BAD)
-    left = min(_MOST, examiner.most_deep)
+    left = min(tol.TIES, examiner.most_deep)
     for leg, states in findings.states.items():
         for sample, result in np.argwhere(np.isin(states, bad).any(axis=2)):
             accused = np.flatnonzero(np.isin(states[sample, result], bad))
@@ -91,18 +77,18 @@ class _Tie:
         if not np.isfinite(own[entries]).all():
             return False
         rng = np.random.default_rng(self.sample)
-        count = int(np.clip(_SLOPES // len(entries), *_PLACES))
+        count = int(np.clip(tol.TIE_SLOPES // len(entries), *tol.TIE_PLACES))
         moves = self._moves(own, count, rng)
         rows = np.zeros((0, len(entries)))
-        for _ in range(min(_ROUNDS, len(self.tied))):
+        for _ in range(min(tol.TIE_ROUNDS, len(self.tied))):
             more = self._rows_at(moves, entries)
             known = np.isfinite(more).all(axis=1)
             moves, more = moves[known], more[known]
             rows = np.concatenate([rows, more])
             sizes = np.abs(rows).max(axis=0, initial=0.0)
-            if not len(more) or (np.ptp(rows, axis=0) <= _SAME * sizes).all():
+            if not len(more) or (np.ptp(rows, axis=0) <= tol.TIE_SAME * sizes).all():
                 return False
-            slack = _SLACK * sizes + _NOTHING * sizes.max()
+            slack = tol.TIE_SLACK * sizes + tol.TIE_ZERO * sizes.max()
             if lies_between(own[entries] / slack, rows / slack):
                 return True
             moves = _swapped(moves[np.abs((more - own[entries]) / slack).sum(axis=1).argmin()], count, rng)
@@ -112,7 +98,7 @@ class _Tie:
         """The entries of the tied inputs; of very many the accused ones and the largest."""
         entries = np.flatnonzero(np.isin(self.examiner.inputs, self.tied))
         weights = np.where(np.isin(entries, accused), np.inf, np.abs(own[entries]))
-        return np.sort(entries[np.argsort(-weights, kind="stable")[:_WIDEST]])
+        return np.sort(entries[np.argsort(-weights, kind="stable")[: tol.TIE_INPUTS]])
 
     def _rows_at(self, moves: Floats, entries: Integers) -> Floats:
         """What the entries are where the tied inputs are moved; infinite where that can't be told."""
@@ -120,27 +106,28 @@ class _Tie:
         columns = self.examiner.inputs[entries]
         rows = np.repeat(places, len(columns), axis=0)
         scales = np.tile(self.samples.scales[self.sample, columns], len(places))
-        slopes = climb(self.examiner.evaluate, Places(rows, np.tile(columns, len(places)), scales), _LEVELS, central())
+        moved = Places(rows, np.tile(columns, len(places)), scales)
+        slopes = climb(self.examiner.evaluate, moved, tol.NEAR_LEVELS, central())
         slope, bar = slopes.slope[:, :, self.result], slopes.bar[:, :, self.result]
         bar = np.where(np.isfinite(slope), bar, np.inf)
         best = bar.argmin(axis=1)[:, None]
         slope, bar = (np.take_along_axis(a, best, axis=1).reshape(len(places), -1) for a in (slope, bar))
         largest = np.abs(np.where(np.isfinite(bar), slope, 0.0)).max(initial=0.0)
         with np.errstate(all="ignore"):
-            return np.where(bar <= _SLACK * np.abs(slope) + _NOTHING * largest, slope, np.inf)
+            return np.where(bar <= tol.TIE_SLACK * np.abs(slope) + tol.TIE_ZERO * largest, slope, np.inf)
 
     def _places(self, moves: Floats) -> Floats:
         """The sample with its tied inputs moved apart."""
         row, tied = self.samples.rows[self.sample], self.tied
         sizes = np.maximum(np.abs(row[tied]), self.samples.scales[self.sample, tied])
         places = np.repeat(row[None], len(moves), axis=0)
-        places[:, tied] += _NEAR * moves * sizes
+        places[:, tied] += tol.TIE_RADIUS * moves * sizes
         return places
 
     def _moves(self, own: Floats, count: int, rng: np.random.Generator) -> Floats:
         """How far to move the tied inputs: in any order, and in that of their entries."""
         moves = rng.uniform(-1.0, 1.0, (count, len(self.tied)))
-        for number, order in enumerate(self._orders(own, count // 3, rng)):
+        for number, order in enumerate(self._orders(own, count // tol.TIE_ORDERED, rng)):
             moves[number, order] = np.sort(moves[number])
         return moves
 
@@ -171,13 +158,13 @@ def lies_between(point: Floats, points: Floats, slack: float = 1.0) -> bool:
     """
     if (np.abs(points - point) <= slack).all(axis=1).any():
         return True
-    heavy = 1e3 * float(np.abs(points).max(initial=1.0))
+    heavy = tol.MIXTURE_WEIGHT * float(np.abs(points).max(initial=1.0))
     matrix = np.vstack([points.T, np.full(len(points), heavy)])
     target = np.append(point, heavy)
     shares = np.zeros(len(points))
     for _ in range(3 * len(points)):
         rest = target - matrix @ shares
-        if (np.abs(rest[:-1]) <= slack).all() and abs(rest[-1]) <= 1e-3 * heavy:
+        if (np.abs(rest[:-1]) <= slack).all() and abs(rest[-1]) <= tol.MIXTURE_SUM * heavy:
             return True
         gain = np.where(shares > 0.0, -np.inf, matrix.T @ rest)
         if gain.max() <= 0.0:

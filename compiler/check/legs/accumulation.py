@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.findings import Compared
-from slangad.compiler.check.reference.entries import CONSTANTS
-from slangad.compiler.check.reference.rounding import ULP16, ULP32, ULP64, UNITS, moved, rounded
+from slangad.compiler.check.reference.rounding import moved, rounded
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import Sums, WholeRunner
 from slangad.compiler.check.run.launch_device import DeviceLaunches
@@ -37,34 +37,8 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
-_SIZES: Final[dict[int, tuple[Shape, ...]]] = {
-    1: ((1,), (2,), (33,), (257,), (1025,)),
-    2: ((1, 1), (2, 1), (3, 11), (1, 257), (41, 25)),
-    3: ((1, 1, 1), (1, 2, 1), (3, 1, 11), (1, 257, 1), (5, 5, 41)),
-}
-_SUMS: Final = (Sums(1, 1, 0.5), Sums(3, 2, -0.75), Sums(4, 3, 2.0), Sums(2, 1, 0.25), Sums(7, 4, -1.5))
-_ROWS: Final = 2
-_TRIED: Final = 8
-_DIRECTIONS: Final = 3
-_EXACT: Final = CONSTANTS
-"""Of the sum of magnitudes; the share of a mean that each element has is a constant of float32."""
-_ROUNDING: Final = 1e-12
-"""Of the weighted results; what rounding may leave of gradients whose terms cancel out within a thread."""
-_ROUNDING_SINGLE: Final = 1e-5
-_SINGLE: Final = 1e-4
-"""The same in float32."""
 _GRADIENT: Final = "the gradient of "
 _IN_FLOAT32: Final = " in float32"
-_ORDER: Final = 1e-5
-"""What the order of additions, which devices are free to choose, may make in float32."""
-_MOVED: Final = 6
-_LEFT: Final = 40.0
-"""How much more than what was seen of it rounding may make of terms that cancel out, in both modes."""
-_HALF: Final = 3e-2
-_COARSE: Final = 1e-3
-_ULPS: Final = 16.0
-_SCALES: Final = (1e-15, 1e15)
-"""How much cotangents are scaled at most, so that gradients are as large as what their buffers hold before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +60,7 @@ class Number:
     def far(self) -> float:
         """Over what is allowed."""
         gap = abs(self.found - self.expected)
-        return float("inf") if np.isnan(gap) else gap / max(self.slack, 1e-300)
+        return float("inf") if np.isnan(gap) else gap / max(self.slack, tol.UNDERFLOW)
 
     @property
     def single(self) -> bool:
@@ -104,12 +78,12 @@ def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int,
     numbers: list[Number] = []
     reason = ""
     declared = tuple(ranges)
-    for domain, sums in zip(_SIZES[launches.dims], _SUMS, strict=True):
+    for domain, setting in zip(tol.SUM_SIZES[launches.dims], tol.SUM_SETTINGS, strict=True):
         extents = launches.extents(domain)
         if isinstance(extents, str):
             reason = extents
             continue
-        numbers += _Size(launches, extents, sums, declared, seed, linear=linear).numbers()
+        numbers += _Size(launches, extents, Sums(*setting), declared, seed, linear=linear).numbers()
     if not numbers:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail=reason or "nothing finite to add up"))
     worst = max(numbers, key=lambda number: (number.far > 1.0 and not number.overflows, number.far))
@@ -119,7 +93,7 @@ def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int,
 
 
 def _wrong(worst: Number, count: int) -> Compared:
-    close = worst.single and abs(worst.found - worst.expected) <= _COARSE * worst.size
+    close = worst.single and abs(worst.found - worst.expected) <= tol.SUM_COARSE * worst.size
     coarse = not worst.overflows and not close
     verdict = Verdict.FAIL if coarse else Verdict.PRECISION
     threads = show(worst.domain)
@@ -176,7 +150,7 @@ class _Size:
                 yield from self._results(parted.values(rows), values, values_size)
                 expected, size = threads.gradients(rows, weights)
                 grain = (values_size * np.abs(weights)).sum(axis=1, keepdims=True)
-                slack = _EXACT * size + _ROUNDING * grain + held
+                slack = tol.CONSTANTS * size + tol.SUM_ROUNDING * grain + held
                 slack = slack + self._left(lambda w: threads.gradients(rows, w)[0], weights)
                 yield from self._gradients(self._added(parted, rows, weights), expected, size, slack)
             else:
@@ -184,9 +158,9 @@ class _Size:
                 grain = (np.abs(alone) * np.abs(weights)).sum(axis=1, keepdims=True)
                 yield from self._results(parted.values(rows), alone, np.abs(alone) + 1.0)
                 expected = replace(wide, sums=Sums(1, 1, 0.0)).gradients(rows, weights)
-                size = self._largest(expected) + 1e-3
+                size = self._largest(expected) + tol.SUM_LEAST
                 found = self._added(parted, rows, weights)
-                slack = _EXACT * size + held + self._left(lambda w: wide.gradients(rows, w), weights)
+                slack = tol.CONSTANTS * size + held + self._left(lambda w: wide.gradients(rows, w), weights)
                 yield from self._gradients(found, expected, size, slack)
                 if self.linear:
                     yield from self._along(wide, found, rows, weights, grain)
@@ -200,18 +174,22 @@ class _Size:
         if not self.linear:
             return weights
         found = np.abs(wide.gradients(rows, weights))
-        found = np.fmax(found, self._left(lambda w: wide.gradients(rows, w), weights) / (_LEFT * UNITS * ULP64))
+        found = np.fmax(
+            found,
+            self._left(lambda w: wide.gradients(rows, w), weights)
+            / (tol.SUM_CANCELLED * tol.ROUNDING_UNITS * tol.ULP64),
+        )
         size = found[:, wide.inputs.differentiable].max(axis=1, initial=0.0)
-        return weights * np.where(np.isfinite(size) & (size > 0.0), np.clip(1.0 / size, *_SCALES), 1.0)[:, None]
+        return weights * np.where(np.isfinite(size) & (size > 0.0), np.clip(1.0 / size, *tol.SUM_SCALES), 1.0)[:, None]
 
     def _held(self) -> float:
         """What rounding makes of gradients that are added to what their buffers hold before."""
-        return float(2.0**-52 * abs(self.sums.start) * (1 + np.prod(self.extents.domain)))
+        return float(tol.ULP64 * abs(self.sums.start) * (1 + np.prod(self.extents.domain)))
 
     def _left(self, evaluate: Callable[[Floats], Floats], weights: Floats, *, apart: bool = False) -> Floats:
         """What rounding leaves of terms that cancel out, in float64: of each parameter, or of each number by itself."""
-        seen = rounded(evaluate, weights, ULP64, np.random.default_rng([self.seed, 15]), _MOVED)
-        return _LEFT * (seen if apart else self._largest(seen))
+        seen = rounded(evaluate, weights, tol.ULP64, np.random.default_rng([self.seed, 15]), tol.SUM_TRIES)
+        return tol.SUM_CANCELLED * (seen if apart else self._largest(seen))
 
     def _largest(self, gradients: Floats) -> Floats:
         """For each gradient the largest one of its parameter."""
@@ -226,9 +204,10 @@ class _Size:
         """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
         columns = wide.inputs.columns
         integers = self.launches.integers
-        rows = draw_random(columns, self.ranges, _TRIED, self.seed, f"sums {self.extents.domain}", integers)
+        rows = draw_random(columns, self.ranges, tol.SUM_DRAWN, self.seed, f"sums {self.extents.domain}", integers)
         whole = [k for k, column in enumerate(columns) if not column.floating]
-        rows[_TRIED // 2 :, whole] = np.minimum(rows[_TRIED // 2 :, whole[:1]], rows[:, whole].max(initial=0.0))
+        half = tol.SUM_DRAWN // 2
+        rows[half:, whole] = np.minimum(rows[half:, whole[:1]], rows[:, whole].max(initial=0.0))
         intervals = [interval_of(column, self.ranges) for column in columns]
         if not keep_apart(rows, columns, intervals, integers, np.random.default_rng([self.seed, 13])):
             return rows[:0]
@@ -244,7 +223,7 @@ class _Size:
                 values, _ = threads.values(rows)
             finite = np.isfinite(values).all(axis=1)
         good = np.flatnonzero(finite)
-        return rows[[good[0], good[-1]][:_ROWS]] if len(good) else rows[:0]
+        return rows[[good[0], good[-1]][: tol.SUM_ROWS]] if len(good) else rows[:0]
 
     def _added(self, runner: WholeRunner, rows: Floats, weights: Floats) -> Floats:
         """What a backward launch adds to gradients that hold something already."""
@@ -258,7 +237,7 @@ class _Size:
 
     def _results(self, found: Floats, expected: Floats, size: Floats) -> Iterator[Number]:
         columns = self.launches.wide(self.extents).results.columns
-        yield from self._worst([column.path for column in columns], found, expected, _EXACT * size, size, "{}")
+        yield from self._worst([column.path for column in columns], found, expected, tol.CONSTANTS * size, size, "{}")
 
     def _gradients(
         self, found: Floats, expected: Floats, size: Floats, slack: Floats, where: str = ""
@@ -274,7 +253,7 @@ class _Size:
     ) -> Iterator[Number]:
         """The worst number of each parameter or result."""
         owners = [owner_of(name) for name in names]
-        far = np.abs(found - expected) / np.maximum(slack, 1e-300)
+        far = np.abs(found - expected) / np.maximum(slack, tol.UNDERFLOW)
         far = np.where(np.isfinite(expected), np.where(np.isnan(far), np.inf, far), -1.0)
         for owner in dict.fromkeys(owners):
             own = [k for k, name in enumerate(owners) if name == owner]
@@ -296,13 +275,13 @@ class _Size:
         alone = replace(wide, sums=Sums(1, 1, 0.0))
         left = self._left(lambda w: alone.gradients(rows, w), weights)
         for owner in dict.fromkeys(owners[flows]):
-            for _ in range(_DIRECTIONS):
+            for _ in range(tol.SUM_DIRECTIONS):
                 directions = rng.normal(size=rows.shape) * (flows & (owners == owner))
                 expected, slack = self._slope(alone, rows, directions, weights)
                 parts = found * directions
                 size = np.abs(parts).sum(axis=1)
                 for k in np.flatnonzero(np.isfinite(expected)):
-                    allowed = 1e-6 * float(size[k]) + float(slack[k]) + _ROUNDING * float(grain[k, 0])
+                    allowed = tol.SUM_ALONG * float(size[k]) + float(slack[k]) + tol.SUM_ROUNDING * float(grain[k, 0])
                     allowed += float(((self._held() + left[k]) * np.abs(directions[k])).sum())
                     what = f"{_GRADIENT}{owner}"
                     yield Number(
@@ -314,9 +293,9 @@ class _Size:
         if Mode.JVP in alone.entries:
             terms = alone.tangents(rows, directions)[1] * weights
             left = self._left(lambda d: alone.tangents(rows, d)[1] * weights, directions, apart=True)
-            return terms.sum(axis=1), (1e-9 * np.abs(terms) + left).sum(axis=1)
+            return terms.sum(axis=1), (tol.SUM_TANGENT * np.abs(terms) + left).sum(axis=1)
         slope, bar = slopes_along(lambda r, _: alone.values(r), rows, directions, weights)
-        return np.where(bar <= 1e-4 * np.abs(slope), slope, np.nan), bar
+        return np.where(bar <= tol.SUM_SHARP * np.abs(slope), slope, np.nan), bar
 
     def _single(
         self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
@@ -326,18 +305,20 @@ class _Size:
         if narrow is None or Mode.BACKWARD not in narrow.entries:
             return
         half = any(column.scalar == "half" for column in (*wide.inputs.columns, *wide.results.columns))
-        expected, own, moves = self._alone(wide, narrow, (rows, weights, expected), ULP16 if half else ULP32)
+        expected, own, moves = self._alone(wide, narrow, (rows, weights, expected), tol.ULP16 if half else tol.ULP32)
         size, grain = np.fmax(sizes[0], own), sizes[1]
-        held = (2.0**-8 if half else 2.0**-21) * abs(self.sums.start)
-        slack = (_HALF if half else _SINGLE) * size + _ULPS * moves + held + 1e-30
-        slack += (_HALF if half else _ROUNDING_SINGLE) * grain
+        held = (tol.SUM_HELD_HALF if half else tol.SUM_HELD_F32) * abs(self.sums.start)
+        slack = (
+            (tol.SUM_CLOSE_HALF if half else tol.SUM_CLOSE_F32) * size + tol.SUM_ULPS * moves + held + tol.UNDERFLOW_F32
+        )
+        slack += (tol.SUM_CLOSE_HALF if half else tol.SUM_ROUNDING_F32) * grain
         if isinstance(narrow, WholeRunner):
             found = self._added(replace(narrow, sums=self.sums), rows, weights)
         elif isinstance(narrow, DeviceLaunches):
             narrow = replace(narrow, start=self.sums.start)
             found, again = (narrow.gradients(rows, weights) for _ in range(2))
-            far = (_HALF if half else _ORDER) * (size + moves + abs(self.sums.start))
-            for number in self._gradients(again, found, size + moves, far + 1e-30):
+            far = (tol.SUM_CLOSE_HALF if half else tol.SUM_ORDER) * (size + moves + abs(self.sums.start))
+            for number in self._gradients(again, found, size + moves, far + tol.UNDERFLOW_F32):
                 yield replace(number, repeated=True)
             slack += filter_allowance(wide, rows, lambda r: wide.gradients(r, weights), self.seed)
         else:
@@ -363,17 +344,21 @@ class _Size:
             return wide.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
 
         base, own = evaluate(rows, weights), np.zeros(expected.shape)
-        far = self._largest(rounded(lambda w: evaluate(rows, w), weights, unit / UNITS, rng, _MOVED))
+        far = self._largest(
+            rounded(lambda w: evaluate(rows, w), weights, unit / tol.ROUNDING_UNITS, rng, tol.SUM_TRIES)
+        )
         if threads is None or not whole:
-            far = np.fmax(far, moved(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, _MOVED))
+            far = np.fmax(far, moved(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, tol.SUM_TRIES))
         if threads is not None:
             own = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
             return np.where(np.isfinite(base), base, expected), own, far
         if isinstance(narrow, WholeRunner):
             one = replace(narrow, sums=Sums(1, 1, 0.0))
             alone = one.gradients(rows, weights)
-            left = rounded(lambda w: one.gradients(rows, w), weights, unit / UNITS, rng, _MOVED)
+            left = rounded(lambda w: one.gradients(rows, w), weights, unit / tol.ROUNDING_UNITS, rng, tol.SUM_TRIES)
             far = np.fmax(far, self._largest(left))
-            astray = np.abs(alone - expected) > _SINGLE * (np.abs(expected) + np.abs(alone)) + _ULPS * far
+            astray = (
+                np.abs(alone - expected) > tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
+            )
             return np.where(astray & np.isfinite(alone), alone, expected), own, far
         return expected, own, far

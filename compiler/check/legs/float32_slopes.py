@@ -6,9 +6,11 @@ of steps is right for all places: narrow ones stay within the cell, wide ones ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +18,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.functions import RowFunction
 
-
-_STEPS: Final = tuple(2.0**-k for k in range(6, 15))
-"""From wide to narrow."""
-_NOISE: Final = 4.0
-"""Units in the last place of a value that its noise may be."""
 
 _Moved: TypeAlias = "tuple[Floats, Floats]"
 """Values, and how far away they are."""
@@ -48,14 +45,14 @@ def steps_fit(narrow: RowFunction, places: tuple[Floats, int], mine: Floats, nea
         return narrow.values(moved)[:, outputs], (moved - rows)[:, column, None]
 
     here = at(0.0)[0]
-    wider = [at(side * 2 * _STEPS[0]) for side in (-1, 1)]
+    wider = [at(side * 2 * tol.F32_STEPS[0]) for side in (-1, 1)]
     fits, before = np.zeros(mine.shape, bool), np.zeros((3, *mine.shape), bool)
-    for step in _STEPS:
+    for step in tol.F32_STEPS:
         sides = [at(side * step) for side in (-1, 1)]
         slopes = [_slope(*sides), *(_bent(*two, here) for two in zip(sides, wider, strict=True))]
-        noise = [_NOISE * ulp * size / (step * unit)[:, None] for size in _sizes(sides, wider, here)]
+        noise = [tol.F32_STEP_NOISE * ulp * size / (step * unit)[:, None] for size in _sizes(sides, wider, here)]
         fit = np.array([(np.abs(s - mine) <= near) & (n <= near) for s, n in zip(slopes, noise, strict=True)])
-        fits |= (fit & before).any(axis=0) | (fit[0] & (step == _STEPS[0]))
+        fits |= (fit & before).any(axis=0) | (fit[0] & (step == tol.F32_STEPS[0]))
         if not (~fits & (noise[0] <= near)).any():
             break
         before, wider = fit, sides

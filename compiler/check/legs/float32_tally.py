@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.report.model import Float32, LeftAside
 
@@ -15,15 +16,13 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Leg
 
 
-LARGEST: Final = 1e37
-"""From where on derivatives are too large for float32."""
 _REASONS: Final = {
     State.WRONG: "wrong in float64 already",
     State.KINK_BAD: "wrong in float64 already",
     State.JUMP: "at a kink or a jump",
     State.KINK: "at a kink or a jump",
     State.UNDECIDED: "undecided in float64",
-    State.OK: f"with derivatives above {LARGEST:g}",
+    State.OK: f"with derivatives above {tol.LARGEST_F32:g}",
     State.UNSEEN: "not looked at in float64",
 }
 

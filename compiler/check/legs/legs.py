@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.float32_slopes import steps_fit
-from slangad.compiler.check.legs.float32_tally import LARGEST, tally
+from slangad.compiler.check.legs.float32_tally import tally
 from slangad.compiler.check.model.findings import Compared, Findings, State, Wrong
 from slangad.compiler.check.reference.differences import power_of_two
-from slangad.compiler.check.reference.entries import CONSTANTS, UNDERFLOW
 from slangad.compiler.check.reference.median import known_median
-from slangad.compiler.check.reference.rounding import ULP16, ULP32, ULP64, moved, rounded, scatter, terms
+from slangad.compiler.check.reference.rounding import moved, rounded, scatter, terms
 from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.check.twins.loop_bounds import BEYOND, EXCEEDED
 from slangad.compiler.emit.model import Mode
@@ -32,27 +32,8 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.int64]
     Jacobian = Callable[[RowFunction, Floats], Floats]
 
-_IMPRECISE: Final = 0.01
-"""Error in float32 over the usual size of the derivative, from which on it is called imprecise."""
-_CANCELLED: Final = 64.0
-"""Units in the last place of what a derivative is at most, which terms that cancel out may leave of it."""
-_FILTERED: Final = 2.0**-6
-"""Of what a derivative is at most: what weights of eight bits make of it."""
-_OFTEN: Final = 0.01
 _CUT_SHORT: Final = "a loop{} runs longer than its bound, so it is cut short"
 _TURNS_ON: Final = "a loop turns more often than its [MaxIters] says: reverse mode has no memory for further turns"
-_ROUNDED: Final = 20.0
-"""How much more than what was seen of it rounding may make of terms that cancel out."""
-_MOST_PAIRS: Final = 256
-"""Pairs of a row and an input at which modes disagree, whose scatter is looked at."""
-_TERMS: Final = 32.0
-"""Units in the last place of terms that cancel out, which float32 may leave of a derivative that is nothing else."""
-_SAME: Final = 0.1
-"""How far apart, at most, differences and a derivative are in float32, of how far this is from float64."""
-_ALIVE: Final = 0.25
-"""Share of the samples at which a derivative isn't 0 in float32, at least, for a 0 not to be what has underflowed."""
-_CLOSELY: Final = 32
-"""How often inputs are moved by rounding where derivatives disagree."""
 
 
 def compare_linear(
@@ -61,19 +42,25 @@ def compare_linear(
     """Random cotangents against the Jacobian from unit ones: reverse mode is linear, and forgets no result."""
     rng = np.random.default_rng([seed, 1])
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    weights = rng.normal(size=(len(rows), len(outputs))) * np.where(np.arange(len(rows)) % 2, 1.0, 37.0)[:, None]
+    weights = (
+        rng.normal(size=(len(rows), len(outputs))) * np.where(np.arange(len(rows)) % 2, 1.0, tol.LEG_SIZE)[:, None]
+    )
     cotangents = np.zeros((len(rows), len(runner.results.columns)))
     cotangents[:, outputs] = weights
     with np.errstate(all="ignore"):
         mine = runner.gradients(rows, cotangents)[:, inputs]
         jacobians = found.get(Leg.FORWARD, found[Leg.REVERSE]), found[Leg.REVERSE]
         wanted, slack = _combined(weights[:, :, None], jacobians, findings, axis=1)
-        slack += _ROUNDED * moved(lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, ULP64, rng)
+        slack += tol.LEG_ROUNDING * moved(
+            lambda r: runner.gradients(r, cotangents)[:, inputs], rows, mine, inputs, tol.ULP64, rng
+        )
         certain = np.asarray(_certain(findings).all(axis=1))
 
         def left(some: Places) -> Floats:
-            own = rounded(lambda c: runner.gradients(rows[some], c)[:, inputs], cotangents[some], ULP64, rng)
-            units = rounded(lambda c: jacobian_by_rows(runner, rows[some], c), np.ones(weights[some].shape), ULP64, rng)
+            own = rounded(lambda c: runner.gradients(rows[some], c)[:, inputs], cotangents[some], tol.ULP64, rng)
+            units = rounded(
+                lambda c: jacobian_by_rows(runner, rows[some], c), np.ones(weights[some].shape), tol.ULP64, rng
+            )
             return np.asarray(own + (np.abs(weights[some])[:, :, None] * units).sum(axis=1))
 
         def scattered(some: Places) -> Floats:
@@ -90,7 +77,7 @@ def _with_accused(told: Compared, found: Mapping[Leg, Floats], findings: Finding
     accused = np.any([states == State.WRONG for states in findings.states.values()], axis=0)
     reverse, forward = found[Leg.REVERSE], found[Leg.FORWARD]
     with np.errstate(all="ignore"):
-        slack = 4 * CONSTANTS * np.fmax(np.abs(reverse), np.abs(forward)) + UNDERFLOW
+        slack = tol.LEG_CONSTANTS * tol.CONSTANTS * np.fmax(np.abs(reverse), np.abs(forward)) + tol.UNDERFLOW
         apart = np.asarray(accused & ~(np.abs(reverse - forward) <= slack) & ~(np.isnan(reverse) & np.isnan(forward)))
         far = np.where(apart, np.abs(reverse - forward) / slack, 0.0)
     count = told.result.compared + int(accused.sum())
@@ -107,22 +94,22 @@ def compare_tangents(
     """Random directions against the Jacobian, of reverse mode where it has one: forward mode is linear in them."""
     rng = np.random.default_rng([seed, 4])
     outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    weights = rng.normal(size=(len(rows), len(inputs))) * np.where(np.arange(len(rows)) % 2, 1.0, 37.0)[:, None]
+    weights = rng.normal(size=(len(rows), len(inputs))) * np.where(np.arange(len(rows)) % 2, 1.0, tol.LEG_SIZE)[:, None]
     directions = np.zeros((len(rows), len(runner.inputs.columns)))
     directions[:, inputs] = weights
     with np.errstate(all="ignore"):
         mine = runner.tangents(rows, directions)[1][:, outputs]
         jacobians = found.get(Leg.REVERSE, found[Leg.FORWARD]), found[Leg.FORWARD]
         wanted, slack = _combined(weights[:, None, :], jacobians, findings, axis=2)
-        slack += _ROUNDED * moved(
-            lambda r: runner.tangents(r, directions)[1][:, outputs], rows, mine, inputs, ULP64, rng
+        slack += tol.LEG_ROUNDING * moved(
+            lambda r: runner.tangents(r, directions)[1][:, outputs], rows, mine, inputs, tol.ULP64, rng
         )
         certain = np.asarray(_certain(findings).all(axis=2))
 
         def left(some: Places) -> Floats:
-            own = rounded(lambda d: runner.tangents(rows[some], d)[1][:, outputs], directions[some], ULP64, rng)
+            own = rounded(lambda d: runner.tangents(rows[some], d)[1][:, outputs], directions[some], tol.ULP64, rng)
             ones = np.ones(weights[some].shape)
-            units = rounded(lambda d: jacobian_by_columns(runner, rows[some], d), ones, ULP64, rng)
+            units = rounded(lambda d: jacobian_by_columns(runner, rows[some], d), ones, tol.ULP64, rng)
             return np.asarray(own + (np.abs(weights[some])[:, None, :] * units).sum(axis=2))
 
         def scattered(some: Places) -> Floats:
@@ -146,7 +133,7 @@ def _but_for_rounding(
     for more in left:
         some = np.flatnonzero(wrong.any(axis=1))
         if len(some):
-            slack[some] += _ROUNDED * more(some)
+            slack[some] += tol.LEG_ROUNDING * more(some)
             wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
     return slack, wrong
 
@@ -155,17 +142,17 @@ def _scattered(runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats]) -
     """How far rounding may bring entries of both modes apart, over what ``left`` is multiplied by."""
     inputs = runner.inputs.differentiable
     far = np.zeros((len(rows), len(runner.results.differentiable), len(inputs)))
-    rows = rows[: max(1, _MOST_PAIRS // len(inputs))]
+    rows = rows[: max(1, tol.SCATTER_PAIRS // len(inputs))]
     for leg in found:
         jacobian = jacobian_by_rows if leg is Leg.REVERSE else jacobian_by_columns
         for place, column in enumerate(inputs):
-            widths = power_of_two(np.fmax(np.abs(rows[:, column]), ULP32)) / 8.0
+            widths = power_of_two(np.fmax(np.abs(rows[:, column]), tol.ULP32)) * tol.SCATTER_WIDTH
 
             def entries(near: Floats, place: int = place, jacobian: Jacobian = jacobian) -> Floats:
                 return jacobian(runner, near)[:, :, place]
 
             far[: len(rows), :, place] += scatter(entries, rows, np.full(len(rows), column), widths)
-    return far / _ROUNDED
+    return far / tol.LEG_ROUNDING
 
 
 def _combined(
@@ -174,9 +161,9 @@ def _combined(
     """What weights make of the first Jacobian along an axis, and how far off that may be; the second is as good."""
     wanted: Floats = (weights * jacobians[0]).sum(axis=axis)
     size = (np.abs(weights) * np.fmax(*map(np.abs, jacobians))).sum(axis=axis)
-    slack: Floats = 4 * CONSTANTS * (size + 0.2 * known_median(size))
-    doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + UNDERFLOW
-    slack += 3 * (np.abs(weights) * doubt).sum(axis=axis)
+    slack: Floats = tol.LEG_CONSTANTS * tol.CONSTANTS * (size + tol.USUAL_SHARE * known_median(size))
+    doubt = np.where(np.isfinite(findings.error), findings.error, 0.0) + findings.grain + tol.UNDERFLOW
+    slack += tol.LEG_DOUBT * (np.abs(weights) * doubt).sum(axis=axis)
     return wanted, slack
 
 
@@ -223,7 +210,9 @@ def compare_clipped(
                 size = np.sqrt((wanted[:, :, own] ** 2).sum(axis=2, keepdims=True))
                 wanted[:, :, own] *= np.minimum(1.0, clip.norm / np.where(size > 0, size, 1.0))
         mine = jacobian_by_rows(runner, rows)
-        slack = 4 * CONSTANTS * np.abs(wanted) + 1e-12 * np.nanmax(np.abs(wanted), initial=0.0)
+        slack = tol.LEG_CONSTANTS * tol.CONSTANTS * np.abs(wanted) + tol.CLIPPED_CLOSE * np.nanmax(
+            np.abs(wanted), initial=0.0
+        )
     certain = _certain(findings)
     wrong = certain & ~(np.abs(mine - wanted) <= slack)
     return compared(Leg.INTENT, (mine, wanted, slack), certain, wrong, "the gradient is not the clipped one")
@@ -238,8 +227,8 @@ def compare_primal(runner: RowFunction, rows: Floats, findings: Findings, seed: 
     with np.errstate(all="ignore"):
         mine = runner.tangents(rows, directions)[0][:, outputs]
         alone = runner.values(rows)[:, outputs]
-        slack = _ROUNDED * moved(lambda r: runner.values(r)[:, outputs], rows, alone, inputs, ULP64, rng)
-        slack += 1e-9 * np.maximum(np.abs(alone), known_median(np.abs(alone))) + UNDERFLOW
+        slack = tol.LEG_ROUNDING * moved(lambda r: runner.values(r)[:, outputs], rows, alone, inputs, tol.ULP64, rng)
+        slack += tol.PRIMAL_CLOSE * np.maximum(np.abs(alone), known_median(np.abs(alone))) + tol.UNDERFLOW
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
     found_wrong = certain & ~(np.abs(mine - alone) <= slack)
     message = "forward mode computes another value than the function alone"
@@ -290,7 +279,7 @@ def compare_float32(
     numbers = _Single(runners, rows, found[leg], leg, seed, filtered=filtered)
     with np.errstate(all="ignore"):
         mine, slack = numbers.compared()
-        certain = (findings.states[leg] == State.OK) & (np.abs(found[leg]) < LARGEST)
+        certain = (findings.states[leg] == State.OK) & (np.abs(found[leg]) < tol.LARGEST_F32)
         wrong = numbers.wrong(mine, slack, certain)
         if wrong.any():
             some = np.flatnonzero(wrong.any(axis=(1, 2)))
@@ -322,7 +311,7 @@ class _Single:
 
     @property
     def _ulp(self) -> float:
-        return ULP16 if self._half else ULP32
+        return tol.ULP16 if self._half else tol.ULP32
 
     @property
     def _usual(self) -> Floats:
@@ -338,9 +327,15 @@ class _Single:
         mine = self._jacobian(narrow, self.rows)
         sizes = np.where(np.isfinite(self.wanted), np.abs(self.wanted), 0.0)
         inputs = wide.inputs.differentiable
-        slack = self._moved(self.rows, (self.wanted, mine), inputs, rng, 4)
-        slack = slack + (30 if self._half else 1) * _IMPRECISE * np.fmax(np.abs(self.wanted), self._usual) + 1e-30
-        lost = _FILTERED if self.filtered else _CANCELLED * self._ulp
+        slack = self._moved(self.rows, (self.wanted, mine), inputs, rng, tol.CONDITION_TRIES)
+        slack = (
+            slack
+            + (tol.F32_IMPRECISE_HALF if self._half else 1)
+            * tol.F32_IMPRECISE
+            * np.fmax(np.abs(self.wanted), self._usual)
+            + tol.UNDERFLOW_F32
+        )
+        lost = tol.F32_FILTERED if self.filtered else tol.F32_CANCELLED * self._ulp
         slack += lost * np.fmax(sizes.max(axis=0), sizes.max(axis=2, keepdims=True))
         return mine, slack
 
@@ -349,13 +344,17 @@ class _Single:
     ) -> Floats:
         """What moving the inputs by rounding explains."""
         wide, narrow = self.runners
-        far = 16 * moved(lambda r: self._jacobian(wide, r), rows, bases[0], inputs, self._ulp, rng, tries)
-        return far + 8 * moved(lambda r: self._jacobian(narrow, r), rows, bases[1], inputs, 4 * self._ulp, rng, tries)
+        far = tol.F32_CONDITION * moved(
+            lambda r: self._jacobian(wide, r), rows, bases[0], inputs, self._ulp, rng, tries
+        )
+        return far + tol.F32_CONDITION_OWN * moved(
+            lambda r: self._jacobian(narrow, r), rows, bases[1], inputs, tol.F32_CONDITION_ULPS * self._ulp, rng, tries
+        )
 
     def wrong(self, mine: Floats, slack: Floats, certain: Bools) -> Bools:
         """What is further off, if that is so often enough to count."""
         wrong = certain & ~(np.abs(mine - self.wanted) <= slack)
-        often = wrong.any(axis=(1, 2)).sum() >= max(2, _OFTEN * certain.any(axis=(1, 2)).sum())
+        often = wrong.any(axis=(1, 2)).sum() >= max(tol.F32_OFTEN_LEAST, tol.F32_OFTEN * certain.any(axis=(1, 2)).sum())
         return np.asarray(wrong & often)
 
     def looked_again(self, some: Places, mine: Floats) -> Floats:
@@ -368,11 +367,11 @@ class _Single:
         rng = np.random.default_rng([self.seed, 5])
         rows, wanted = self.rows[some], self.wanted[some]
         floating = [k for k, column in enumerate(wide.inputs.columns) if column.floating]
-        more = self._moved(rows, (wanted, mine[some]), floating, rng, _CLOSELY)
+        more = self._moved(rows, (wanted, mine[some]), floating, rng, tol.F32_TRIES_CLOSELY)
         shape = len(some), wanted.shape[1 if self.leg is Leg.REVERSE else 2]
-        left = _TERMS * self._ulp * terms(lambda sizes: self._jacobian(wide, rows, sizes), shape, rng)
+        left = tol.F32_TERMS * self._ulp * terms(lambda sizes: self._jacobian(wide, rows, sizes), shape, rng)
         gap = np.abs(mine[some] - wanted)
-        alive = (mine[some] != 0.0) | ((mine != 0.0).mean(axis=0) >= _ALIVE)
+        alive = (mine[some] != 0.0) | ((mine != 0.0).mean(axis=0) >= tol.F32_ALIVE)
         more += np.where(alive & self._of_another(rows, mine[some], gap), gap, 0.0)
         return more + np.where(self._usual <= np.median(left, axis=0), left, 0.0)
 
@@ -383,7 +382,7 @@ class _Single:
         if Mode.FORWARD not in narrow.entries:
             return fits
         for place, column in enumerate(narrow.inputs.differentiable):
-            entries, near = mine[:, :, place], _SAME * gap[:, :, place]
+            entries, near = mine[:, :, place], tol.F32_OWN_FUNCTION * gap[:, :, place]
             fits[:, :, place] = steps_fit(narrow, (rows, column), entries, near, self._ulp)
         return fits
 

@@ -7,12 +7,12 @@ powers of two: what is linear then comes out to the last bit, and a threshold or
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.legs import both, compared
-from slangad.compiler.check.reference.entries import UNDERFLOW
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.findings import Compared, Findings
     from slangad.compiler.check.model.functions import RowFunction
-
-
-_SIZES: Final = (-20, 20)
-"""Powers of two: about 1e-6 and 1e6."""
-_CLOSE: Final = 1e-6
-"""Of the largest derivative of a row; what is linear is off by nothing."""
 
 
 def compare_sizes(
@@ -45,12 +39,14 @@ def _of_mode(runner: RowFunction, rows: Floats, leg: Leg, findings: Findings, se
     taken[:, table.differentiable] = weights
     with np.errstate(all="ignore"):
         usual = derivative(taken)
-        slack = _CLOSE * np.max(np.abs(np.where(np.isfinite(usual), usual, 0.0)), axis=1, keepdims=True, initial=0.0)
-        for power in _SIZES:
+        slack = tol.PROPORTION_CLOSE * np.max(
+            np.abs(np.where(np.isfinite(usual), usual, 0.0)), axis=1, keepdims=True, initial=0.0
+        )
+        for power in tol.PROPORTION_POWERS:
             size = 2.0**power
             mine, wanted = derivative(size * taken), size * usual
             certain = np.broadcast_to(findings.finite[:, None], mine.shape) & np.isfinite(wanted)
-            numbers = mine, wanted, np.broadcast_to(size * slack + UNDERFLOW, mine.shape)
+            numbers = mine, wanted, np.broadcast_to(size * slack + tol.UNDERFLOW, mine.shape)
             wrong = certain & ~(np.abs(mine - wanted) <= numbers[2])
             those, these = ("cotangents", "gradients") if reverse else ("directions", "derivatives")
             message = f"{leg.value} mode is not linear: {those} times 2^{power} do not give {these} times 2^{power}"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.legs import compared
-from slangad.compiler.check.reference.entries import CONSTANTS, UNDERFLOW
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.report.model import Leg
 
@@ -26,8 +26,8 @@ def compare_joined(joined: RowFunction, apart: RowFunction, rows: Floats, findin
     with np.errstate(all="ignore"):
         mine, wanted = (runner.gradients(rows, cotangents)[:, inputs] for runner in (joined, apart))
         size = np.fmax(np.abs(mine), np.abs(wanted))
-        slack = 4 * CONSTANTS * (size + 0.2 * known_median(size)) + UNDERFLOW
-        slack += 3 * (np.abs(weights)[:, :, None] * findings.grain).sum(axis=1)
+        slack = tol.LEG_CONSTANTS * tol.CONSTANTS * (size + tol.USUAL_SHARE * known_median(size)) + tol.UNDERFLOW
+        slack += tol.LEG_DOUBT * (np.abs(weights)[:, :, None] * findings.grain).sum(axis=1)
     certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], mine.shape)
     wrong = certain & ~(np.abs(mine - wanted) <= slack) & np.isfinite(wanted)
     message = "joining neighbouring stages changes the gradient"

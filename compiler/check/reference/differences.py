@@ -9,11 +9,12 @@ then the wide one has overlooked structure.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.reference.stencil import EPSILON, Stencil, central, one_sided, second
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.reference.stencil import Stencil, central, one_sided, second
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,22 +25,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import Evaluate
 
     Integers = npt.NDArray[np.int64]
-
-SCREEN: Final = (3, 7, 11)
-"""Windows that suffice for most functions, as binary places below the scale."""
-LADDER: Final = tuple(range(0, 38, 2))
-"""Windows of every size, likewise."""
-_MOST_POINTS: Final = 400_000
-_ROUNDING: Final = 4096.0 * EPSILON
-"""Steps of a staircase up to this high, beside the values, may come from rounding."""
-_FLAT: Final = 8.0
-"""Noise is as large in windows of all sizes, but for this; what a kink leaves in them falls faster."""
-_RUN: Final = 3
-"""Windows in a row in which noise must be seen."""
-_DROP: Final = 64.0
-"""How many times less noise a window has that is narrower than what rounding makes of the function."""
-_GRAIN: Final = 2.0**-39
-"""Half widths below this times the input would round the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +97,7 @@ def climb(evaluate: Evaluate, places: Places, levels: Sequence[int], stencil: St
     """Evaluate windows of several sizes around every place."""
     widths = places.scales[:, None] * np.exp2(-np.array(levels, np.float64))[None, :]
     count, depth, nodes = len(places), len(levels), len(stencil.nodes)
-    chunk = max(1, _MOST_POINTS // (depth * nodes))
+    chunk = max(1, tol.POINTS_AT_ONCE // (depth * nodes))
     parts = [
         _climb(
             evaluate, places.pick(np.arange(start, min(count, start + chunk))), widths[start : start + chunk], stencil
@@ -131,7 +116,7 @@ def _climb(evaluate: Evaluate, places: Places, widths: Floats, stencil: Stencil)
     rows[np.arange(len(rows)), np.repeat(places.columns, depth * len(stencil.nodes))] += moves.reshape(-1)
     found = evaluate(rows, base).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
     slope, bar = stencil.fit(found)
-    fine = widths >= _GRAIN * np.abs(places.rows[np.arange(count), places.columns])[:, None]
+    fine = widths >= tol.WINDOW_GRAIN * np.abs(places.rows[np.arange(count), places.columns])[:, None]
     with np.errstate(all="ignore"):
         bar = np.where(fine[:, :, None], bar / widths[:, :, None], np.inf)
         moves, sizes = found.max(axis=-1) - found.min(axis=-1), np.abs(found).max(axis=-1)
@@ -156,7 +141,7 @@ def best(slopes: Slopes, noise: Floats | None = None) -> Estimate:
         return everything
     above = _best(slopes, np.isfinite(slopes.bar) & ~between)
     with np.errstate(all="ignore"):
-        certain = above.bar <= 1e-3 * np.abs(above.slope)
+        certain = above.bar <= tol.CERTAIN * np.abs(above.slope)
     return Estimate(*(np.where(certain, a, b) for a, b in zip(_parts(above), _parts(everything), strict=True)))
 
 
@@ -173,12 +158,12 @@ def _plateaus(slopes: Slopes, noise_: Floats) -> Floats:
     with np.errstate(all="ignore"):
         noise = slopes.bar * slopes.widths[:, :, None]
         least = np.zeros(noise_.shape)
-        for level in range(_RUN, noise.shape[1]):
-            wider = noise[:, level - _RUN : level]
+        for level in range(tol.NOISE_WINDOWS, noise.shape[1]):
+            wider = noise[:, level - tol.NOISE_WINDOWS : level]
             low, high = wider.min(axis=1), wider.max(axis=1)
-            seen = (high <= _FLAT * low) & (high <= noise_ * slopes.sizes[:, level - 1])
-            least = np.where(seen & (noise[:, level] * _DROP <= low), low, least)
-            least = np.where(noise[:, level] * _DROP <= least, least, 0.0)
+            seen = (high <= tol.NOISE_CONSTANT * low) & (high <= noise_ * slopes.sizes[:, level - 1])
+            least = np.where(seen & (noise[:, level] * tol.NOISE_DROP <= low), low, least)
+            least = np.where(noise[:, level] * tol.NOISE_DROP <= least, least, 0.0)
             found[:, level] = least
     return found
 
@@ -187,7 +172,7 @@ def _rounded(slopes: Slopes) -> npt.NDArray[np.bool_]:
     """Whether the smallest step seen is small enough for rounding."""
     with np.errstate(all="ignore"):
         least = np.where(slopes.moves > 0.0, slopes.moves, np.inf).min(axis=1)
-        return np.asarray(least <= _ROUNDING * np.fmax(slopes.sizes.max(axis=1), 1.0))
+        return np.asarray(least <= tol.ROUNDING_STEP * np.fmax(slopes.sizes.max(axis=1), 1.0))
 
 
 def _parts(estimate: Estimate) -> tuple[Floats, Floats, Integers]:
@@ -206,7 +191,7 @@ def _best(slopes: Slopes, usable: npt.NDArray[np.bool_]) -> Estimate:
         bar = slopes.bar[:, level]
         known = usable[:, level]
         fits = known & (low[:, level] <= roof) & (high[:, level] >= floor)
-        allowed &= fits | ~known | (bar > 1e3 * least)
+        allowed &= fits | ~known | (bar > tol.CONTRADICTING_BAR * least)
         use = allowed & fits
         floor = np.where(use, np.maximum(floor, low[:, level]), floor)
         roof = np.where(use, np.minimum(roof, high[:, level]), roof)
@@ -221,14 +206,14 @@ def side(evaluate: Evaluate, places: Places, sign: int, noise: Floats | None = N
 
     Where ``noise`` is known, as ``best`` takes it, a slope between two steps of rounding is not sure at all.
     """
-    slopes = climb(evaluate, places, LADDER, one_sided(sign))
+    slopes = climb(evaluate, places, tol.LADDER, one_sided(sign))
     found = best(slopes, noise)
     if noise is not None:
         found = replace(found, bar=np.fmax(found.bar, _unsure(slopes, found, noise)))
     values = np.take_along_axis(slopes.values, found.level[:, None, :], axis=1)[:, 0]
     widths = np.take_along_axis(slopes.widths[:, :, None], found.level[:, None, :], axis=1)[:, 0]
     with np.errstate(all="ignore"):
-        slack = found.bar * widths + 1e-7 * np.fmax(np.abs(values), np.abs(found.slope) * widths)
+        slack = found.bar * widths + tol.SIDE_VALUE * np.fmax(np.abs(values), np.abs(found.slope) * widths)
     return found, np.where(np.isfinite(found.bar), values, np.nan), slack
 
 
@@ -266,32 +251,32 @@ def neighbourhood(
         seed: Of where they move.
     """
     rng = np.random.default_rng(seed)
-    far = np.maximum(np.abs(places.rows), usual) * 2.0**-20
+    far = np.maximum(np.abs(places.rows), usual) * tol.AROUND_RADIUS
     lows, highs = [], []
-    for _ in range(12):
+    for _ in range(tol.AROUND_PLACES):
         moves = rng.uniform(-1.0, 1.0, places.rows.shape)
         rows = places.rows.copy()
         rows[:, inputs] += (moves * far)[:, inputs]
-        found = climb(evaluate, Places(rows, places.columns, places.scales), (24, 26), central())
+        found = climb(evaluate, Places(rows, places.columns, places.scales), tol.NEAR_LEVELS, central())
         with np.errstate(all="ignore"):
-            good = found.bar <= 1e-3 * np.abs(found.slope) + 1e-9 * np.abs(found.slope).max()
+            good = found.bar <= tol.CERTAIN * np.abs(found.slope) + tol.AROUND_ZERO * np.abs(found.slope).max()
         lows.append(np.where(good, found.slope - found.bar, np.inf).min(axis=1))
         highs.append(np.where(good, found.slope + found.bar, -np.inf).max(axis=1))
     low, high = np.min(lows, axis=0), np.max(highs, axis=0)
     with np.errstate(all="ignore"):
-        flat = high - low <= 1e-2 * np.maximum(np.abs(low), np.abs(high))
+        flat = high - low <= tol.AROUND_SAME * np.maximum(np.abs(low), np.abs(high))
     return np.where(flat, np.inf, low), np.where(flat, -np.inf, high)
 
 
 def look_deep(evaluate: Evaluate, places: Places, noise: Floats) -> tuple[Slopes, Estimate]:
     """All windows, both sides."""
-    slopes = climb(evaluate, places, LADDER, central())
+    slopes = climb(evaluate, places, tol.LADDER, central())
     return slopes, best(slopes, noise)
 
 
 def look_again(evaluate: Evaluate, places: Places, noise: Floats) -> Estimate:
     """All windows with other nodes, to confirm what ``look_deep`` found."""
-    levels = tuple(level + 1 for level in LADDER)
+    levels = tuple(level + 1 for level in tol.LADDER)
     return best(climb(evaluate, places, levels, second()), noise)
 
 

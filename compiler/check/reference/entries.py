@@ -8,13 +8,13 @@ estimate, and kinks, jumps, noise and the edges of a domain are told apart from 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.reference.differences import (
-    SCREEN,
     Estimate,
     Places,
     climb,
@@ -27,7 +27,7 @@ from slangad.compiler.check.reference.differences import (
     side,
 )
 from slangad.compiler.check.reference.median import known_median
-from slangad.compiler.check.reference.rounding import ULP64, nearby, rounded, scatter
+from slangad.compiler.check.reference.rounding import nearby, rounded, scatter
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.report.model import Leg
 
@@ -42,37 +42,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.reference.differences import Slopes
 
     States = npt.NDArray[np.int8]
-
-
-SHARP: Final = 1e-4
-"""Half a bar over the slope, at most, for an agreement to mean something."""
-NOTHING: Final = 1e-7
-"""A bar this small beside what the other inputs do shows that an input does nothing."""
-CONSTANTS: Final = 5e-7
-"""Relative; constants in a program are float32 also in its float64 twin, so derivatives may be off by some of these."""
-_FADED: Final = 100.0
-"""An entry is at most so many times its size nearby for its size elsewhere to tell what rounding leaves of it."""
-_GRAIN: Final = 1e-13
-UNDERFLOW: Final = 1e-300
-"""What is below has lost digits."""
-_STILL: Final = 1e-9
-"""A bar this small beside what the result moves in wide windows shows that the slope is zero."""
-_WIDE: Final = 6
-"""Windows of the ladder that are wide."""
-_LEFT: Final = 2.0
-"""Of ten times of it; how much more than what was seen of it rounding may make of terms that cancel out."""
-_MOVED: Final = 8
-"""Places to move to by rounding."""
-_STEPS: Final = 1e-3
-"""A bar of one side this small beside the slope across steps shows that they are steps."""
-_CALM: Final = 100.0
-"""How much further off a derivative is at a sample than at those places, at least, to be wrong at just the sample."""
-_NOISY: Final = 4e-9
-"""Values with more noise than this, by float32, come from terms that cancel out; derivatives may then, too."""
-_MOST_PAIRS: Final = 6000
-_FEWEST: Final = 12
-_MOST_DEEP: Final = 500
-_MOST_ACCUSED: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +61,8 @@ class Examiner:
     again: Mapping[Leg, JacobianOf]
     noise: Floats
     seed: int = 0
-    most_pairs: int = _MOST_PAIRS
-    most_deep: int = _MOST_DEEP
+    most_pairs: int = tol.PAIRS
+    most_deep: int = tol.DEEP
 
     def examine(self, samples: Samples, values: Floats, found: Mapping[Leg, Floats]) -> Findings:
         """Hold every leg's Jacobians against the oracle."""
@@ -109,7 +78,7 @@ class Examiner:
             finite,
             jumps=np.zeros(shape[0], bool),
             looked=np.zeros((shape[0], shape[2]), bool),
-            grain=_GRAIN * np.abs(values)[:, :, None] / samples.scales[:, None, self.inputs],
+            grain=tol.GRAIN * np.abs(values)[:, :, None] / samples.scales[:, None, self.inputs],
         )
         if finite.any() and len(self.inputs):
             self._screen(samples, values, found, findings)
@@ -120,23 +89,23 @@ class Examiner:
         which = np.flatnonzero(findings.finite)
         pairs = self._chosen(len(which))
         places = _places(samples, which[pairs[:, 0]], self.inputs[pairs[:, 1]])
-        slopes = climb(self.evaluate, places, SCREEN, central())
-        shape = (len(SCREEN), len(which), values.shape[1], len(self.inputs))
+        slopes = climb(self.evaluate, places, tol.SCREEN_LEVELS, central())
+        shape = (len(tol.SCREEN_LEVELS), len(which), values.shape[1], len(self.inputs))
         slope, bar = np.full(shape, np.nan), np.full(shape, np.inf)
-        for level in range(len(SCREEN)):
+        for level in range(len(tol.SCREEN_LEVELS)):
             slope[level, pairs[:, 0], :, pairs[:, 1]] = slopes.slope[:, level]
             bar[level, pairs[:, 0], :, pairs[:, 1]] = slopes.bar[:, level]
         findings.looked[which[pairs[:, 0]], pairs[:, 1]] = True
         scales = samples.scales[which][:, self.inputs]
         reach = _reach(slope, bar, scales, values[which])
         bar = np.where(np.isfinite(slope), bar, np.inf)
-        usable = (bar <= SHARP * np.abs(slope)) | (bar * scales[:, None, :] <= NOTHING * reach[:, :, None])
+        usable = (bar <= tol.SHARP * np.abs(slope)) | (bar * scales[:, None, :] <= tol.NOTHING * reach[:, :, None])
         with np.errstate(all="ignore"):
             best = np.argmin(np.where(usable, bar, np.inf), axis=0)
         expected = np.take_along_axis(slope, best[None], axis=0)[0]
         error = np.take_along_axis(np.where(usable, bar, np.inf), best[None], axis=0)[0]
         findings.expected[which], findings.error[which] = np.where(np.isfinite(error), expected, np.nan), error
-        sharp = np.isfinite(slope) & (bar <= SHARP * np.abs(slope))
+        sharp = np.isfinite(slope) & (bar <= tol.SHARP * np.abs(slope))
         for leg, jacobian in found.items():
             own, slack = jacobian[which], tolerance(jacobian, samples.rows[:, self.inputs])[which]
             with np.errstate(all="ignore"):
@@ -149,7 +118,7 @@ class Examiner:
         columns = len(self.inputs)
         if count * columns <= self.most_pairs:
             return np.stack([np.repeat(np.arange(count), columns), np.tile(np.arange(columns), count)], axis=1)
-        each = max(_FEWEST, self.most_pairs // columns)
+        each = max(tol.PAIRS_EACH, self.most_pairs // columns)
         rng = np.random.default_rng(self.seed)
         parts = [
             np.stack([rng.permutation(count)[:each], np.full(min(each, count), column)], axis=1)
@@ -188,9 +157,9 @@ def tolerance(jacobian: Floats, inputs: Floats | None = None) -> Floats:
         sizes = np.where(np.isfinite(jacobian), np.abs(jacobian), np.nan)
         usual = np.broadcast_to(np.nan_to_num(known_median(sizes)), sizes.shape)
         if inputs is not None:
-            usual = np.minimum(usual, _FADED * nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
+            usual = np.minimum(usual, tol.FADED * nearby(np.where(np.isnan(sizes), usual, sizes), inputs))
     own = np.where(np.isinf(jacobian), 0.0, np.abs(jacobian))
-    return np.asarray(CONSTANTS * own + 0.2 * CONSTANTS * usual + UNDERFLOW)
+    return np.asarray(tol.CONSTANTS * own + tol.USUAL_SHARE * tol.CONSTANTS * usual + tol.UNDERFLOW)
 
 
 def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Places:
@@ -199,9 +168,9 @@ def _places(samples: Samples, which: npt.NDArray[np.int64], columns: npt.NDArray
 
 def _reach(slope: Floats, bar: Floats, scales: Floats, values: Floats) -> Floats:
     """How much a result can move: by the input that moves it most; shape (samples, results)."""
-    sharp = np.where(np.isfinite(slope) & (bar <= SHARP * np.abs(slope)), np.abs(slope), 0.0).max(axis=0)
+    sharp = np.where(np.isfinite(slope) & (bar <= tol.SHARP * np.abs(slope)), np.abs(slope), 0.0).max(axis=0)
     moved = (sharp * scales[:, None, :]).max(axis=2)
-    return np.asarray(np.maximum(moved, 1e-3 * np.abs(values)))
+    return np.asarray(np.maximum(moved, tol.VALUE_SHARE * np.abs(values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +214,9 @@ class Deep:
             slack = np.where(known_left, left.bar, 0.0) + np.where(known_right, right.bar, 0.0)
             here = self._here(rows)
             apart = np.fmax(np.abs(below - here), np.abs(above - here))
-            jump = known_left & known_right & (apart > doubt + more + 1e-7 * np.abs(here))
-            bend = known_left & known_right & ~jump & (high - low > 2 * slack + 1e-6 * np.maximum(abs(low), abs(high)))
+            jump = known_left & known_right & (apart > doubt + more + tol.SIDE_VALUE * np.abs(here))
+            bend = known_left & known_right & ~jump
+            bend &= high - low > 2 * slack + tol.BEND * np.maximum(abs(low), abs(high))
         known = pick(self.slopes, rows), self.estimate.pick(rows)
         for leg in self.found:
             own, spare = (a[rows] for a in self._own(leg))
@@ -267,7 +237,7 @@ class Deep:
     ) -> Bools:
         """Whether a slope is right on both sides, and another one only across steps that are finer than windows."""
         across = self.estimate.slope[rows]
-        size = _STEPS * np.abs(across)
+        size = tol.STAIRS * np.abs(across)
         with np.errstate(all="ignore"):
             fine = [
                 (one.bar <= size)
@@ -282,7 +252,7 @@ class Deep:
     ) -> None:
         """Look at what disagrees with other nodes and in the neighbourhood; call wrong what is left."""
         everything = np.flatnonzero((suspect | plain).any(axis=1))
-        accused = everything[: min(_MOST_ACCUSED, self.examiner.most_deep)]
+        accused = everything[: min(tol.ACCUSED, self.examiner.most_deep)]
         self.findings.left = max(self.findings.left, len(everything) - len(accused))
         if not len(accused):
             return
@@ -294,13 +264,13 @@ class Deep:
         usual = np.median(self.samples.scales, axis=0)
         low, high = neighbourhood(evaluate, places, self.examiner.inputs, usual, self.examiner.seed)
         wobble = (
-            np.fmax(self._wobble(leg, which, slack), _LEFT * self._rounded(leg, which))
-            + 0.1 * self._at_pairs(self.findings.grain)[which]
+            np.fmax(self._wobble(leg, which, slack), tol.CANCELLATION_SEEN * self._rounded(leg, which))
+            + tol.GRAIN_SHARE * self._at_pairs(self.findings.grain)[which]
         )
         first = self.estimate.pick(which)
         with np.errstate(all="ignore"):
-            off = np.abs(own - again.slope) - 3 * again.bar, np.abs(own - first.slope) - 3 * first.bar
-            far = np.fmin(*off) - slack - 10 * wobble
+            off = (np.abs(own - one.slope) - tol.CONFIRM_BARS * one.bar for one in (again, first))
+            far = np.fmin(*off) - slack - tol.CONFIRM_SPREAD * wobble
             around = (own >= low - slack) & (own <= high + slack)
             beyond = np.maximum(hull[0][accused] - own, own - hull[1][accused]) - slack
         twice = self._sharp(again, which) & ~(far <= 0.0)
@@ -321,7 +291,7 @@ class Deep:
     def _scattered(self, leg: Leg, which: npt.NDArray[np.int64], wrong: Bools) -> Floats:
         """How far rounding may bring what seems wrong off, where values are noisy, too."""
         far = np.zeros(wrong.shape)
-        noisy = wrong & (self._noise(which) > _NOISY)
+        noisy = wrong & (self._noise(which) > tol.NOISY)
         some = which[noisy.any(axis=1)]
         if not len(some):
             return far
@@ -348,28 +318,33 @@ class Deep:
         off = np.abs(own - self.estimate.slope[which])
         spread, worst = (np.zeros(off.shape) for _ in range(2))
         others = np.zeros(off.shape, np.int64)
-        for _ in range(_MOVED):
+        for _ in range(tol.SPREAD_PLACES):
             rows = base.copy()
-            rows[:, self.examiner.inputs] *= 1.0 + rng.integers(-3, 4, (len(base), len(self.examiner.inputs))) * ULP64
+            rows[:, self.examiner.inputs] *= (
+                1.0
+                + rng.integers(-tol.SPREAD_ULPS, tol.SPREAD_ULPS + 1, (len(base), len(self.examiner.inputs)))
+                * tol.ULP64
+            )
             moved = self.examiner.again[leg](rows)[np.arange(len(which)), :, columns]
             with np.errstate(all="ignore"):
                 spread = np.fmax(spread, np.abs(moved - own))
-                elsewhere = ~(np.abs(moved - own) <= 1e-3 * off)
+                elsewhere = ~(np.abs(moved - own) <= tol.SPREAD_SAME * off)
                 error = np.abs(moved - self.estimate.slope[which])
             worst = np.where(elsewhere, np.maximum(worst, error), worst)
             others += elsewhere
         with np.errstate(all="ignore"):
-            calm = (others >= _MOVED // 2) & (_CALM * (worst + self.estimate.bar[which] + slack) <= off)
+            calm = (others >= tol.SPREAD_PLACES // 2) & (tol.CALM * (worst + self.estimate.bar[which] + slack) <= off)
             sizes = np.fmax.reduce(np.abs(self.found[leg]), axis=2)
             usual = np.median(np.where(np.isfinite(sizes), sizes, 0.0), axis=0)
-            calm &= off > 1e-7 * np.fmax(sizes[self.pairs[which, 0]], usual)
+            calm &= off > tol.CALM_LEAST * np.fmax(sizes[self.pairs[which, 0]], usual)
         return np.where(np.isfinite(spread) & ~calm, spread, 0.0)
 
     def _rounded(self, leg: Leg, which: npt.NDArray[np.int64]) -> Floats:
         """What rounding leaves of terms that cancel out."""
         base, columns = self.places.rows[which], self.pairs[which, 1]
         sizes = np.ones((len(base), self.found[leg].shape[1 if leg is Leg.REVERSE else 2]))
-        left = rounded(lambda s: self.examiner.again[leg](base, s), sizes, ULP64, np.random.default_rng(2), _MOVED**2)
+        again, rng = self.examiner.again[leg], np.random.default_rng(2)
+        left = rounded(lambda s: again(base, s), sizes, tol.ULP64, rng, tol.SPREAD_PLACES**2)
         return np.asarray(np.fmax(left, np.median(left, axis=0))[np.arange(len(which)), :, columns])
 
     def _sharp(self, estimate: Estimate, rows: npt.NDArray[np.int64] | None = None) -> Bools:
@@ -380,15 +355,16 @@ class Deep:
         with np.errstate(all="ignore"):
             scales_ = self.samples.scales[samples][:, None, self.examiner.inputs]
             others = np.nan_to_num(np.abs(self.findings.expected[samples]) * scales_).max(axis=2)
-            reach = np.fmax(others, 1e-3 * np.abs(self.values[samples]))
-            nothing = estimate.bar * scales <= 10 * NOTHING * reach
-            nothing |= (np.abs(estimate.slope) <= estimate.bar) & (estimate.bar * scales <= _STILL * self._moves(which))
-            known = (estimate.bar <= 1e-3 * np.abs(estimate.slope)) | nothing
+            reach = np.fmax(others, tol.VALUE_SHARE * np.abs(self.values[samples]))
+            nothing = estimate.bar * scales <= tol.NOTHING_DEEP * tol.NOTHING * reach
+            still = estimate.bar * scales <= tol.STILL * self._moves(which)
+            nothing |= (np.abs(estimate.slope) <= estimate.bar) & still
+            known = (estimate.bar <= tol.CERTAIN * np.abs(estimate.slope)) | nothing
             return np.asarray(known & np.isfinite(estimate.slope))
 
     def _moves(self, which: npt.NDArray[np.int64]) -> Floats:
         """How far the results move along the inputs in the wide windows."""
-        moves = self.slopes.moves[which, :_WIDE]
+        moves = self.slopes.moves[which, : tol.WIDE_LEVELS]
         return np.asarray(np.where(np.isfinite(moves), moves, 0.0).max(axis=1, initial=0.0))
 
     def _here(self, rows: npt.NDArray[np.int64]) -> Floats:

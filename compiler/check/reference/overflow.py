@@ -6,10 +6,11 @@ What is 1e306 on the way to a result isn't finite times 2^20, however linear the
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
 from slangad.compiler.report.model import Leg, LegState
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
     Compare = Callable[[RowFunction, Floats, Mapping[Leg, Floats], Findings, int], Compared]
 
-_SMALL: Final = 2.0**-64
-_LARGE: Final = 2.0**26
-"""As large as the largest cotangent of such comparisons, or larger."""
-_FEW: Final = 0.25
-"""Share of the samples at which large ones overflow, at most: more have another reason."""
-
 
 def but_for_overflow(
     compare: Compare, runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats], findings: Findings, seed: int
@@ -40,7 +35,7 @@ def but_for_overflow(
     if told.result.state is not LegState.DISAGREES:
         return told
     over = findings.finite & _overflow(runner, rows, found)
-    if not over.any() or over.sum() > _FEW * findings.finite.sum():
+    if not over.any() or over.sum() > tol.OVERFLOW_SHARE * findings.finite.sum():
         return told
     states = {leg: np.where(over[:, None, None], State.UNDECIDED, own) for leg, own in findings.states.items()}
     return compare(runner, rows, found, replace(findings, finite=findings.finite & ~over, states=states), seed)
@@ -52,7 +47,7 @@ def overflows(runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats]) ->
     for leg, own in found.items():
         some = np.flatnonzero(np.isinf(own).any(axis=(1, 2)))
         if len(some):
-            small = _in_size(runner, rows[some], leg, own, _SMALL)
+            small = _in_size(runner, rows[some], leg, own, tol.OVERFLOW_SMALL)
             over[some] |= (np.isinf(own[some]) & np.isfinite(small)).any(axis=(1, 2))
     return over
 
@@ -61,7 +56,7 @@ def _overflow(runner: RowFunction, rows: Floats, found: Mapping[Leg, Floats]) ->
     """The samples at which derivatives for large cotangents or directions are not finite."""
     over = np.zeros(len(rows), bool)
     for leg, own in found.items():
-        over |= ~np.isfinite(_in_size(runner, rows, leg, own, _LARGE)).all(axis=(1, 2))
+        over |= ~np.isfinite(_in_size(runner, rows, leg, own, tol.OVERFLOW_LARGE)).all(axis=(1, 2))
     return over
 
 

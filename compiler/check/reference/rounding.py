@@ -10,10 +10,11 @@ rounds alike there. What shows it is how a derivative scatters around a smooth c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.stencil import scattered
 
 if TYPE_CHECKING:
@@ -24,24 +25,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
 
 
-ULP16: Final = 2.0**-10
-ULP32: Final = 2.0**-23
-ULP64: Final = 2.0**-52
-UNITS: Final = 1024
-"""How far cotangents and directions move: 2e-13 in float64, so what is not linear in them shows no more than that."""
-_TRIES: Final = 12
-_BESIDE: Final = 8
-"""Samples on either side of one that are near it."""
-_CLOSE: Final = 2.0**-6
-_PLACES: Final = 4
-_WINDOWS: Final = np.exp2(-2.0 * np.arange(18))
-"""Sizes to look for scatter at."""
-_ALIKE: Final = 5
-"""Windows in a row that must all show scatter: an edge or a curve shows in wide ones more than in narrow ones."""
-_SCATTER: Final = 9.0
-"""Four standard errors of noise, in medians of what a smooth curve misses of it."""
-
-
 def moved(
     evaluate: Callable[[Floats], Floats],
     rows: Floats,
@@ -49,7 +32,7 @@ def moved(
     inputs: list[int],
     unit: float,
     rng: np.random.Generator,
-    tries: int = 4,
+    tries: int = tol.CONDITION_TRIES,
 ) -> Floats:
     """How far something moves when the inputs move by units in the last place."""
     far = np.zeros(base.shape)
@@ -61,13 +44,17 @@ def moved(
 
 
 def rounded(
-    evaluate: Callable[[Floats], Floats], weights: Floats, unit: float, rng: np.random.Generator, tries: int = _TRIES
+    evaluate: Callable[[Floats], Floats],
+    weights: Floats,
+    unit: float,
+    rng: np.random.Generator,
+    tries: int = tol.CANCELLATION_TRIES,
 ) -> Floats:
     """How far a derivative moves when its cotangents, or directions, move by units in the last place."""
     base = evaluate(weights)
     far = np.zeros(base.shape)
     for _ in range(tries):
-        steps = rng.integers(1, UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
+        steps = rng.integers(1, tol.ROUNDING_UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
         far = np.fmax(far, _apart(evaluate(weights * (1.0 + steps * unit)), base))
     return far
 
@@ -82,9 +69,9 @@ def terms(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng: np.
     """
     base = jacobian(np.ones(shape))
     far = np.zeros(base.shape)
-    for _ in range(_TRIES):
+    for _ in range(tol.CANCELLATION_TRIES):
         far = np.fmax(far, _apart(jacobian(rng.uniform(1.0, 2.0, shape)), base))
-    return far / ULP64
+    return far / tol.ULP64
 
 
 def scatter(
@@ -104,16 +91,16 @@ def scatter(
     far = []
     for sign in (-1, 1):
         stencil = scattered(sign)
-        moves = (widths[:, None] * _WINDOWS)[:, :, None] * stencil.nodes
+        moves = (widths[:, None] * np.array(tol.SCATTER_WINDOWS))[:, :, None] * stencil.nodes
         near = np.repeat(rows, moves[0].size, axis=0)
         near[np.arange(len(near)), np.repeat(columns, moves[0].size)] += moves.reshape(-1)
         found = evaluate(near).reshape(*moves.shape, -1).swapaxes(2, 3)
         with np.errstate(all="ignore"):
             missed = np.median(np.abs(found - found @ stencil.smooth.T), axis=3)
         missed = np.where(np.isfinite(missed), missed, 0.0)
-        steady = np.lib.stride_tricks.sliding_window_view(missed, _ALIKE, axis=1).min(axis=3)
+        steady = np.lib.stride_tricks.sliding_window_view(missed, tol.SCATTER_RUN, axis=1).min(axis=3)
         far.append(steady.max(axis=1))
-    return np.asarray(_SCATTER * np.maximum(*far))
+    return np.asarray(tol.SCATTER_SAFETY * np.maximum(*far))
 
 
 def apart_nearby(
@@ -130,9 +117,9 @@ def apart_nearby(
     """
     rng = np.random.default_rng([seed, 8])
     far = np.zeros(values.shape)
-    for _ in range(_PLACES):
+    for _ in range(tol.VALUES_NEAR_PLACES):
         near = rows.copy()
-        moves = rng.uniform(-_CLOSE, _CLOSE, (len(rows), len(inputs)))
+        moves = rng.uniform(-tol.VALUES_NEAR, tol.VALUES_NEAR, (len(rows), len(inputs)))
         near[:, inputs] = (rows[:, inputs] * (1.0 + moves)).astype(np.float32)
         with np.errstate(all="ignore"):
             found = wide(near)
@@ -145,8 +132,8 @@ def nearby(sizes: Floats, inputs: Floats) -> Floats:
     found = np.empty_like(sizes)
     for column in range(sizes.shape[2]):
         order = np.argsort(inputs[:, column], kind="stable")
-        padded = np.pad(sizes[order, :, column], ((_BESIDE, _BESIDE), (0, 0)), mode="edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _BESIDE + 1, axis=0)
+        padded = np.pad(sizes[order, :, column], ((tol.NEIGHBOURS_BESIDE, tol.NEIGHBOURS_BESIDE), (0, 0)), mode="edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * tol.NEIGHBOURS_BESIDE + 1, axis=0)
         found[order, :, column] = np.median(windows, axis=2)
     return found
 

@@ -11,21 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
+
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
-
-
-EPSILON: Final = float(np.finfo(np.float64).eps)
-_GRAIN: Final = 4096
-_SAFETY: Final = 12.0
-"""Standard errors in half a bar: covers what is cut off, whose effect on the slope is larger than on the residue."""
-_CENTRAL: Final = (751, 1481, 2161, 2753, 3271, 3671, 3943, 4079)
-_SECOND: Final = (313, 929, 1373, 1873, 2309, 2711, 3083, 3457, 3767, 4057)
-_ONE_SIDED: Final = (37, 149, 331, 599, 937, 1319, 1753, 2207, 2659, 3079, 3449, 3739, 3947, 4073)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +52,13 @@ class Stencil:
             slope = (moved @ self.slope) * unit
             residue = moved - moved @ self.smooth.T
             scatter = np.sqrt(np.sum(residue * residue, axis=-1) / self.freedom) * unit
-            bar = _SAFETY * self.spread * np.maximum(scatter, EPSILON * size / 2.0)
+            bar = tol.BAR_SAFETY * self.spread * np.maximum(scatter, tol.ULP64 * size / 2.0)
         finite = np.isfinite(values).all(axis=-1)
         return np.where(finite, slope, np.nan), np.where(finite & np.isfinite(bar), bar, np.inf)
 
 
 def _stencil(nodes: tuple[float, ...], degree: int) -> Stencil:
-    points = np.array(nodes, np.float64) / _GRAIN
+    points = np.array(nodes, np.float64) / tol.STENCIL_GRAIN
     powers = np.polynomial.chebyshev.chebvander(points, degree)
     inverse = np.linalg.pinv(powers)
     slopes = np.array([_slope_at_zero(k, degree) for k in range(degree + 1)])
@@ -84,22 +77,22 @@ def _slope_at_zero(index: int, degree: int) -> float:
 @cache
 def central() -> Stencil:
     """Both sides and the point itself; exact for polynomials up to degree 8."""
-    return _stencil((*(-n for n in reversed(_CENTRAL)), 0, *_CENTRAL), 8)
+    return _stencil((*(-n for n in reversed(tol.CENTRAL_NODES)), 0, *tol.CENTRAL_NODES), tol.CENTRAL_DEGREE)
 
 
 @cache
 def second() -> Stencil:
     """Other points and a lower degree, to confirm what ``central`` found."""
-    return _stencil((*(-n for n in reversed(_SECOND)), 0, *_SECOND), 6)
+    return _stencil((*(-n for n in reversed(tol.CONFIRM_NODES)), 0, *tol.CONFIRM_NODES), tol.CONFIRM_DEGREE)
 
 
 @cache
 def one_sided(sign: int) -> Stencil:
     """One side, without the point itself, where a jump may be; exact for polynomials up to degree 7."""
-    return _stencil(tuple(sign * n for n in _ONE_SIDED), 7)
+    return _stencil(tuple(sign * n for n in tol.SIDE_NODES), tol.SIDE_DEGREE)
 
 
 @cache
 def scattered(sign: int) -> Stencil:
     """One side, likewise; a low degree that leaves the noise of the values nearly as it is."""
-    return _stencil(tuple(sign * n for n in _ONE_SIDED), 3)
+    return _stencil(tuple(sign * n for n in tol.SIDE_NODES), tol.SCATTER_DEGREE)

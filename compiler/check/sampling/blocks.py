@@ -8,12 +8,12 @@ down to the input that is wrong. Those that are found are then examined entry by
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import Table
-from slangad.compiler.check.reference.entries import CONSTANTS
 from slangad.compiler.check.sampling.scouts import slopes_along
 
 if TYPE_CHECKING:
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import Mode
 
     Integers = npt.NDArray[np.int64]
-
-FEW_INPUTS: Final = 96
-FEW_RESULTS: Final = 48
-_SHOWN_INPUTS: Final = 32
-_SHOWN_RESULTS: Final = 12
-_BLOCK: Final = 32
-_SAMPLES: Final = 6
-_MOST_FOUND: Final = 12
-_WINDOWS: Final = (2.0**-7, 2.0**-12, 2.0**-18)
-_SHARP: Final = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +77,7 @@ class Found:
 
 def is_large(runner: RowFunction) -> bool:
     """Whether a function has too many inputs or results to look at all of them by themselves."""
-    return len(runner.inputs.differentiable) > FEW_INPUTS or len(runner.results.differentiable) > FEW_RESULTS
+    return len(runner.inputs.differentiable) > tol.FEW_INPUTS or len(runner.results.differentiable) > tol.FEW_RESULTS
 
 
 def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> Focus:
@@ -118,7 +108,7 @@ class Blocks:
 
     def look(self, rows: Floats, scales: Floats) -> Found:
         """Look at the blocks of all inputs at a few samples."""
-        rows = rows[:_SAMPLES]
+        rows = rows[: tol.BLOCK_SAMPLES]
         blocks = self._blocks()
         places = [(row, block) for row in range(len(rows)) for block in blocks]
         wrong, sharp = self._compare(rows, scales, places)
@@ -140,7 +130,7 @@ class Blocks:
         blocks = []
         for start, end in self.runner.inputs.stretches.values():
             own = np.array([k for k in range(start, end) if k in flows], np.int64)
-            blocks += [own[k : k + _BLOCK] for k in range(0, len(own), _BLOCK)]
+            blocks += [own[k : k + tol.BLOCK_SIZE] for k in range(0, len(own), tol.BLOCK_SIZE)]
         return blocks
 
     def _key(self, block: Integers) -> tuple[int, int]:
@@ -151,8 +141,8 @@ class Blocks:
     ) -> list[tuple[int, Integers]]:
         """Single inputs that are wrong, from halving blocks that are; the blocks' first ones where that finds none."""
         found: list[tuple[int, Integers]] = []
-        while suspects and len(found) < _MOST_FOUND:
-            suspects = suspects[: 4 * _MOST_FOUND]
+        while suspects and len(found) < tol.BLOCK_SUSPECTS:
+            suspects = suspects[: tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS]
             found += [(row, block) for row, block in suspects if len(block) == 1]
             halves = [
                 (row, half)
@@ -163,9 +153,9 @@ class Blocks:
             wrong, _ = self._compare(rows, scales, halves) if halves else ([], [])
             left = [half for half, bad in zip(halves, wrong, strict=True) if bad]
             if halves and not left and not found:
-                return [(row, half[:1]) for row, half in halves[:_MOST_FOUND]]
+                return [(row, half[:1]) for row, half in halves[: tol.BLOCK_SUSPECTS]]
             suspects = left
-        return found[:_MOST_FOUND]
+        return found[: tol.BLOCK_SUSPECTS]
 
     def _compare(
         self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Integers]]
@@ -182,7 +172,7 @@ class Blocks:
             directions[k, block] *= scales[block]
         weights = cotangents[which]
         with np.errstate(all="ignore"):
-            slopes, bars = slopes_along(self.evaluate, rows[which], directions, weights[:, outputs], _WINDOWS)
+            slopes, bars = slopes_along(self.evaluate, rows[which], directions, weights[:, outputs], tol.BLOCK_WINDOWS)
             gradients = self.runner.gradients(rows, cotangents)[which] if "backward" in self.modes else None
             wrong, sharp = np.zeros(len(places), bool), np.zeros(len(places), bool)
             for mode in self.modes:
@@ -191,8 +181,9 @@ class Blocks:
                 else:
                     parts = self.runner.tangents(rows[which], directions)[1] * weights
                 own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
-                certain = np.isfinite(slopes) & (bars <= _SHARP * np.fmax(size, np.abs(slopes)))
-                wrong |= certain & ~(np.abs(own - slopes) <= bars + 2 * CONSTANTS * np.fmax(size, np.abs(slopes)))
+                largest = np.fmax(size, np.abs(slopes))
+                certain = np.isfinite(slopes) & (bars <= tol.BLOCK_SHARP * largest)
+                wrong |= certain & ~(np.abs(own - slopes) <= bars + tol.BLOCK_CONSTANTS * tol.CONSTANTS * largest)
                 sharp |= certain | ((size == 0.0) & (slopes == 0.0))
         return [bool(w) for w in wrong], [bool(s) for s in sharp]
 
@@ -205,7 +196,7 @@ class Blocks:
             for start, end in self.runner.inputs.stretches.values()
         ]
         filled = [own for own in stretches if len(own)]
-        each = max(2, _SHOWN_INPUTS // max(1, len(filled)))
+        each = max(2, tol.BLOCK_SHOWN_INPUTS // max(1, len(filled)))
         others = [int(k) for own in filled for k in (own[0], own[-1], *rng.permutation(own)[: each - 2])]
         return tuple(sorted({*suspects, *others}))
 
@@ -213,10 +204,11 @@ class Blocks:
         """The results that suspects move most, and some others."""
         rng = np.random.default_rng([self.seed, 19])
         outputs = np.array(self.runner.results.differentiable, np.int64)
-        found = {int(outputs[0]), int(outputs[-1]), *(int(k) for k in rng.permutation(outputs)[:_SHOWN_RESULTS])}
+        some = rng.permutation(outputs)[: tol.BLOCK_SHOWN_RESULTS]
+        found = {int(k) for k in (outputs[0], outputs[-1], *some)}
         for row, block in suspects:
             both = np.repeat(rows[row : row + 1], 2, axis=0)
-            both[:, block] += np.array([[1.0], [-1.0]]) * 2.0**-10 * scales[block]
+            both[:, block] += np.array([[1.0], [-1.0]]) * tol.BLOCK_STEP * scales[block]
             values = self.evaluate(both, np.repeat(rows[row : row + 1], 2, axis=0))
             with np.errstate(all="ignore"):
                 moved = np.nan_to_num(np.abs(values[1] - values[0]))

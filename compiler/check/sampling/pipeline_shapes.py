@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.pipelines import Given
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import Chain
 
     Shape = tuple[int, ...]
-
-_DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
-_SIZES: Final[tuple[tuple[int, ...], ...]] = ((6, 4, 2), (4, 6, 3), (8, 8, 4), (5, 3, 2), (12, 8, 4))
-"""First guesses for the axes of a tensor."""
-_TEXTURE: Final = (4, 3)
-_MOST_TURNS: Final = 12
-_MOST_ELEMENTS: Final = 1 << 12
-_LOOKED: Final = 48
-_ENOUGH: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +49,7 @@ class ChainSearch:
     def find(self) -> Prepared | str:
         """The sizes, or why there are none that fit."""
         why = ""
-        for sizes in _SIZES:
+        for sizes in tol.PIPELINE_TENSORS:
             found = self._from(sizes)
             if isinstance(found, Prepared):
                 return found
@@ -66,33 +58,33 @@ class ChainSearch:
 
     def _from(self, sizes: tuple[int, ...]) -> Prepared | str:
         prepared = self._first(sizes)
-        for _ in range(_MOST_TURNS):
+        for _ in range(tol.SHAPE_ROUNDS):
             agreed = self._agreed(prepared)
             if isinstance(agreed, str):
                 return agreed
             prepared = self._grown(agreed)
             if prepared == agreed:
                 break
-            large = [n for n, shape in prepared.extents.items() if math.prod(shape) > _MOST_ELEMENTS]
-            if large or math.prod(prepared.domain) > _MOST_ELEMENTS:
+            large = [n for n, shape in prepared.extents.items() if math.prod(shape) > tol.PIPELINE_TENSOR_MOST]
+            if large or math.prod(prepared.domain) > tol.PIPELINE_TENSOR_MOST:
                 return f"{', '.join(large) or 'its domain'} would have to be too large: {self._remedy()}"
         else:
             return f"no shapes of its tensors fit its indices: {self._remedy()}"
-        return (
-            prepared if self._share(prepared) >= _ENOUGH else f"its indices lead outside its tensors: {self._remedy()}"
-        )
+        if self._share(prepared) < tol.SHAPE_INSIDE:
+            return f"its indices lead outside its tensors: {self._remedy()}"
+        return prepared
 
     def _first(self, sizes: tuple[int, ...]) -> Prepared:
         signature = self.chain.signature
         declared = [self.given[v.name] for v in signature.parameters if v.per_element and v.name in self.given]
         extents = {v.name: self.given.get(v.name, _guess(v, sizes)) for v in signature.parameters if v.is_tensor}
         each = any(v.per_element for v in signature.parameters)
-        domain = declared[0] if declared else _DOMAINS[signature.dims] if each else (1,) * signature.dims
+        domain = declared[0] if declared else tol.DOMAINS[signature.dims] if each else (1,) * signature.dims
         return Prepared(domain, extents, {})
 
     def _agreed(self, prepared: Prepared) -> Prepared | str:
         """Sizes on which all stages agree."""
-        for _ in range(_MOST_TURNS):
+        for _ in range(tol.SHAPE_ROUNDS):
             wrong = self._disagreement(prepared)
             mended = self._mended(prepared) if wrong else prepared
             if mended is None or (wrong and mended == prepared):
@@ -163,7 +155,8 @@ class ChainSearch:
         return float(oracle.inside(self._rows(oracle)).mean())
 
     def _rows(self, oracle: ChainOracle) -> Floats:
-        return draw(oracle.inputs.columns, self.ranges, _LOOKED, self.seed, self.chain.pipeline.name, ()).rows
+        name, count = self.chain.pipeline.name, tol.PIPELINE_SHAPE_SAMPLES
+        return draw(oracle.inputs.columns, self.ranges, count, self.seed, name, ()).rows
 
     def _remedy(self) -> str:
         return (
@@ -172,7 +165,7 @@ class ChainSearch:
 
 
 def _guess(value: Value, sizes: tuple[int, ...]) -> Shape:
-    return _TEXTURE if value.memory is Memory.TEXTURE2D else sizes[: value.axes]
+    return tol.PIPELINE_TEXTURE if value.memory is Memory.TEXTURE2D else sizes[: value.axes]
 
 
 def _with(prepared: Prepared, name: str, shape: Shape) -> Prepared:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.samples import Samples
 
@@ -26,38 +27,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Range
 
 
-DEFAULT_SAMPLES: Final = 128
-UNDECLARED: Final = (0.0, 3.0)
-"""Where integers are drawn that have no declared range."""
-_MOST_CONSTANTS: Final = 12
 _NUMBER: Final = r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?(?![\w.]|\d)"
-_MOST_COLUMNS: Final = 32
-_MOST_NUMBERS: Final = 16
-"""Numbers of the text times inputs they are tried at."""
-_MOST_COMBINATIONS: Final = 64
-_MOST_IN_THREES: Final = 6
-"""Floats of which all groups of three are made equal."""
-_ALL_EQUAL: Final = 4
-"""Samples at which all floats of a type are equal."""
-_OFTEN: Final = 0.25
-"""Share of the random samples in which an integer is a number of the text."""
-_BESIDE: Final = (0.0, 2.0**-12, -(2.0**-12))
-"""How far beside a number of the text: of it, or of 1 if it is larger."""
-_SMALL: Final = 0.02
-"""A number of the text below it may tell when others are too near zero, or too near each other."""
-_MOST_SMALL: Final = 3
-_MOST_AT_ENDS: Final = 4
-"""Floats whose ends of ranges are tried in all combinations."""
-_BEYOND: Final = (1.5, -1.5, 1.0, 1.0 + 2.0**-12, 1.0 - 2.0**-12, -1.0)
-"""Times a number of the text: where floats without a range are tried beyond where they are drawn."""
-_FARTHEST: Final = 1e6
-"""Larger numbers are tried nowhere: they are constants of physics, or stand for infinity."""
-_MOST_BEYOND: Final = 72
-_ALL_BEYOND: Final = 3
-"""Samples for each number at which all such floats may be beyond."""
 AT_NUMBER: Final = "number of the text"
 BESIDE_NUMBER: Final = "beside a number of the text"
-_INTEGERS: Final = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +120,19 @@ def draw_beyond(
     One float at a time, then all such at once; what else there is is random.
     """
     declared = tuple(ranges)
-    free = [k for k, c in enumerate(columns) if c.floating and not interval_of(c, declared).declared][:_MOST_COLUMNS]
-    numbers = list(dict.fromkeys(abs(c) for c in constants if 1.0 <= abs(c) <= _FARTHEST))
-    one = [(k, times, times * number) for times in _BEYOND for number in numbers for k in free]
-    one = [each for each in one if abs(each[2]) > 1.0][:_MOST_BEYOND]
-    several = [number for number in numbers for _ in range(_ALL_BEYOND)] if free else []
+    free = [k for k, c in enumerate(columns) if c.floating and not interval_of(c, declared).declared][
+        : tol.COLUMNS_MOST
+    ]
+    numbers = list(dict.fromkeys(abs(c) for c in constants if 1.0 <= abs(c) <= tol.OUTSIDE_NUMBER_LARGEST))
+    one = [(k, times, times * number) for times in tol.OUTSIDE_TIMES for number in numbers for k in free]
+    one = [each for each in one if abs(each[2]) > 1.0][: tol.OUTSIDE_MOST]
+    several = [number for number in numbers for _ in range(tol.OUTSIDE_ALL_EACH)] if free else []
     rows = draw_random(columns, declared, len(one) + len(several), seed, f"beyond {name}", integers)
     rng = np.random.default_rng([seed, 6])
     for row, (k, _, value) in zip(rows, one, strict=False):
         row[k] = _narrowed(value, columns[k])
     for row, number in zip(rows[len(one) :], several, strict=True):
-        drawn = rng.uniform(-1.5 * number, 1.5 * number, len(free))
+        drawn = rng.uniform(-tol.OUTSIDE_ALL * number, tol.OUTSIDE_ALL * number, len(free))
         row[free] = [_narrowed(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
     origins = [AT_NUMBER if abs(times) == 1.0 else BESIDE_NUMBER for _, times, _ in one]
     scales = np.exp2(np.floor(np.log2(np.maximum(1.0, np.abs(rows)))))
@@ -218,20 +192,20 @@ def _tried(
     fresh = rows.copy()
     more: list[Floats] = []
     for k, (column, interval) in enumerate(zip(columns, intervals, strict=True)):
-        if column.scalar not in _INTEGERS or interval.declared or not len(rows):
+        if column.scalar not in tol.INT_ENDS or interval.declared or not len(rows):
             continue
-        least, most = _INTEGERS[column.scalar]
+        least, most = tol.INT_ENDS[column.scalar]
         named = (v for path, v in integers.tried if covers(path, column.path) or path == column.anywhere)
         own = [value for value in named if least <= value <= most]
         own = list(dict.fromkeys(own))
         if own:
-            some = rng.random(len(rows)) < _OFTEN
+            some = rng.random(len(rows)) < tol.INTEGER_OFTEN
             rows[some, k] = rng.choice(own, int(some.sum()))
-        for value in own[:_MOST_NUMBERS]:
+        for value in own[: tol.NUMBERS_MOST]:
             row = fresh[len(more) % len(fresh)].copy()
             row[k] = value
             more.append(row)
-    return np.array(more[:_MOST_COMBINATIONS]).reshape(-1, len(columns))
+    return np.array(more[: tol.COMBINATIONS_MOST]).reshape(-1, len(columns))
 
 
 def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
@@ -245,7 +219,7 @@ def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
         return best[1]
     if column.scalar == "bool":
         return Interval(0.0, 1.0)
-    return Interval(-1.0, 1.0) if column.floating else Interval(*UNDECLARED)
+    return Interval(-1.0, 1.0) if column.floating else Interval(*tol.UNDECLARED_INTEGERS)
 
 
 def covers(path: str, scalar: str) -> bool:
@@ -257,10 +231,10 @@ def constants_in(text: str) -> tuple[float, ...]:
     """The numbers in a text, as float32, each once; a few of many, first those that something is compared with."""
     text = re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
     values = _numbers_of(re.findall(_NUMBER, text))
-    if len(values) > _MOST_CONSTANTS:
+    if len(values) > tol.CONSTANTS_MOST:
         sides = re.findall(rf"(?:[<>]=?|[!=]=)\s*-?\s*({_NUMBER})|({_NUMBER})\s*(?:[<>]|[!=]=)", text)
         values = list(dict.fromkeys((*_numbers_of([a or b for a, b in sides]), *values)))
-    return tuple(values[:_MOST_CONSTANTS])
+    return tuple(values[: tol.CONSTANTS_MOST])
 
 
 def _numbers_of(words: Iterable[str]) -> list[float]:
@@ -304,14 +278,14 @@ class _Trouble:
 
     def _zeros(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
         wanted = [("zero", dict.fromkeys(floating, 0.0))] if floating else []
-        for k in floating[:_MOST_COLUMNS]:
+        for k in floating[: tol.COLUMNS_MOST]:
             ends = (("zero", 0.0), ("low end", self.intervals[k].low), ("high end", self.intervals[k].high))
             wanted += [(origin, {k: value}) for origin, value in ends]
         yield from self._possible(wanted)
 
     def _ties(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
         together = self._groups(floating)
-        together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][:_MOST_COLUMNS]  # noqa: RUF007  (3.10)
+        together += [[a, b] for a, b in zip(floating, floating[1:], strict=False)][: tol.COLUMNS_MOST]  # noqa: RUF007  (3.10)
         wanted = [("tie", dict.fromkeys(same, self._fresh()[same[0]])) for same in together if len(same) > 1]
         yield from self._possible(wanted)
 
@@ -320,10 +294,10 @@ class _Trouble:
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
             own = [k for k in floating if self.columns[k].scalar == scalar]
-            few = len(own) <= _MOST_IN_THREES
+            few = len(own) <= tol.THREES_MOST
             threes = combinations(own, 3) if few and len(own) > 3 else ()
-            pairs = combinations(own, 2) if few else pairwise(own[:_MOST_COLUMNS])
-            together = [own] * _ALL_EQUAL if len(own) > 2 else []
+            pairs = combinations(own, 2) if few else pairwise(own[: tol.COLUMNS_MOST])
+            together = [own] * tol.ALL_EQUAL if len(own) > 2 else []
             wanted = [("tie", self._equal(dict.fromkeys(same, 1.0))) for same in (*together, *threes)]
             wanted += [("opposite", self._equal({one: 1.0, other: -1.0})) for one, other in pairs]
             yield from self._possible(wanted)
@@ -336,28 +310,28 @@ class _Trouble:
         return {k: sign * value for k, sign in signs.items()}
 
     def _numbers(self, floating: list[int]) -> Iterator[tuple[str, Floats]]:
-        numbers = [c for c in self.constants if c][: max(1, _MOST_NUMBERS // max(1, len(floating)))]
+        numbers = [c for c in self.constants if c][: max(1, tol.NUMBERS_MOST // max(1, len(floating)))]
         wanted = [
             (AT_NUMBER, {k: number + beside * min(1.0, abs(number))})
-            for k in floating[:_MOST_COLUMNS]
+            for k in floating[: tol.COLUMNS_MOST]
             for number in numbers
-            for beside in _BESIDE
+            for beside in tol.BESIDE_NUMBER_BY
         ]
         yield from self._possible(wanted)
 
     def near_zero(self) -> Iterator[tuple[str, Floats]]:
         """Vectors, and all floats, nearer to zero than small numbers of the text and their roots; others so near."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
-        small = [abs(number) for number in self.constants if 0.0 < abs(number) < _SMALL][:_MOST_SMALL]
+        small = [abs(number) for number in self.constants if 0.0 < abs(number) < tol.SMALL_NUMBER][: tol.SMALL_MOST]
         groups = self._groups(floating)
-        together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-_MOST_COLUMNS:]
+        together = [*(own for own in groups if 1 < len(own) < len(floating)), floating][-tol.COLUMNS_MOST :]
         for number in small if floating else ():
             sizes = [dict.fromkeys(own, size) for own in together for size in (number, float(np.sqrt(number)))]
             wanted = [
                 ("near zero", {k: size * float(self.rng.uniform(-0.5, 0.5)) for k, size in own.items()})
                 for own in sizes
             ]
-            for a, b in list(pairwise(floating))[:_MOST_COLUMNS]:
+            for a, b in list(pairwise(floating))[: tol.COLUMNS_MOST]:
                 value = float(np.float32(self._fresh()[a]))
                 wanted.append(("near tie", {a: value, b: value + number / 2}))
             yield from self._possible(wanted)
@@ -366,7 +340,7 @@ class _Trouble:
         """All floats at ends of their ranges; of few, and of short vectors, in all combinations."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         groups = self._groups(floating)
-        together = [own for own in (floating, *groups) if 1 < len(own) <= _MOST_AT_ENDS][:_MOST_AT_ENDS]
+        together = [own for own in (floating, *groups) if 1 < len(own) <= tol.ENDS_MOST][: tol.ENDS_MOST]
         ends = [dict.fromkeys(floating, end) for end in ("low", "high")] if len(floating) > 1 else []
         ends += [
             dict(zip(own, chosen, strict=True))
@@ -386,15 +360,22 @@ class _Trouble:
         sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]
         total = 1
         for size in sizes:
-            total *= min(max(size, 1), 1 << 20)
-        few = total <= _MOST_COMBINATIONS
-        picks = range(total) if few else [int(p) for p in self.rng.integers(0, min(total, 1 << 40), _MOST_COMBINATIONS)]
+            total *= min(max(size, 1), tol.INTEGERS_TOTAL)
+        few = total <= tol.COMBINATIONS_MOST
+        picks = (
+            range(total)
+            if few
+            else [int(p) for p in self.rng.integers(0, min(total, tol.COMBINATION_NUMBERS), tol.COMBINATIONS_MOST)]
+        )
         for pick in picks:
             row, rest = self._fresh(), pick
             for k, size in zip(whole, sizes, strict=True):
                 row[k], rest = int(self.intervals[k].low) + rest % size, rest // size
             yield "integers", row
-        equal = [("equal integers", dict.fromkeys(whole, float(np.floor(self._fresh()[whole[0]])))) for _ in range(4)]
+        equal = [
+            ("equal integers", dict.fromkeys(whole, float(np.floor(self._fresh()[whole[0]]))))
+            for _ in range(tol.EQUAL_INTEGERS)
+        ]
         ends = [("bound", {k: getattr(self.intervals[k], end) for k in whole}) for end in ("low", "high")]
         yield from self._possible([*equal, *ends])
 

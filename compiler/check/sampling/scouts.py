@@ -6,10 +6,11 @@ mode has it and as differences have it. That takes as few evaluations for a func
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.stencil import central
 
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.functions import Evaluate, RowFunction
-
-
-_WINDOWS: Final = (2.0**-7, 2.0**-12)
-_TOLERANCE: Final = 1e-5
-_SHARP: Final = 1e-4
-MOST_FOUND: Final = 24
 
 
 def scout(
@@ -55,16 +50,17 @@ def scout(
                 parts = runner.tangents(rows, directions)[1][:, outputs] * weights
             own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
             usual = known_median(np.where(np.isfinite(size), size, np.nan))
-            off = np.abs(own - slopes) / (bars + _TOLERANCE * (size + 0.1 * usual) + 1e-300)
+            slack = bars + tol.SCOUT_TOLERANCE * (size + tol.SCOUT_USUAL_SHARE * usual) + tol.UNDERFLOW
+            off = np.abs(own - slopes) / slack
             off = np.where(np.isnan(off), np.inf, off)
-            sharp = (bars <= _SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
+            sharp = (bars <= tol.SCOUT_SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
             worst = np.maximum(worst, np.where(sharp, off, 0.0))
-    order = np.argsort(-worst, kind="stable")[:MOST_FOUND]
+    order = np.argsort(-worst, kind="stable")[: tol.SCOUTS_FOUND]
     return np.asarray(rows[order[worst[order] > 1.0]])
 
 
 def slopes_along(
-    evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats, windows: Sequence[float] = _WINDOWS
+    evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats, windows: Sequence[float] = tol.SCOUT_WINDOWS
 ) -> tuple[Floats, Floats]:
     """The slope along each direction of the weighted results, with half its bar, from the sharper of the windows."""
     stencil = central()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import NO_INTEGERS
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs
 from slangad.compiler.check.run.launch import within
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
 
     Shape = tuple[int, ...]
-
-_DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
-_MOST_THREADS: Final = 24
-_FREE: Final = (3, 4, 2, 3)
-"""Extents that nothing asks for, by axis: small, and not all alike."""
-_LOOKED: Final = 64
-_FEW: Final = 4
-_MOST_TURNS: Final = 12
-_MOST_ELEMENTS: Final = 1 << 14
-_ENOUGH: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +52,7 @@ class Search:
     ranges: Iterable[Range]
     seed: int
     domain: Shape = ()
-    looked: int = _LOOKED
+    looked: int = tol.SHAPE_SAMPLES
     integers: Integers = NO_INTEGERS
 
     def find(self) -> Extents | str:
@@ -71,12 +62,12 @@ class Search:
             if len(shape) != axes:
                 return f"{name} is declared to have the shape {show(shape)}, and has {axes} axes"
         extents = self._first()
-        for _ in range(_MOST_TURNS):
+        for _ in range(tol.SHAPE_ROUNDS):
             least, most, share = self._reached(extents)
             wanted = self._wanted(extents, most)
             if wanted == extents:
-                return extents if share >= _ENOUGH else self._outside(extents, least, most)
-            large = next((n for n, shape in wanted.shapes.items() if math.prod(shape) > _MOST_ELEMENTS), "")
+                return extents if share >= tol.SHAPE_INSIDE else self._outside(extents, least, most)
+            large = next((n for n, shape in wanted.shapes.items() if math.prod(shape) > tol.TENSOR_MOST), "")
             if large:
                 return f"{large} would need the shape {show(wanted.shapes[large])}: {_remedy(self.kernel, large)}"
             extents = wanted
@@ -89,7 +80,7 @@ class Search:
 
     def at(self, domain: Shape, small: Extents) -> Extents | str:
         """The size of a launch over another domain; no tensor is smaller than in one that fits a small one."""
-        found = replace(self, domain=domain, looked=_FEW).find()
+        found = replace(self, domain=domain, looked=tol.SHAPE_SAMPLES_AGAIN).find()
         if isinstance(found, str):
             return found
         ruled = {p.name for p in self.kernel.params if self._rules(p)}
@@ -112,15 +103,15 @@ class Search:
                 shapes[param.name] = self.given[param.name]
             elif rank:
                 alike = rank == self.kernel.dims and param.memory is not Memory.TEXTURE2D
-                shapes[param.name] = domain if alike else _FREE[:rank]
+                shapes[param.name] = domain if alike else tol.TENSOR_EXTENTS[:rank]
         return Extents(domain, shapes)
 
     def _chosen(self) -> Shape:
         """A small domain, with a thread beyond every number that a thread's own is compared with, within reason."""
-        extents = list(_DOMAINS[self.kernel.dims])
+        extents = list(tol.DOMAINS[self.kernel.dims])
         for axis, number in self.integers.threads:
             wanted = [*extents[:axis], max(extents[axis], number + 2), *extents[axis + 1 :]]
-            if math.prod(wanted) <= _MOST_THREADS:
+            if math.prod(wanted) <= tol.DOMAIN_MOST:
                 extents = wanted
         return tuple(extents)
 
@@ -150,7 +141,7 @@ class Search:
 
     def _drawn(self, inputs: Table) -> Floats:
         """Where to look: also where integers are equal, or as large as they can be."""
-        if self.looked < _LOOKED:
+        if self.looked < tol.SHAPE_SAMPLES:
             return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, self.integers)
         return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, (), self.integers).rows
 

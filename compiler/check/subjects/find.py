@@ -15,6 +15,7 @@ from slangad.compiler.check.model.subject import SourceFacts, Subject
 from slangad.compiler.check.subjects.global_memory import facts_of
 from slangad.compiler.check.subjects.integers import integers_of
 from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -33,7 +34,6 @@ from slangad.compiler.ir.nodes import (
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.subset import reached
 from slangad.compiler.ir.types import (
     INT,
     DiffPair,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.subject import SourceFacts
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import External
-from slangad.compiler.ir.subset import reached
 from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.slang_text.headers import scan_text
 from slangad.compiler.slang_text.tokens import read_text

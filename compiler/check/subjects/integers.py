@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import Integers
 from slangad.compiler.ir.nodes import (
     Assign,
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Stmt
 
 _COMPARED: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
-MASK_BITS: Final = 20
-LARGEST: Final = (1 << 32) - 1
-"""Larger numbers are not tried."""
 _MASKS: Final = frozenset({"&", "|", "^", ">>"})
 _CLIPS: Final = frozenset({"min", "max", "clamp"})
 _DIVISIONS: Final = {"mod": "%", "floor_div": "/"}
@@ -67,7 +65,7 @@ def integers_of(function: Function, functions: Mapping[str, Function]) -> Intege
     tried += [(path, turns) for path, bound in most.items() for turns in (bound - 1, bound) if turns >= 0]
     threads = ((int(path[len(_THREAD) :]), value) for path, value in numbers if path.startswith(_THREAD))
     return Integers(
-        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= LARGEST)),
+        tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= tol.INTEGER_LARGEST)),
         tuple(sizes.items()),
         tuple(dict.fromkeys(path for kind, path, _ in facts if kind == _STORE)),
         tuple(dict.fromkeys(threads)),
@@ -85,7 +83,7 @@ def around(operator: str, number: int) -> tuple[int, ...]:
     if operator == "%":
         return (number,)
     if operator == ">>":
-        return (1 << min(number, MASK_BITS),)
+        return (1 << min(number, tol.INTEGER_MASK_BITS),)
     above = 1 << number.bit_length()
     return number, above, above >> 1, above - 1 - number
 
@@ -101,9 +99,9 @@ def solved(operator: str, by: int, value: int) -> tuple[int, ...]:
             return (value - by,)
         case "-":
             return (value + by,)
-        case "<<" if by < MASK_BITS:
+        case "<<" if by < tol.INTEGER_MASK_BITS:
             return (value >> by,)
-        case ">>" if by < MASK_BITS:
+        case ">>" if by < tol.INTEGER_MASK_BITS:
             return value << by, (value + 1) << by
         case "%" | "&":
             return value, value + by

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import Integers
-from slangad.compiler.check.subjects.integers import LARGEST, MASK_BITS, around, beside, solved
+from slangad.compiler.check.subjects.integers import around, beside, solved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ def integers_in(
         tried += ((name, near) for number in found for near in beside(int(number)))
     further = list(_further(codes, names, constants))
     bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
-    kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([LARGEST, *bounds])]
+    kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([tol.INTEGER_LARGEST, *bounds])]
     return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
 
 
@@ -121,7 +122,7 @@ def numbers_named(texts: Iterable[str]) -> dict[str, int]:
         for name, value in (*_CONSTANT.findall(text), *_MACRO.findall(text)):
             number = _SHIFTED.fullmatch(value.strip().strip("()"))
             if number is not None:
-                found[name] = int(number[1], 0) << min(int(number[2] or 0), MASK_BITS)
+                found[name] = _shifted(int(number[1], 0), int(number[2] or 0))
         for enum, body in _ENUM.findall(text):
             next_one = 0
             for name, value in re.findall(rf"(\w+)\s*(?:=\s*{_NUMBER})?\s*(?:,|$)", body):
@@ -132,13 +133,19 @@ def numbers_named(texts: Iterable[str]) -> dict[str, int]:
     return found
 
 
+def _shifted(number: int, bits: int) -> int:
+    """Return ``number << bits``, for not too many bits."""
+    return number << min(bits, tol.INTEGER_MASK_BITS)
+
+
 def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
     """A text with numbers in the place of their names, and without casts to integers and enums."""
     casts = [re.escape(name) for name in constants if name.startswith("(")]
     text = re.sub("|".join([r"\(u?int\)", *casts]), "", text)
     words = rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(constants, key=len, reverse=True)))})(?!\w)"
     spelled = re.sub(words, lambda word: str(constants[word[0]]), text) if constants else text
-    return re.sub(r"\(?\b(\d+)[uU]?\s*<<\s*(\d+)\b\)?", lambda m: str(int(m[1]) << min(int(m[2]), MASK_BITS)), spelled)
+    shifts = r"\(?\b(\d+)[uU]?\s*<<\s*(\d+)\b\)?"
+    return re.sub(shifts, lambda found: str(_shifted(int(found[1]), int(found[2]))), spelled)
 
 
 def _ways(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[Code, Mapping[str, str]]]:

@@ -10,8 +10,8 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import External, SlangBody
-from slangad.compiler.ir.subset import reached
 from slangad.compiler.slang_text.brackets import closing, is_stored, steps_behind
 from slangad.compiler.slang_text.files import bodies_of
 from slangad.compiler.slang_text.reachable_code import codes_of

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
+from slangad.compiler.ir.calls import callers, policy_of, surrogates, value_callees
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,
@@ -49,9 +50,9 @@ from slangad.compiler.ir.types import BOOL, INT, Struct, carries_gradient, leave
 from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from slangad.compiler.ir.nodes import Derivative, Expr, Module, Stmt
+    from slangad.compiler.ir.nodes import Expr, Module, Stmt
     from slangad.compiler.ir.types import Leaf, Scalar, Type
 
 BASE: Final = "base_"
@@ -134,25 +135,10 @@ def has_oracles(module: Module) -> bool:
     return any(function.key == _RECORD for function in module.functions)
 
 
-def reaching(functions: dict[str, Function], start: set[str]) -> set[str]:
-    """The functions that call one of these, directly or not."""
-    found = set(start)
-    while True:
-        more = {
-            key
-            for key, function in functions.items()
-            if key not in found and function.role is Role.PLAIN and found & set(_callees(function))
-        }
-        if not more:
-            return {key for key in found if functions[key].role is Role.PLAIN}
-        found |= more
-
-
-def _callees(function: Function) -> Iterator[str]:
-    yield from (e.function for e in body_exprs(statements(function)) if isinstance(e, Call))
-    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
-    if isinstance(policy, Surrogate):
-        yield policy.function
+def reaching(functions: Mapping[str, Function], start: set[str]) -> set[str]:
+    """Return the keys of these functions and of all that call them or have them as surrogate, without derivatives."""
+    plain = {key: function for key, function in functions.items() if function.role is Role.PLAIN}
+    return callers(plain, start & plain.keys(), lambda function: (*value_callees(function), *surrogates(function)))
 
 
 def _declares(function: Function, functions: dict[str, Function]) -> bool:
@@ -239,10 +225,7 @@ class _Freezer:
         return Call(key, (expr,), expr.type, expr.span)
 
     def _body(self, function: Function) -> Iterable[Stmt]:
-        policy: Derivative = function.derivative
-        if isinstance(policy, ClipGradient):
-            policy = policy.of
-        match policy:
+        match policy := policy_of(function):
             case Automatic() | Custom():
                 return self._statements(statements(function))
             case Surrogate():

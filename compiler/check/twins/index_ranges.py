@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import is_launch, is_stage
+from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import (
     Automatic,
     Call,
@@ -27,7 +28,7 @@ from slangad.compiler.ir.nodes import (
     SlangBody,
     Var,
 )
-from slangad.compiler.ir.subset import reached, using
+from slangad.compiler.ir.subset import using
 from slangad.compiler.ir.types import INT, Tensor, Texture
 from slangad.compiler.ir.walk import body_exprs, map_exprs_of, rewrite, statements
 from slangad.compiler.passes.name_tensors import name_tensors

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
+from slangad.compiler.ir.calls import callers, value_callees
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,
@@ -34,7 +35,7 @@ from slangad.compiler.ir.nodes import (
     While,
 )
 from slangad.compiler.ir.types import BOOL, INT
-from slangad.compiler.ir.walk import body_exprs, map_blocks, map_body_exprs, rewrite, statements, walk_stmts
+from slangad.compiler.ir.walk import map_blocks, map_body_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +59,8 @@ PRELUDE: Final = "static int check_flag = 0;\n\n"
 def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, dict[str, str]]:
     """Give each of these kernels that reaches a bounded loop a twin; the module and the twins' names by kernel."""
     functions = {f.key: f for f in module.functions}
-    bounded = {key for key, f in functions.items() if f.role is Role.PLAIN and any(map(_is_bounded, _loops(f)))}
-    touched = _callers(functions, bounded)
+    plain = {key: f for key, f in functions.items() if f.role is Role.PLAIN}
+    touched = callers(plain, (key for key, f in plain.items() if any(map(_is_bounded, _loops(f)))), value_callees)
     watched = [k for k in kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     if not watched:
         return module, {}
@@ -86,21 +87,6 @@ def _loops(function: Function) -> Iterator[For | While]:
 
 def _is_bounded(loop: For | While) -> bool:
     return isinstance(loop, While) or loop.bounded
-
-
-def _callers(functions: dict[str, Function], start: set[str]) -> set[str]:
-    found = set(start)
-    while True:
-        more = {
-            key
-            for key, f in functions.items()
-            if key not in found
-            and f.role is Role.PLAIN
-            and any(isinstance(e, Call) and e.function in found for e in body_exprs(statements(f)))
-        }
-        if not more:
-            return found
-        found |= more
 
 
 def _twin(function: Function, touched: set[str]) -> Function:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.names import STANDING, TWIN
 from slangad.compiler.check.twins.declared import reaching
+from slangad.compiler.ir.calls import policy_of
 from slangad.compiler.ir.nodes import Call, ClipGradient, Custom, Surrogate
 from slangad.compiler.ir.walk import map_exprs_of, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from slangad.compiler.ir.nodes import Derivative, Expr, Function, Module
+    from slangad.compiler.ir.nodes import Expr, Function, Module
 
 
 def without_clips(module: Module) -> tuple[Module, frozenset[str]]:
@@ -43,9 +44,7 @@ def _twins(function: Function, functions: Mapping[str, Function], touched: set[s
             return replace(expr, function=expr.function + TWIN)
         return expr
 
-    policy: Derivative = function.derivative
-    if isinstance(policy, ClipGradient):
-        policy = policy.of
+    policy = policy_of(function)
     if isinstance(policy, Surrogate) and policy.function in touched:
         policy = Surrogate(policy.function + TWIN)
     key = function.key + TWIN

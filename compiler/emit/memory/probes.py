@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from slangad.compiler.emit.memory.buffers import buffer_scalar, element_type_of, shape_of
 from slangad.compiler.emit.memory.tensors import print_attributes
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
-from slangad.compiler.ir.nodes import Call, Probe
+from slangad.compiler.ir.calls import reached_in_order, value_callees
+from slangad.compiler.ir.nodes import Probe
 from slangad.compiler.ir.types import Type, show
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
     from slangad.compiler.emit.text.names import Scope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
-    from slangad.compiler.ir.nodes import Function, Kernel, Module
+    from slangad.compiler.ir.nodes import Kernel, Module
 
 
 ProbeKey: TypeAlias = "tuple[str, Type]"
@@ -70,18 +71,9 @@ class ProbePrinter:
     def used_by(self, module: Module, kernel: Kernel) -> bool:
         """Whether a kernel comes by."""
         functions = {f.key: f for f in module.functions}
-        return self._reached(functions, functions[kernel.function])
-
-    def _reached(self, functions: Mapping[str, Function], function: Function) -> bool:
-        for expr in body_exprs(statements(function)):
-            match expr:
-                case Probe(name=name, type=type_) if (name, type_) == (self.name, self.type):
-                    return True
-                case Call(function=key) if self._reached(functions, functions[key]):
-                    return True
-                case _:
-                    continue
-        return False
+        reached = reached_in_order(functions, kernel.function, value_callees)
+        exprs = (expr for function in reached for expr in body_exprs(statements(function)))
+        return any(isinstance(expr, Probe) and (expr.name, expr.type) == (self.name, self.type) for expr in exprs)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """The buffer, in backward mode."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
+from slangad.compiler.ir.calls import AnyCall, callees, calls_in
 from slangad.compiler.ir.nodes import (
     Automatic,
     BackwardCall,
@@ -33,12 +34,11 @@ if TYPE_CHECKING:
 
 _MOST: Final = 2
 """How often Slang can differentiate."""
-_DERIVATIVES: Final = (BackwardCall, ForwardCall)
 
 
 def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
     """Reports derivatives of derivatives that Slang crashes on."""
-    taken = [e for f in functions.values() for e in body_exprs(statements(f)) if isinstance(e, _DERIVATIVES)]
+    taken = [e for f in functions.values() for e in calls_in(f) if not isinstance(e, Call)]
     if not taken:
         return
     _refuse_nested_backward(taken, functions, problems)
@@ -61,7 +61,7 @@ def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Ke
 def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> None:
     if not function.differentiable or not orders.of(function.key, 0) <= _MOST < orders.of(function.key, 1):
         return
-    blamed = max(_uses(function), key=lambda use: orders.of_use(use, 1))
+    blamed = max(calls_in(function), key=lambda use: orders.of_use(use, 1))
     problems.error(
         "SA037",
         blamed.span,
@@ -121,11 +121,8 @@ def _is_arithmetic(key: str, functions: Mapping[str, Function], seen: set[str]) 
     seen.add(key)
     if function.derivative != Automatic() or not isinstance(function.body, tuple):
         return False
-    return not any(
-        isinstance(expr, Intrinsic)
-        or (isinstance(expr, (Call, *_DERIVATIVES)) and not _is_arithmetic(expr.function, functions, seen))
-        for expr in body_exprs(statements(function))
-    )
+    intrinsics = any(isinstance(expr, Intrinsic) for expr in body_exprs(statements(function)))
+    return not intrinsics and all(_is_arithmetic(key, functions, seen) for key in callees(function))
 
 
 class _Orders:
@@ -148,7 +145,7 @@ class _Orders:
             known = self._known[key, times] = self._of(self._functions[key], times)
         return known
 
-    def of_use(self, use: Call | BackwardCall | ForwardCall, times: int) -> int:
+    def of_use(self, use: AnyCall, times: int) -> int:
         """The order reached in what a function calls when that function is differentiated ``times`` times."""
         if not isinstance(use, Call):
             return self.of(use.function, times + 1)
@@ -177,10 +174,4 @@ class _Orders:
         return max(times, self._in_body(function, times))
 
     def _in_body(self, function: Function, times: int) -> int:
-        return max((self.of_use(use, times) for use in _uses(function)), default=0)
-
-
-def _uses(function: Function) -> Iterator[Call | BackwardCall | ForwardCall]:
-    for expr in body_exprs(statements(function)):
-        if isinstance(expr, (Call, *_DERIVATIVES)):
-            yield expr
+        return max((self.of_use(use, times) for use in calls_in(function)), default=0)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.frontends.kernel_rules.in_place import check_in_place
 from slangad.compiler.frontends.kernel_rules.shared_stores import check_shared_stores
-from slangad.compiler.frontends.lowering.assembly import uses
+from slangad.compiler.ir.calls import needed_first, reached_in_order
 from slangad.compiler.ir.nodes import Probe
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.problems import Problems
@@ -29,8 +29,12 @@ def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], 
 
 def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Problems) -> None:
     first: dict[str, Span] = {}
-    for key in _reached(kernel.function, functions, {}):
-        for expr in body_exprs(statements(functions[key])):
+
+    def needed(function: Function) -> Iterator[str]:
+        return (key for key, _ in needed_first(function, functions))
+
+    for function in reached_in_order(functions, kernel.function, needed):
+        for expr in body_exprs(statements(function)):
             if not isinstance(expr, Probe):
                 continue
             known = first.setdefault(expr.name, expr.span)
@@ -45,12 +49,3 @@ def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Pr
                         (f"the other stands at {known.file}:{known.line}:{known.column}",),
                     )
                 )
-
-
-def _reached(key: str, functions: Mapping[str, Function], seen: dict[str, None]) -> dict[str, None]:
-    """A function and what it calls, in the order they are met."""
-    if key in functions and key not in seen:
-        seen[key] = None
-        for callee, _ in uses(functions[key], functions):
-            _reached(callee, functions, seen)
-    return seen

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.nodes import (
-    BackwardCall,
-    Call,
-    ClipGradient,
-    ConstantDef,
-    ConstantRef,
-    Custom,
-    ForwardCall,
-    Function,
-    Kernel,
-    Param,
-    StructDef,
-    Surrogate,
-)
+from slangad.compiler.ir.calls import custom_derivatives, needed_first
+from slangad.compiler.ir.nodes import ConstantDef, ConstantRef, Function, Kernel, Param, StructDef
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -51,44 +39,17 @@ def order_functions(functions: Mapping[str, Function], problems: Problems) -> tu
             )
             return
         path.append(key)
-        for callee, at in uses(functions[key], functions):
+        for callee, at in needed_first(functions[key], functions):
             visit(callee, at)
         path.pop()
         done[key] = functions[key]
-        for derivative in own_derivatives(functions[key]):
-            if derivative in functions and all(k in done for k, _ in uses(functions[derivative], functions)):
+        for derivative in custom_derivatives(functions[key]):
+            if derivative in functions and all(k in done for k, _ in needed_first(functions[derivative], functions)):
                 visit(derivative, functions[derivative].span)
 
     for key, function in functions.items():
         visit(key, function.span)
     return tuple(done.values())
-
-
-def own_derivatives(function: Function) -> tuple[str, ...]:
-    """The keys of a function's own backward and forward functions."""
-    derivative = function.derivative
-    if not isinstance(derivative, Custom):
-        return ()
-    return tuple(key for key in (derivative.backward, derivative.forward) if key)
-
-
-def uses(function: Function, functions: Mapping[str, Function]) -> Iterable[tuple[str, Span]]:
-    """The functions a function needs before it, with the place: calls, derivatives of calls, its surrogate."""
-    for expr in body_exprs(statements(function)):
-        match expr:
-            case Call(function=key):
-                yield key, expr.span
-            case BackwardCall(function=key) | ForwardCall(function=key):
-                yield key, expr.span
-                if key in functions:
-                    yield from ((k, expr.span) for k in own_derivatives(functions[key]))
-            case _:
-                continue
-    derivative = function.derivative
-    if isinstance(derivative, ClipGradient):
-        derivative = derivative.of
-    if isinstance(derivative, Surrogate):
-        yield derivative.function, function.span
 
 
 def struct_types(type_: Type) -> Iterable[Struct]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.slang_files import SHADERS, Loader
 
-from slangad.compiler.driver.compile import Options
-from slangad.compiler.driver.slang_compilers import Compilers
+from slangad.compiler.driver.model import Options
+from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def compilers() -> Iterator[Compilers]:
+def compilers() -> Iterator[SlangCompilers]:
     """The compiler."""
-    with Compilers(Options(workers=2)) as shared:
+    with SlangCompilers(Options(workers=2)) as shared:
         yield shared
 
 
 @pytest.fixture(scope="session")
-def load_slang(compilers: Compilers) -> Loader:
+def load_slang(compilers: SlangCompilers) -> Loader:
     """Loads Slang files."""
 
     def load_one(name: str | Path, *specialize: str) -> Module:

@@ -19,7 +19,7 @@ from slangad.compiler.toolchain.targets import TARGETS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.driver.slang_compilers import Compilers
+    from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.ir.nodes import Module
 
 pytestmark = pytest.mark.toolchain
@@ -102,7 +102,7 @@ def test_kernels__of_a_file__are_those_of_its_functions(modules: dict[str, Modul
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_kernels__of_a_file__compile_for_every_target(
-    modules: dict[str, Module], compilers: Compilers, name: str
+    modules: dict[str, Module], compilers: SlangCompilers, name: str
 ) -> None:
     emitted = emit_module(modules[name])
     targets = tuple(target.name for target in TARGETS.values() if target.tool is None)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.cpu import checker
 
-from slangad.compiler.driver.compile import Options, build
+from slangad.compiler.driver.compile import compile_inputs
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends import load
 
@@ -29,7 +30,7 @@ def write(folder: Path, text: str) -> Path:
 
 def refused(folder: Path, text: str) -> tuple[Diagnostic, ...]:
     with pytest.raises(CompileError) as caught:
-        build([Input(write(folder, text))], Options(targets=("cpp",), workers=1))
+        compile_inputs([Input(write(folder, text))], Options(targets=("cpp",), workers=1))
     return caught.value.diagnostics
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.names import LAUNCHED, OF_STAGE, TWIN
-from slangad.compiler.ir.nodes import Automatic, Call, ClipGradient, Subgradient, Surrogate
-from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.ir.calls import closure, policy_of, surrogates, value_callees
+from slangad.compiler.ir.nodes import Automatic, Subgradient
 from slangad.compiler.report.model import Leg, NoteKind, Verdict
 
 if TYPE_CHECKING:
@@ -77,28 +77,20 @@ def _called(
         return
     stages = subject.pipeline.kernels if subject.pipeline else ()
     start = {kernel.function for kernel in module.kernels if kernel.name in stages} or {subject.function}
-    reached = set(_reached(start, functions))
+    reached = {
+        _described(key) for key in closure(start, lambda key: _sources(functions[key]) if key in functions else ())
+    }
     if subject.pipeline is None:
         reached.discard(subject.function)
     yield from (k for k, other in enumerate(subjects) if k != number and other.function in reached and other.function)
 
 
-def _reached(start: set[str], functions: Mapping[str, Function]) -> Iterator[str]:
-    """These functions and those that their derivatives are made from, as the user named them."""
-    seen: set[str] = set()
-    fresh = set(start)
-    while fresh:
-        key = fresh.pop()
-        seen.add(key)
-        yield key.removeprefix(LAUNCHED).removeprefix(OF_STAGE).removesuffix(TWIN)
-        if key in functions:
-            fresh |= set(_sources(functions[key])) - seen
+def _described(key: str) -> str:
+    """Return the key that a function has in the description: twins and launches add to it."""
+    return key.removeprefix(LAUNCHED).removeprefix(OF_STAGE).removesuffix(TWIN)
 
 
-def _sources(function: Function) -> Iterator[str]:
-    """The functions that a derivative is made from; none where it was written down."""
-    policy = function.derivative.of if isinstance(function.derivative, ClipGradient) else function.derivative
-    if isinstance(policy, Surrogate):
-        yield policy.function
-    elif isinstance(policy, (Automatic, Subgradient)):
-        yield from (expr.function for expr in body_exprs(statements(function)) if isinstance(expr, Call))
+def _sources(function: Function) -> Iterable[str]:
+    """Return the functions that a derivative is made from; none where it was written down."""
+    by_body = isinstance(policy_of(function), (Automatic, Subgradient))
+    return value_callees(function) if by_body else surrogates(function)

@@ -1,4 +1,4 @@
-"""What is remembered of a description, and when it must not be."""
+"""When the Slang of a description comes from the cache, and when it must not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.driver.compile import Options, build, describe
+from slangad.compiler.driver.compile import compile_inputs, describe
 from slangad.compiler.driver.inputs import Input
+from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.toolchain.cache import Cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.driver.outputs import Description
+    from slangad.compiler.driver.model import Description
 
 LIBRARY = """import slangad as sa
 GAIN = 2.0
@@ -53,8 +54,8 @@ def _describe(folder: Path, **options: object) -> Description:
 
 def test_recall__unchanged_description__gives_the_same_without_running_it(folder: Path) -> None:
     first, second = _describe(folder), _describe(folder)
-    assert (first.recalled, second.recalled) == (False, True)
-    assert replace(second, recalled=False, emitted=replace(second.emitted, mapped=first.emitted.mapped)) == first
+    assert (first.cached, second.cached) == (False, True)
+    assert replace(second, cached=False, emitted=replace(second.emitted, mapped=first.emitted.mapped)) == first
 
 
 @pytest.mark.parametrize("name", ["fit.py", "lib.py"])
@@ -63,9 +64,9 @@ def test_recall__changed_file__runs_it_anew(folder: Path, name: str) -> None:
     path = folder / name
     path.write_text(path.read_text().replace("GAIN = 2.0", "GAIN = 3.0").replace("curve(x)\n", "curve(x) + 1.0\n"))
     after = _describe(folder)
-    assert not after.recalled
+    assert not after.cached
     assert after.emitted.text != before.emitted.text
-    assert _describe(folder).recalled
+    assert _describe(folder).cached
 
 
 def test_recall__file_that_imports_would_find_first__runs_it_anew(folder: Path) -> None:
@@ -73,7 +74,7 @@ def test_recall__file_that_imports_would_find_first__runs_it_anew(folder: Path) 
     (folder / "lib").mkdir()
     (folder / "lib" / "__init__.py").write_text(LIBRARY.replace("2.0", "5.0"))
     after = _describe(folder)
-    assert not after.recalled
+    assert not after.cached
     assert "5.0" in after.emitted.text
 
 
@@ -92,7 +93,7 @@ def test_recall__description_that_looks_outside__is_never_remembered(folder: Pat
     (folder / "gain.txt").write_text("2.0")
     (folder / "lib.py").write_text(LIBRARY.replace("GAIN = 2.0", impure))
     _describe(folder)
-    assert not _describe(folder).recalled
+    assert not _describe(folder).cached
 
 
 def test_recall__environment_of_an_impure_description__is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +108,8 @@ def test_recall__environment_of_an_impure_description__is_seen(folder: Path, mon
 
 def test_recall__wanted_ir_or_no_cache__runs_it(folder: Path) -> None:
     _describe(folder)
-    assert not _describe(folder, keep_ir=True).recalled
-    assert not _describe(folder, cache=None).recalled
+    assert not _describe(folder, keep_ir=True).cached
+    assert not _describe(folder, cache=None).cached
 
 
 def test_recall__damaged_memory__is_not_trusted(folder: Path) -> None:
@@ -118,7 +119,7 @@ def test_recall__damaged_memory__is_not_trusted(folder: Path) -> None:
             content = bytearray(path.read_bytes())
             content[-3] ^= 1
             path.write_bytes(content)
-    assert not _describe(folder).recalled
+    assert not _describe(folder).cached
 
 
 @pytest.mark.toolchain
@@ -130,11 +131,11 @@ def test_recall__slang_objects_later__points_at_the_users_line(folder: Path) -> 
     (folder / "inner.slang").write_text("[Differentiable]\npublic float shade(float x) { return x; }\n")
     (folder / "curve.slang").write_text("__exported import inner;\n")
     options = Options(cache=Cache(folder / "cache"), workers=1)
-    (first,) = build([Input(Path("fit.py"))], options)
-    assert first.products
+    (first,) = compile_inputs([Input(Path("fit.py"))], options)
+    assert first.outputs
     (folder / "inner.slang").write_text("[Differentiable]\npublic float other(float x) { return x; }\n")
     with pytest.raises(CompileError) as raised:
-        build([Input(Path("fit.py"))], options)
+        compile_inputs([Input(Path("fit.py"))], options)
     assert raised.value.diagnostics[0].span.file == "fit.py"
     assert raised.value.diagnostics[0].span.line == 8
 

@@ -1,0 +1,95 @@
+"""One input at the emitter: print its module, select its entry points, and make the job for the toolchain."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from slangad.compiler.driver.model import Description, EmittedInput, KernelSummary
+from slangad.compiler.driver.unsupported import first_uses, supported_targets
+from slangad.compiler.emit import emit_module
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.toolchain.jobs.request import CompileJob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.driver.model import Options
+    from slangad.compiler.ir.nodes import Module
+
+
+def emit_input(item: Input, module: Module, options: Options) -> EmittedInput:
+    """Print the Slang of an input.
+
+    Raises:
+        CompileError: It has no kernel of a name that the user asked for.
+    """
+    return select_entries(item, _description(module), module, options)
+
+
+def select_entries(item: Input, description: Description, module: Module | None, options: Options) -> EmittedInput:
+    """Select the entry points of the kernels and modes that are asked for.
+
+    Raises:
+        CompileError: There is no kernel of that name.
+    """
+    kernels = [kernel.name for kernel in description.kernels]
+    known = (*kernels, *(name for name, _ in description.pipelines))
+    unknown = [name for name in item.kernels if name not in known]
+    if unknown:
+        raise CompileError([_no_kernel(item, name, known, description) for name in unknown])
+    wanted = description.kernels_of(item.kernels) or kernels
+    points = description.emitted.entry_points
+    entries = tuple(e for e in points if e.kernel in wanted and e.mode in options.modes)
+    own = description.targets if options.own_targets and options.targets else ()
+    return EmittedInput(item, description, entries, own or options.targets, module)
+
+
+def job_of(slang: EmittedInput, options: Options) -> CompileJob:
+    """Return the toolchain's job for one input."""
+    return CompileJob(
+        name=slang.emitted.file_name,
+        source=slang.emitted.text,
+        entry_points=tuple(entry.name for entry in slang.entries),
+        targets=supported_targets(slang),
+        modules=tuple(slang.emitted.libraries.items()),
+        include_dirs=(str(slang.input.path.absolute().parent), *options.include_dirs),
+        defines=options.defines,
+        optimization=options.optimization,
+        time_limit=options.time_limit,
+        without=tuple(sorted(slang.without)),
+    )
+
+
+def unique_files(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths in order, each file once, by the first of its names."""
+    return tuple({os.path.realpath(path): path for path in reversed([*paths])}.values())[::-1]
+
+
+def _description(module: Module) -> Description:
+    from slangad.compiler.emit.entry_points.accumulations import accumulations
+
+    return Description(
+        source=module.source,
+        sources=unique_files((module.source, *module.sources)),
+        bound=module.bound,
+        kernels=tuple(
+            KernelSummary(kernel.name, kernel.span, first_uses(module, kernel), accumulations(module, kernel))
+            for kernel in module.kernels
+        ),
+        emitted=emit_module(module),
+        targets=module.targets,
+        name=module.name if module.file_name else "",
+        left_out=module.left_out,
+        pipelines=tuple((p.name, tuple(dict.fromkeys(s.kernel for s in p.stages))) for p in module.pipelines),
+    )
+
+
+def _no_kernel(item: Input, name: str, known: tuple[str, ...], description: Description) -> Diagnostic:
+    return Diagnostic(
+        "SA403",
+        f"{item.path} has no kernel called {name}",
+        help=f"it has: {', '.join(known) or 'none'}",
+        notes=tuple(f"{o.function} is left out: {o.reason}" for o in description.left_out if o.function == name),
+    )

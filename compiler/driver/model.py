@@ -1,0 +1,201 @@
+"""Frozen data of a compile: the options, and one input after each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT, CompileResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.emit.model import EmittedModule, EntryPoint
+    from slangad.compiler.errors.diagnostics import Diagnostic
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.ir.nodes import LeftOut, Module
+    from slangad.compiler.toolchain.cache import Cache
+
+OutputKind = Literal["slang", "library", "ir", "artefact", "reflection", "manifest", "depfile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile. The command line decides what is written and where.
+
+    Attributes:
+        targets: Names from ``toolchain.targets``. Without any, only Slang is emitted.
+        modes: The modes of entry points to compile: ``forward``, ``backward``, ``jvp``.
+        specialize: Generic functions of Slang files to compile, with their arguments: ``f<float, 4>``.
+        dump: Called with the name of each pass and the module after it.
+        keep_ir: Keep the IR in the result.
+        deterministic: Make gradients bitwise repeatable, at the cost of memory and time.
+        own_targets: Prefer the targets that a description names to ``targets``.
+    """
+
+    targets: tuple[str, ...] = ("spirv",)
+    modes: tuple[str, ...] = ("forward", "backward", "jvp")
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    specialize: tuple[str, ...] = ()
+    optimization: int = 1
+    slangc: Path | None = None
+    workers: int = 2
+    time_limit: float = DEFAULT_TIME_LIMIT
+    cache: Cache | None = None
+    dump: Callable[[str, Module], None] | None = None
+    keep_ir: bool = False
+    own_targets: bool = False
+    deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSummary:
+    """What the driver needs to know of a kernel.
+
+    Attributes:
+        name: Its name.
+        span: Where it is described.
+        scalars: Where it first uses each type or function group that some target lacks (``driver.unsupported``).
+        accumulation: How the gradient of each parameter is accumulated (``emit.entry_points.accumulations``).
+    """
+
+    name: str
+    span: Span
+    scalars: Mapping[str, Span] = field(default_factory=dict)
+    accumulation: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description after the emitter.
+
+    Attributes:
+        source: The describing file, as the user named it.
+        sources: Every file it depends on, itself first.
+        bound: Constants bound when it was loaded, as name and text.
+        kernels: Its kernels.
+        emitted: Its Slang. There is no span map if ``cached``.
+        cached: It comes from the cache of descriptions.
+        targets: Targets that the description names itself.
+        name: First part of the names of its files. If empty, the emitted file's stem.
+        left_out: Functions that cannot be compiled.
+        pipelines: Its pipelines, each with the names of its kernels.
+    """
+
+    source: str
+    sources: tuple[str, ...]
+    bound: tuple[tuple[str, str], ...]
+    kernels: tuple[KernelSummary, ...]
+    emitted: EmittedModule
+    cached: bool = False
+    targets: tuple[str, ...] = ()
+    name: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+    pipelines: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def kernels_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the kernels that names of kernels and pipelines stand for."""
+        pipelines = dict(self.pipelines)
+        return tuple(dict.fromkeys(kernel for name in names for kernel in pipelines.get(name, (name,))))
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedInput:
+    """One input after the emitter.
+
+    Attributes:
+        input: The input.
+        description: Its description.
+        entries: The entry points to compile.
+        asked: The targets to compile for, also those that lack something it uses.
+        module: Its IR. None if the description comes from the cache.
+        without: Pairs of target and entry point that are known to fail.
+    """
+
+    input: Input
+    description: Description
+    entries: tuple[EntryPoint, ...]
+    asked: tuple[str, ...] = ()
+    module: Module | None = None
+    without: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def emitted(self) -> EmittedModule:
+        """Its Slang."""
+        return self.description.emitted
+
+    @property
+    def source(self) -> str:
+        """The describing file, as the user named it."""
+        return self.description.source
+
+    @property
+    def stem(self) -> str:
+        """The first part of the names of all its files."""
+        return self.description.name or Path(self.emitted.file_name).stem
+
+    @property
+    def label(self) -> str:
+        """The name of its manifest and depfile: the stem, and the kernels if the user named some."""
+        return ".".join((self.stem, *self.input.kernels))
+
+    @property
+    def kernels(self) -> tuple[KernelSummary, ...]:
+        """The kernels to compile."""
+        wanted = self.description.kernels_of(self.input.kernels)
+        return tuple(kernel for kernel in self.description.kernels if not wanted or kernel.name in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One file of the output folder. ``target`` and ``entry`` are set for artefacts and their reflections."""
+
+    name: str
+    data: bytes
+    kind: OutputKind
+    target: str = ""
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledInput:
+    """One input after the toolchain.
+
+    Attributes:
+        slang: The input after the emitter.
+        outputs: The files to write.
+        sources: The files it depends on.
+        errors: Why it was rejected.
+        warnings: Warnings and notes.
+        failures: Targets whose tool this machine lacks, and failures of Slang itself.
+        cached: The code comes from the cache.
+        targets: The targets that it was compiled for.
+        refusals: Targets that lack a type or function that it uses.
+    """
+
+    slang: EmittedInput
+    outputs: tuple[Output, ...]
+    sources: tuple[str, ...]
+    errors: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+    failures: tuple[Diagnostic, ...] = ()
+    cached: bool = False
+    targets: tuple[str, ...] = ()
+    refusals: tuple[Diagnostic, ...] = ()
+
+
+CompileSteps = Generator[EmittedInput, tuple[EmittedInput, CompileResult], CompiledInput]
+"""The compile of one input: it yields its Slang, is sent the Slang that was compiled with its code, and returns."""
+
+
+def finish(steps: CompileSteps, slang: EmittedInput, code: CompileResult) -> CompiledInput:
+    """Send Slang and code to a compile that waits for them, and return its result."""
+    try:
+        steps.send((slang, code))
+    except StopIteration as stop:
+        return cast("CompiledInput", stop.value)
+    raise AssertionError("a compile yields once")
