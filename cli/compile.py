@@ -273,7 +273,7 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
 
 
 def _print_accumulation(session: Session, one: CompiledInput) -> None:
-    """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
+    """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
@@ -287,7 +287,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
             if entry.kernel == kernel.name and entry.work is Work.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
     if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
-        alike: dict[str, list[str]] = {}
+        targets_by_means: dict[str, list[str]] = {}
         for target in one.targets:
             targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
         for words, targets in targets_by_means.items():
@@ -295,7 +295,7 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
 
 
 def _summary(compiled: Sequence[CompiledInput], output: str) -> str:
-    """One line for people: how much was compiled, and where it is."""
+    """Return one line: the numbers of kernels and artefacts, and the output folder."""
     artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
     kernels = sum(len(one.slang.kernels) for one in compiled)
     cached = sum(one.cached for one in compiled)
