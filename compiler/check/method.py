@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slangad.compiler.check.kinks.corners import look_at_corners
 from slangad.compiler.check.kinks.ties import look_at_ties
-from slangad.compiler.check.legs.accumulation import compare_accumulation
-from slangad.compiler.check.legs.legs import (
-    both,
-    compare_bounds,
-    compare_clipped,
-    compare_float32,
-    compare_linear,
-    compare_primal,
-    compare_repeat,
-    compare_tangents,
-)
-from slangad.compiler.check.legs.proportion import compare_sizes
-from slangad.compiler.check.legs.stages import compare_joined
+from slangad.compiler.check.legs.context import LegContext
+from slangad.compiler.check.legs.table import compare_legs
 from slangad.compiler.check.model.effort import Effort, effort_of
-from slangad.compiler.check.model.findings import Compared, Findings, State, part_of
+from slangad.compiler.check.model.findings import Compared, Findings, State
 from slangad.compiler.check.model.samples import chosen, with_rows
 from slangad.compiler.check.reference.entries import Examiner
-from slangad.compiler.check.reference.overflow import but_for_overflow, overflows
+from slangad.compiler.check.reference.overflow import overflows
 from slangad.compiler.check.reference.rounding import apart_nearby
-from slangad.compiler.check.run.thread import jacobian_by_columns, jacobian_by_rows
+from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.check.sampling.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.sampling.samples import draw, draw_beyond, interval_of
 from slangad.compiler.check.sampling.scouts import scout
@@ -45,7 +33,6 @@ from slangad.compiler.report.model import (
     Counts,
     Failure,
     Float32,
-    LeftAside,
     Leg,
     LegResult,
     LegState,
@@ -57,12 +44,12 @@ from slangad.compiler.report.model import (
 from slangad.compiler.slang_text.files import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.functions import Bounded, RowFunction
+    from slangad.compiler.check.model.functions import Bounded, JacobianOf, RowFunction
     from slangad.compiler.check.model.plan import Plan
     from slangad.compiler.check.model.samples import Samples
     from slangad.compiler.check.run.companions import Companions
@@ -80,7 +67,6 @@ _ENOUGH: Final = 0.2
 """Share of the finite samples at which an entry must have been compared."""
 _TESTED: Final = 0.1, 8
 """Share and number of all samples that must have been compared."""
-_ON_DEVICE: Final = 6
 _ENOUGH_BLOCKS: Final = 0.5
 _MOST_OUTSIDE: Final = 0.85
 """Share of the samples at which an index may lead outside what it indexes."""
@@ -125,10 +111,10 @@ class _Judge:
             return blank(self.plan, Verdict.INCONCLUSIVE, self._outside())
         values = self._evaluate(samples.rows, samples.rows)
         with np.errstate(all="ignore"):
-            found = {leg: self._jacobian(leg, samples.rows) for leg in legs}
+            found = {leg: ModeDerivative(self.wide, leg)(samples.rows) for leg in legs}
         values[overflows(self.wide, samples.rows, found)] = np.nan
         columns = np.array(self.wide.inputs.differentiable, np.int64)
-        again = {leg: self._again(leg) for leg in legs}
+        again = {leg: ModeDerivative(self.wide, leg) for leg in legs}
         noise = self._noise(samples.rows, values)
         pairs, deep = self.effort.pairs, self.effort.deep
         examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
@@ -139,7 +125,7 @@ class _Judge:
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._beyond(self._result(samples, findings, found, describer), again)
 
-    def _beyond(self, result: Result, again: dict[Leg, _Again]) -> Result:
+    def _beyond(self, result: Result, again: Mapping[Leg, JacobianOf]) -> Result:
         """The result with what own derivatives have wrong where floats without a range are numbers of the text."""
         plan, inputs, results = self.plan, self.wide.inputs, self.wide.results
         facts = plan.subject.facts
@@ -173,6 +159,10 @@ class _Judge:
         self.wide = focused(self.wide, self.found.inputs, self.found.results)
         if self.narrow is not None:
             self.narrow = focused(self.narrow, self.found.inputs, self.found.results)
+        device = self.companions.device
+        if device is not None and not isinstance(device, str):
+            device = focused(device, self.found.inputs, self.found.results)
+            self.companions = replace(self.companions, device=device)
 
     def _draw(self, modes: tuple[str, ...]) -> Samples:
         inputs, results = self.wide.inputs, self.wide.results
@@ -243,14 +233,9 @@ class _Judge:
         off = np.fmax(off, apart_nearby(*nearby, rows, values, inputs, self.plan.seed))
         return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))
 
-    def _jacobian(self, leg: Leg, rows: Floats) -> Floats:
-        return jacobian_by_rows(self.wide, rows) if leg is Leg.REVERSE else jacobian_by_columns(self.wide, rows)
-
-    def _again(self, leg: Leg) -> _Again:
-        return _Again(self.wide, leg)
-
     def _result(self, samples: Samples, findings: Findings, found: dict[Leg, Floats], describer: Describer) -> Result:
-        others = list(self._others(samples, findings, found))
+        context = LegContext(self.plan, self.wide, self.narrow, self.companions, samples, found, findings)
+        others = list(compare_legs(context))
         failures = list(describer.failures(self.plan.command))
         failures += [f for compared in others for f in describer.other(compared, self.plan.command)]
         failures += [replace(c.failure, reproduce=self.plan.command) for c in others if c.failure is not None]
@@ -289,44 +274,6 @@ class _Judge:
         elsewhere = self.companions.device is not None and not isinstance(self.companions.device, str)
         return None if found is None else replace(found, device=self.plan.device if elsewhere else "cpu")
 
-    def _others(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
-        rows = samples.rows
-        linear = [
-            but_for_overflow(compare, self.wide, rows, found, findings, self.plan.seed)
-            for leg, compare in ((Leg.REVERSE, compare_linear), (Leg.FORWARD, compare_tangents), (None, compare_sizes))
-            if leg is None or leg in found
-        ]
-        yield reduce(both, linear)
-        if Leg.REVERSE in found:
-            yield compare_repeat(self.wide, rows)
-        if self.plan.clip is not None and Mode.BACKWARD in self.wide.entries:
-            yield compare_clipped(self.wide, rows, found, findings, self.plan.clip)
-        if Leg.FORWARD in found:
-            yield compare_primal(self.wide, rows, findings, self.plan.seed)
-        if self.companions.launches is not None and Mode.BACKWARD in self.wide.entries:
-            yield compare_accumulation(
-                self.companions.launches,
-                self.plan.ranges,
-                self.plan.seed,
-                linear=self.plan.linear and Leg.FORWARD in found,
-            )
-        if self.companions.watch is not None:
-            yield compare_bounds(self.companions.watch, rows)
-        if self.companions.apart is not None:
-            yield compare_joined(self.wide, self.companions.apart, rows, findings, self.plan.seed)
-        yield from self._in_float32(samples, findings, found)
-
-    def _in_float32(self, samples: Samples, findings: Findings, found: dict[Leg, Floats]) -> Iterator[Compared]:
-        reach, device = self.companions.reach, self.companions.device
-        if reach is not None and device is not None and not isinstance(device, str):
-            yield self._on_device(device, samples, (findings, found), filtered=reach.filtered)
-            return
-        narrow = self.narrow if device is None else device
-        if isinstance(narrow, str):
-            yield Compared(LegResult(Leg.FLOAT32, LegState.MISSING, detail=narrow))
-        elif narrow is not None:
-            yield compare_float32((self.wide, narrow), samples.rows, found, findings, self.plan.seed)
-
     def _outside(self) -> str:
         """At how many samples an index leads outside, in words."""
         where = f"at {self.outside} of {self.drawn} samples"
@@ -342,23 +289,6 @@ class _Judge:
             shown = f"{len(self.found.inputs)} inputs and {len(self.found.results)} results one by one"
             what = f"its inputs in {self.found.blocks} blocks, then {shown}"
             yield Note(NoteKind.SAMPLES, f"looked at {what}")
-
-    def _on_device(
-        self, device: RowFunction, samples: Samples, known: tuple[Findings, dict[Leg, Floats]], *, filtered: bool
-    ) -> Compared:
-        """Float32 on the device at some of the samples: there, a launch takes a while."""
-        findings, found = known
-        some = np.unique(np.linspace(0, len(samples.rows) - 1, _ON_DEVICE).astype(np.int64))
-        if self.found is not None:
-            device = focused(device, self.found.inputs, self.found.results)
-        there = {leg: jacobian[some] for leg, jacobian in found.items()}
-        compared = compare_float32(
-            (self.wide, device), samples.rows[some], there, part_of(findings, some), self.plan.seed, filtered=filtered
-        )
-        wrong = None if compared.wrong is None else replace(compared.wrong, sample=int(some[compared.wrong.sample]))
-        return replace(
-            compared, wrong=wrong, float32=None, single=_with_rest(compared.single, len(samples.rows) - len(some))
-        )
 
     def _missing_legs(self) -> Iterator[LegResult]:
         for mode, reason in self.plan.missing:
@@ -395,24 +325,6 @@ class _Judge:
         if any(((s == State.KINK) | (s == State.JUMP)).any() for s in states):
             return Verdict.KINK_OK, describer.kink_reason()
         return Verdict.PASS, ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """A leg's Jacobians at other rows."""
-
-    runner: RowFunction
-    leg: Leg
-
-    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
-        return (jacobian_by_rows if self.leg is Leg.REVERSE else jacobian_by_columns)(self.runner, rows, sizes)
-
-
-def _with_rest(single: Float32 | None, rest: int) -> Float32 | None:
-    """With the samples that were not run on a device at all."""
-    if single is None or not rest:
-        return single
-    return replace(single, left=(*single.left, LeftAside(rest, "not run: on a device, launches take a while")))
 
 
 def _counts(findings: Findings) -> Counts:

@@ -1,8 +1,8 @@
-"""Sums over threads: launches of several sizes go in, the comparison of their totals with what threads add comes out.
+"""Sums over threads: launches of several sizes against the sums of what their threads compute.
 
-Gradient buffers start non-zero, indices collide, and sums are made up of several parts. What is expected is the sum of
-what each thread gives by itself; where threads share tensors there is no such thing, and reverse mode along random
-directions is held against forward mode, whose sums have one part only.
+Gradient buffers start non-zero, indices collide, and sums have several parts. Where threads share no tensors, the
+expected sum is that of the threads by themselves. Where they share some, reverse mode along random directions is
+compared with forward mode, whose sums have one part.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from slangad.compiler.check.legs.context import LegContext
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.launch_columns import Extents
@@ -37,90 +38,98 @@ if TYPE_CHECKING:
 
     Shape = tuple[int, ...]
 
+_PLAIN: Final = Sums(1, 1, 0.0)
+"""One part, into empty buffers."""
 _GRADIENT: Final = "the gradient of "
 _IN_FLOAT32: Final = " in float32"
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """One thing that was compared: of what parameter or result, over how many threads.
+class ComparedSum:
+    """One sum, of a result or a gradient over some number of threads, and what it should be.
 
-    ``repeated`` says that both numbers are of launches with the same inputs.
+    Attributes:
+        name: The result, or the gradient of a parameter, in words.
+        domain: The threads.
+        slack: How far off it may be.
+        size: The sum of magnitudes.
+        f32: It is in float32.
+        repeated: Both numbers are of launches with the same inputs.
     """
 
-    what: str
+    name: str
     domain: Shape
-    found: float
+    actual: float
     expected: float
     slack: float
     size: float
+    f32: bool = False
     repeated: bool = False
 
     @property
-    def far(self) -> float:
-        """Over what is allowed."""
-        gap = abs(self.found - self.expected)
+    def distance(self) -> float:
+        """Return how far off it is, over the slack."""
+        gap = abs(self.actual - self.expected)
         return float("inf") if np.isnan(gap) else gap / max(self.slack, tol.UNDERFLOW)
 
     @property
-    def single(self) -> bool:
-        """Whether it is about float32."""
-        return self.what.endswith(_IN_FLOAT32)
-
-    @property
     def overflows(self) -> bool:
-        """Whether it is finite, but not in float32: sums say nothing then."""
-        return self.single and not np.isfinite(self.found)
+        """Return True if it is not finite in float32 only; such a sum shows nothing about additions."""
+        return self.f32 and not np.isfinite(self.actual)
 
 
-def compare_accumulation(launches: Launches, ranges: Iterable[Range], seed: int, *, linear: bool) -> Compared:
-    """Sums of results and gradients over several numbers of threads."""
-    numbers: list[Number] = []
+def compare_accumulation(context: LegContext) -> Compared:
+    """Compare sums of results and gradients over several numbers of threads."""
+    launches = context.companions.launches
+    assert launches is not None  # noqa: S101  (the table asks)
+    linear = context.plan.linear and Leg.FORWARD in context.jacobians
+    compared: list[ComparedSum] = []
     reason = ""
-    declared = tuple(ranges)
     for domain, setting in zip(tol.SUM_SIZES[launches.dims], tol.SUM_SETTINGS, strict=True):
         extents = launches.extents(domain)
         if isinstance(extents, str):
             reason = extents
             continue
-        numbers += _Size(launches, extents, Sums(*setting), declared, seed, linear=linear).numbers()
-    if not numbers:
+        size = _LaunchSize(launches, extents, Sums(*setting), context.plan.ranges, context.seed, linear=linear)
+        compared += size.compare()
+    if not compared:
         return Compared(LegResult(Leg.ACCUMULATION, LegState.UNDECIDED, detail=reason or "nothing finite to add up"))
-    worst = max(numbers, key=lambda number: (number.far > 1.0 and not number.overflows, number.far))
-    if worst.far <= 1.0:
-        return Compared(LegResult(Leg.ACCUMULATION, LegState.AGREES, len(numbers), worst.far))
-    return _wrong(worst, len(numbers))
+    worst = max(compared, key=lambda one: (one.distance > 1.0 and not one.overflows, one.distance))
+    if worst.distance <= 1.0:
+        return Compared(LegResult(Leg.ACCUMULATION, LegState.AGREES, len(compared), worst.distance))
+    return _wrong(worst, len(compared))
 
 
-def _wrong(worst: Number, count: int) -> Compared:
-    close = worst.single and abs(worst.found - worst.expected) <= tol.SUM_COARSE * worst.size
+def _wrong(worst: ComparedSum, count: int) -> Compared:
+    """Return the outcome for the worst of some sums."""
+    close = worst.f32 and abs(worst.actual - worst.expected) <= tol.SUM_COARSE * worst.size
     coarse = not worst.overflows and not close
     verdict = Verdict.FAIL if coarse else Verdict.PRECISION
-    threads = show(worst.domain)
-    message = f"{worst.what} over {threads} threads is not the sum of what the threads give"
+    threads, name = show(worst.domain), worst.name + (_IN_FLOAT32 if worst.f32 else "")
+    message = f"{name} over {threads} threads is not the sum of what the threads give"
     cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
     if worst.overflows:
-        message = f"{worst.what} over {threads} threads is not finite, and in float64 it is"
+        message = f"{name} over {threads} threads is not finite, and in float64 it is"
         cause = "something is too large for float32, or is divided by what is too small for it"
     if worst.repeated:
         verdict, cause = Verdict.NONDETERMINISTIC, "threads that write to the same place at the same time"
-        message = f"two launches over {threads} threads with the same inputs differ in {worst.what}"
+        message = f"two launches over {threads} threads with the same inputs differ in {name}"
     failure = Failure(
         Leg.ACCUMULATION,
         verdict,
         message,
-        column=worst.what.removeprefix(_GRADIENT).removesuffix(_IN_FLOAT32),
+        column=worst.name.removeprefix(_GRADIENT),
         expected=worst.expected,
         error=worst.slack,
-        found=worst.found,
+        found=worst.actual,
         cause=cause,
     )
-    result = LegResult(Leg.ACCUMULATION, LegState.DISAGREES, count, worst.far, threads)
+    result = LegResult(Leg.ACCUMULATION, LegState.DISAGREES, count, worst.distance, threads)
     return Compared(result, verdict, message, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class _LaunchSize:
     """Launches of one size."""
 
     launches: Launches
@@ -130,69 +139,67 @@ class _Size:
     seed: int
     linear: bool
 
-    def numbers(self) -> Iterator[Number]:
-        """Everything that can be compared."""
-        wide = self.launches.wide(self.extents)
-        rows = self._rows(wide)
+    def compare(self) -> Iterator[ComparedSum]:
+        """Yield all sums that can be compared, the worst of each parameter and result."""
+        f64 = self.launches.wide(self.extents)
+        rows = self._rows(f64)
         if not len(rows):
             return
         rng = np.random.default_rng([self.seed, 11])
-        weights = np.zeros((len(rows), len(wide.results.columns)))
-        outputs = wide.results.differentiable
-        weights[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
-        parted = replace(wide, sums=self.sums)
+        results = f64.results.differentiable
+        weights = np.zeros((len(rows), len(f64.results.columns)))
+        weights[:, results] = rng.normal(size=(len(rows), len(results)))
+        parted = replace(f64, sums=self.sums)
         with np.errstate(all="ignore"):
-            weights = self._scaled(wide, rows, weights)
-            held = self._held()
+            weights = self._scaled(f64, rows, weights)
+            held = self._held_rounding()
             if self.launches.thread is not None:
-                threads = Threads(self.launches.thread, wide)
+                threads = Threads(self.launches.thread, f64)
                 values, values_size = threads.values(rows)
                 yield from self._results(parted.values(rows), values, values_size)
                 expected, size = threads.gradients(rows, weights)
                 grain = (values_size * np.abs(weights)).sum(axis=1, keepdims=True)
                 slack = tol.CONSTANTS * size + tol.SUM_ROUNDING * grain + held
-                slack = slack + self._left(lambda w: threads.gradients(rows, w)[0], weights)
+                slack = slack + self._cancelled(lambda w: threads.gradients(rows, w)[0], weights)
                 yield from self._gradients(self._added(parted, rows, weights), expected, size, slack)
             else:
-                alone = wide.values(rows)
+                alone = f64.values(rows)
                 grain = (np.abs(alone) * np.abs(weights)).sum(axis=1, keepdims=True)
                 yield from self._results(parted.values(rows), alone, np.abs(alone) + 1.0)
-                expected = replace(wide, sums=Sums(1, 1, 0.0)).gradients(rows, weights)
+                expected = replace(f64, sums=_PLAIN).gradients(rows, weights)
                 size = self._largest(expected) + tol.SUM_LEAST
-                found = self._added(parted, rows, weights)
-                slack = tol.CONSTANTS * size + held + self._left(lambda w: wide.gradients(rows, w), weights)
-                yield from self._gradients(found, expected, size, slack)
+                gradients = self._added(parted, rows, weights)
+                slack = tol.CONSTANTS * size + held + self._cancelled(lambda w: f64.gradients(rows, w), weights)
+                yield from self._gradients(gradients, expected, size, slack)
                 if self.linear:
-                    yield from self._along(wide, found, rows, weights, grain)
-            yield from self._single(wide, rows, weights, expected, (size, grain))
+                    yield from self._along(f64, gradients, rows, weights, grain)
+            yield from self._in_f32(f64, rows, weights, expected, (size, grain))
 
-    def _scaled(self, wide: WholeRunner, rows: Floats, weights: Floats) -> Floats:
-        """The cotangents, so large that the largest gradient of each launch is about 1, as far as that goes.
+    def _scaled(self, f64: WholeRunner, rows: Floats, weights: Floats) -> Floats:
+        """Return cotangents scaled to make the largest gradient of each launch about 1, within limits.
 
-        Gradients that are nothing but what rounding leaves stay as small.
+        Gradients that are nothing but rounding stay small.
         """
         if not self.linear:
             return weights
-        found = np.abs(wide.gradients(rows, weights))
-        found = np.fmax(
-            found,
-            self._left(lambda w: wide.gradients(rows, w), weights)
-            / (tol.SUM_CANCELLED * tol.ROUNDING_UNITS * tol.ULP64),
-        )
-        size = found[:, wide.inputs.differentiable].max(axis=1, initial=0.0)
-        return weights * np.where(np.isfinite(size) & (size > 0.0), np.clip(1.0 / size, *tol.SUM_SCALES), 1.0)[:, None]
+        noise = self._cancelled(lambda w: f64.gradients(rows, w), weights)
+        sizes = np.abs(f64.gradients(rows, weights))
+        sizes = np.fmax(sizes, noise / (tol.SUM_CANCELLED * tol.ROUNDING_UNITS * tol.ULP64))
+        size = sizes[:, f64.inputs.differentiable].max(axis=1, initial=0.0)
+        known = np.isfinite(size) & (size > 0.0)
+        return weights * np.where(known, np.clip(1.0 / size, *tol.SUM_SCALES), 1.0)[:, None]
 
-    def _held(self) -> float:
-        """What rounding makes of gradients that are added to what their buffers hold before."""
+    def _held_rounding(self) -> float:
+        """Return the rounding of gradients that are added to what their buffers held before."""
         return float(tol.ULP64 * abs(self.sums.start) * (1 + np.prod(self.extents.domain)))
 
-    def _left(self, evaluate: Callable[[Floats], Floats], weights: Floats, *, apart: bool = False) -> Floats:
-        """What rounding leaves of terms that cancel out, in float64: of each parameter, or of each number by itself."""
+    def _cancelled(self, evaluate: Callable[[Floats], Floats], weights: Floats, *, apart: bool = False) -> Floats:
+        """Return the rounding of terms that cancel out in float64: of each parameter, or of each entry if ``apart``."""
         seen = rounded(evaluate, weights, tol.ULP64, np.random.default_rng([self.seed, 15]), tol.SUM_TRIES)
         return tol.SUM_CANCELLED * (seen if apart else self._largest(seen))
 
     def _largest(self, gradients: Floats) -> Floats:
-        """For each gradient the largest one of its parameter."""
+        """Return for each gradient the largest one of its parameter."""
         size = np.zeros(gradients.shape)
         owners = np.array([owner_of(column.path) for column in self.launches.wide(self.extents).inputs.columns])
         for owner in dict.fromkeys(owners):
@@ -200,14 +207,14 @@ class _Size:
             size[:, own] = np.abs(gradients[:, own]).max(axis=1, keepdims=True)
         return size
 
-    def _rows(self, wide: WholeRunner) -> Floats:
-        """Places where everything is finite, as far as there are any; in the last one all integers are equal."""
-        columns = wide.inputs.columns
+    def _rows(self, f64: WholeRunner) -> Floats:
+        """Return samples at which everything is finite; in the last one all integers are equal."""
+        columns = f64.inputs.columns
         integers = self.launches.integers
         rows = draw_random(columns, self.ranges, tol.SUM_DRAWN, self.seed, f"sums {self.extents.domain}", integers)
-        whole = [k for k, column in enumerate(columns) if not column.floating]
+        integral = [k for k, column in enumerate(columns) if not column.floating]
         half = tol.SUM_DRAWN // 2
-        rows[half:, whole] = np.minimum(rows[half:, whole[:1]], rows[:, whole].max(initial=0.0))
+        rows[half:, integral] = np.minimum(rows[half:, integral[:1]], rows[:, integral].max(initial=0.0))
         intervals = [interval_of(column, self.ranges) for column in columns]
         if not keep_apart(rows, columns, intervals, integers, np.random.default_rng([self.seed, 13])):
             return rows[:0]
@@ -215,9 +222,9 @@ class _Size:
             if self.launches.thread is None:
                 if self.launches.reach is not None:
                     rows = rows[self.launches.reach(self.extents).inside(rows)]
-                values = wide.values(rows)
+                values = f64.values(rows)
             else:
-                threads = Threads(self.launches.thread, wide)
+                threads = Threads(self.launches.thread, f64)
                 rows = threads.finite(rows)
                 rows = rows[threads.inside(rows)]
                 values, _ = threads.values(rows)
@@ -226,139 +233,134 @@ class _Size:
         return rows[[good[0], good[-1]][: tol.SUM_ROWS]] if len(good) else rows[:0]
 
     def _added(self, runner: WholeRunner, rows: Floats, weights: Floats) -> Floats:
-        """What a backward launch adds to gradients that hold something already."""
-        found = runner.gradients(rows, weights)
+        """Return what a backward launch adds to gradients whose buffers held something before."""
+        gradients = runner.gradients(rows, weights)
         for entry in runner.entries[Mode.BACKWARD]:
             for parameter in entry.parameters:
                 if parameter.role is ParameterRole.GRADIENT and parameter.access == "add":
                     start, end = runner.inputs.stretches[parameter.parameter, parameter.path]
-                    found[:, start:end] -= runner.sums.start
-        return found
+                    gradients[:, start:end] -= runner.sums.start
+        return gradients
 
-    def _results(self, found: Floats, expected: Floats, size: Floats) -> Iterator[Number]:
-        columns = self.launches.wide(self.extents).results.columns
-        yield from self._worst([column.path for column in columns], found, expected, tol.CONSTANTS * size, size, "{}")
+    def _results(self, actual: Floats, expected: Floats, size: Floats) -> Iterator[ComparedSum]:
+        names = [column.path for column in self.launches.wide(self.extents).results.columns]
+        yield from self._worst(names, actual, expected, tol.CONSTANTS * size, size)
 
-    def _gradients(
-        self, found: Floats, expected: Floats, size: Floats, slack: Floats, where: str = ""
-    ) -> Iterator[Number]:
-        wide = self.launches.wide(self.extents)
-        kept = wide.inputs.differentiable
-        names = [wide.inputs.columns[k].path for k in kept]
-        text = f"{_GRADIENT}{{}}{where}"
-        yield from self._worst(names, found[:, kept], expected[:, kept], slack[:, kept], size[:, kept], text)
+    def _gradients(self, actual: Floats, expected: Floats, size: Floats, slack: Floats) -> Iterator[ComparedSum]:
+        inputs = self.launches.wide(self.extents).inputs
+        kept = inputs.differentiable
+        names = [inputs.columns[k].path for k in kept]
+        for worst in self._worst(names, *(array[:, kept] for array in (actual, expected, slack, size))):
+            yield replace(worst, name=f"{_GRADIENT}{worst.name}")
 
     def _worst(
-        self, names: list[str], found: Floats, expected: Floats, slack: Floats, size: Floats, text: str
-    ) -> Iterator[Number]:
-        """The worst number of each parameter or result."""
+        self, names: list[str], actual: Floats, expected: Floats, slack: Floats, size: Floats
+    ) -> Iterator[ComparedSum]:
+        """Yield the worst sum of each parameter or result."""
         owners = [owner_of(name) for name in names]
-        far = np.abs(found - expected) / np.maximum(slack, tol.UNDERFLOW)
+        far = np.abs(actual - expected) / np.maximum(slack, tol.UNDERFLOW)
         far = np.where(np.isfinite(expected), np.where(np.isnan(far), np.inf, far), -1.0)
         for owner in dict.fromkeys(owners):
             own = [k for k, name in enumerate(owners) if name == owner]
             row, place = (int(k) for k in np.unravel_index(int(np.argmax(far[:, own])), (len(far), len(own))))
             at = row, own[place]
             if far[at] >= 0.0:
-                what = text.format(names[own[place]])
-                numbers = float(found[at]), float(expected[at]), float(slack[at]), float(size[at])
-                yield Number(what, self.extents.domain, *numbers)
+                numbers = float(actual[at]), float(expected[at]), float(slack[at]), float(size[at])
+                yield ComparedSum(names[own[place]], self.extents.domain, *numbers)
 
     def _along(
-        self, wide: WholeRunner, found: Floats, rows: Floats, weights: Floats, grain: Floats
-    ) -> Iterator[Number]:
-        """Reverse mode against forward mode along directions of one parameter at a time."""
+        self, f64: WholeRunner, gradients: Floats, rows: Floats, weights: Floats, grain: Floats
+    ) -> Iterator[ComparedSum]:
+        """Yield reverse mode against forward mode along random directions, of one parameter at a time."""
         rng = np.random.default_rng([self.seed, 13])
-        owners = np.array([owner_of(column.path) for column in wide.inputs.columns])
+        owners = np.array([owner_of(column.path) for column in f64.inputs.columns])
         flows = np.zeros(len(owners), bool)
-        flows[wide.inputs.differentiable] = True
-        alone = replace(wide, sums=Sums(1, 1, 0.0))
-        left = self._left(lambda w: alone.gradients(rows, w), weights)
+        flows[f64.inputs.differentiable] = True
+        alone = replace(f64, sums=_PLAIN)
+        left = self._cancelled(lambda w: alone.gradients(rows, w), weights)
         for owner in dict.fromkeys(owners[flows]):
             for _ in range(tol.SUM_DIRECTIONS):
                 directions = rng.normal(size=rows.shape) * (flows & (owners == owner))
                 expected, slack = self._slope(alone, rows, directions, weights)
-                parts = found * directions
+                parts = gradients * directions
                 size = np.abs(parts).sum(axis=1)
                 for k in np.flatnonzero(np.isfinite(expected)):
                     allowed = tol.SUM_ALONG * float(size[k]) + float(slack[k]) + tol.SUM_ROUNDING * float(grain[k, 0])
-                    allowed += float(((self._held() + left[k]) * np.abs(directions[k])).sum())
-                    what = f"{_GRADIENT}{owner}"
-                    yield Number(
-                        what, self.extents.domain, float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
-                    )
+                    allowed += float(((self._held_rounding() + left[k]) * np.abs(directions[k])).sum())
+                    numbers = float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
+                    yield ComparedSum(f"{_GRADIENT}{owner}", self.extents.domain, *numbers)
 
     def _slope(self, alone: WholeRunner, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """The weighted results along directions: by forward mode, or by differences where there is none."""
+        """Return slopes of the weighted results along directions: by forward mode, else by differences."""
         if Mode.JVP in alone.entries:
             terms = alone.tangents(rows, directions)[1] * weights
-            left = self._left(lambda d: alone.tangents(rows, d)[1] * weights, directions, apart=True)
+            left = self._cancelled(lambda d: alone.tangents(rows, d)[1] * weights, directions, apart=True)
             return terms.sum(axis=1), (tol.SUM_TANGENT * np.abs(terms) + left).sum(axis=1)
         slope, bar = slopes_along(lambda r, _: alone.values(r), rows, directions, weights)
         return np.where(bar <= tol.SUM_SHARP * np.abs(slope), slope, np.nan), bar
 
-    def _single(
-        self, wide: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
-    ) -> Iterator[Number]:
-        """The same in float32, as far as the conditioning lets it be right."""
-        narrow = self.launches.narrow(self.extents)
-        if narrow is None or Mode.BACKWARD not in narrow.entries:
+    def _in_f32(
+        self, f64: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
+    ) -> Iterator[ComparedSum]:
+        """Yield gradients in float32, as far as the conditioning lets them be right."""
+        f32 = self.launches.narrow(self.extents)
+        if f32 is None or Mode.BACKWARD not in f32.entries:
             return
-        half = any(column.scalar == "half" for column in (*wide.inputs.columns, *wide.results.columns))
-        expected, own, moves = self._alone(wide, narrow, (rows, weights, expected), tol.ULP16 if half else tol.ULP32)
+        half = any(column.scalar == "half" for column in (*f64.inputs.columns, *f64.results.columns))
+        expected, own, moves = self._expected_in_f32(
+            f64, f32, (rows, weights, expected), tol.ULP16 if half else tol.ULP32
+        )
         size, grain = np.fmax(sizes[0], own), sizes[1]
         held = (tol.SUM_HELD_HALF if half else tol.SUM_HELD_F32) * abs(self.sums.start)
-        slack = (
-            (tol.SUM_CLOSE_HALF if half else tol.SUM_CLOSE_F32) * size + tol.SUM_ULPS * moves + held + tol.UNDERFLOW_F32
-        )
+        close = tol.SUM_CLOSE_HALF if half else tol.SUM_CLOSE_F32
+        slack = close * size + tol.SUM_ULPS * moves + held + tol.UNDERFLOW_F32
         slack += (tol.SUM_CLOSE_HALF if half else tol.SUM_ROUNDING_F32) * grain
-        if isinstance(narrow, WholeRunner):
-            found = self._added(replace(narrow, sums=self.sums), rows, weights)
-        elif isinstance(narrow, DeviceLaunches):
-            narrow = replace(narrow, start=self.sums.start)
-            found, again = (narrow.gradients(rows, weights) for _ in range(2))
+        if isinstance(f32, WholeRunner):
+            actual = self._added(replace(f32, sums=self.sums), rows, weights)
+        elif isinstance(f32, DeviceLaunches):
+            f32 = replace(f32, start=self.sums.start)
+            actual, again = (f32.gradients(rows, weights) for _ in range(2))
             far = (tol.SUM_CLOSE_HALF if half else tol.SUM_ORDER) * (size + moves + abs(self.sums.start))
-            for number in self._gradients(again, found, size + moves, far + tol.UNDERFLOW_F32):
-                yield replace(number, repeated=True)
-            slack += filter_allowance(wide, rows, lambda r: wide.gradients(r, weights), self.seed)
+            for worst in self._gradients(again, actual, size + moves, far + tol.UNDERFLOW_F32):
+                yield replace(worst, repeated=True)
+            slack += filter_allowance(f64, rows, lambda r: f64.gradients(r, weights), self.seed)
         else:
-            found = narrow.gradients(rows, weights)
-        yield from self._gradients(found, expected, size + moves, slack, _IN_FLOAT32)
+            actual = f32.gradients(rows, weights)
+        for worst in self._gradients(actual, expected, size + moves, slack):
+            yield replace(worst, f32=True)
 
-    def _alone(
-        self, wide: WholeRunner, narrow: RowFunction, known: tuple[Floats, Floats, Floats], unit: float
+    def _expected_in_f32(
+        self, f64: WholeRunner, f32: RowFunction, known: tuple[Floats, Floats, Floats], unit: float
     ) -> tuple[Floats, Floats, Floats]:
-        """What sums in float32 should be, the sums of magnitudes, and how far rounding moves either.
+        """Return what sums in float32 should be, the sums of magnitudes, and how far rounding moves either.
 
-        What threads give in float32 may be anything but what they give in float64: a hash of an input is another one.
-        So sums are held against what the same threads give by themselves, as far as that is finite, and where threads
-        share tensors against one launch whose sums have one part, where that is far from float64.
+        A thread may compute another function in float32 than in float64, such as a hash. So sums are compared with the
+        same threads by themselves, where these are finite. Where threads share tensors, sums are compared with those of
+        a launch whose sums have one part, where these are far from float64.
         """
         rows, weights, expected = known
         rng = np.random.default_rng([self.seed, 12])
-        floating = [k for k, column in enumerate(wide.inputs.columns) if column.floating]
-        single, whole = self.launches.single, isinstance(narrow, WholeRunner)
-        threads = None if single is None or Mode.BACKWARD not in single.entries else Threads(single, wide)
+        floating = [k for k, column in enumerate(f64.inputs.columns) if column.floating]
+        thread, on_cpu = self.launches.single, isinstance(f32, WholeRunner)
+        threads = None if thread is None or Mode.BACKWARD not in thread.entries else Threads(thread, f64)
+        units = unit / tol.ROUNDING_UNITS
 
         def evaluate(rows: Floats, weights: Floats) -> Floats:
-            return wide.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
+            return f64.gradients(rows, weights) if threads is None else threads.gradients(rows, weights)[0]
 
         base, own = evaluate(rows, weights), np.zeros(expected.shape)
-        far = self._largest(
-            rounded(lambda w: evaluate(rows, w), weights, unit / tol.ROUNDING_UNITS, rng, tol.SUM_TRIES)
-        )
-        if threads is None or not whole:
+        far = self._largest(rounded(lambda w: evaluate(rows, w), weights, units, rng, tol.SUM_TRIES))
+        if threads is None or not on_cpu:
             far = np.fmax(far, moved(lambda r: evaluate(r, weights), rows, base, floating, unit, rng, tol.SUM_TRIES))
         if threads is not None:
             own = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
             return np.where(np.isfinite(base), base, expected), own, far
-        if isinstance(narrow, WholeRunner):
-            one = replace(narrow, sums=Sums(1, 1, 0.0))
+        if isinstance(f32, WholeRunner):
+            one = replace(f32, sums=_PLAIN)
             alone = one.gradients(rows, weights)
-            left = rounded(lambda w: one.gradients(rows, w), weights, unit / tol.ROUNDING_UNITS, rng, tol.SUM_TRIES)
+            left = rounded(lambda w: one.gradients(rows, w), weights, units, rng, tol.SUM_TRIES)
             far = np.fmax(far, self._largest(left))
-            astray = (
-                np.abs(alone - expected) > tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
-            )
+            close = tol.SUM_CLOSE_F32 * (np.abs(expected) + np.abs(alone)) + tol.SUM_ULPS * far
+            astray = np.abs(alone - expected) > close
             return np.where(astray & np.isfinite(alone), alone, expected), own, far
         return expected, own, far

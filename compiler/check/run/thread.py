@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
-    from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
@@ -183,27 +182,3 @@ class Runner:
 def _always(mode: Mode) -> set[ParameterRole]:
     """What a mode gives even where no buffer is written."""
     return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()
-
-
-def jacobian_by_rows(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
-    """Reverse mode: shape (samples, differentiable results, differentiable inputs).
-
-    ``sizes`` are those of the cotangents where they are not 1, shape (samples, differentiable results); what comes of
-    them is divided by them.
-    """
-    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    seeds = np.zeros((len(rows), len(outputs), len(runner.results.columns)))
-    seeds[:, range(len(outputs)), outputs] = 1.0 if sizes is None else sizes
-    found = runner.gradients(np.repeat(rows, len(outputs), axis=0), seeds.reshape(-1, seeds.shape[2]))
-    jacobian = found[:, inputs].reshape(len(rows), len(outputs), len(inputs))
-    return jacobian if sizes is None else jacobian / sizes[:, :, None]
-
-
-def jacobian_by_columns(runner: RowFunction, rows: Floats, sizes: Floats | None = None) -> Floats:
-    """Forward mode: the same; ``sizes`` are those of the directions, shape (samples, differentiable inputs)."""
-    outputs, inputs = runner.results.differentiable, runner.inputs.differentiable
-    ways = np.zeros((len(rows), len(inputs), len(runner.inputs.columns)))
-    ways[:, range(len(inputs)), inputs] = 1.0 if sizes is None else sizes
-    _, found = runner.tangents(np.repeat(rows, len(inputs), axis=0), ways.reshape(-1, ways.shape[2]))
-    jacobian = found[:, outputs].reshape(len(rows), len(inputs), len(outputs)).transpose(0, 2, 1)
-    return jacobian if sizes is None else jacobian / sizes[:, None, :]

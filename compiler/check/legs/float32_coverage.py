@@ -1,7 +1,8 @@
-"""How far float32 was tested: what was found in float64 and which entries were compared go in, a tally comes out."""
+"""How far float32 was tested: samples that were compared, and the others by reason."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.findings import Findings
     from slangad.compiler.report.model import Leg
 
-
 _REASONS: Final = {
     State.WRONG: "wrong in float64 already",
     State.KINK_BAD: "wrong in float64 already",
@@ -27,10 +27,10 @@ _REASONS: Final = {
 }
 
 
-def tally(findings: Findings, leg: Leg, certain: Bools) -> Float32:
-    """Samples of which an entry was compared in float32, and the others by the reason why none was."""
+def coverage(findings: Findings, mode: Leg, certain: Bools) -> Float32:
+    """Return the number of samples of which an entry was compared in float32, and the others by reason."""
     compared = np.asarray(certain.any(axis=(1, 2)))
-    states = findings.states[leg].reshape(len(compared), -1)
+    states = findings.states[mode].reshape(len(compared), -1)
     counts: dict[str, int] = {}
     for sample in np.flatnonzero(~compared):
         if not findings.finite[sample]:
@@ -40,3 +40,10 @@ def tally(findings: Findings, leg: Leg, certain: Bools) -> Float32:
         counts[reason] = counts.get(reason, 0) + 1
     left = tuple(LeftAside(number, reason) for reason, number in sorted(counts.items()))
     return Float32("cpu", int(compared.sum()), int(certain.sum()), left)
+
+
+def with_samples_left_out(covered: Float32 | None, count: int) -> Float32 | None:
+    """Return the coverage with samples that did not run on a device."""
+    if covered is None or not count:
+        return covered
+    return replace(covered, left=(*covered.left, LeftAside(count, "not run: on a device, launches take a while")))

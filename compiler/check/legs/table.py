@@ -1,0 +1,54 @@
+"""The table of legs, in running order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.legs.accumulation import compare_accumulation
+from slangad.compiler.check.legs.clipped import compare_clipped
+from slangad.compiler.check.legs.float32 import compare_float32
+from slangad.compiler.check.legs.loop_bounds import compare_bounds
+from slangad.compiler.check.legs.primal import compare_primal
+from slangad.compiler.check.legs.repetition import compare_repetition
+from slangad.compiler.check.legs.stages import compare_stages
+from slangad.compiler.check.legs.transpose import compare_transpose
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slangad.compiler.check.legs.context import LegContext
+    from slangad.compiler.check.model.findings import Compared
+
+
+@dataclass(frozen=True, slots=True)
+class LegEntry:
+    """One leg: when it applies, and the comparison."""
+
+    leg: Leg
+    applies: Callable[[LegContext], bool]
+    compare: Callable[[LegContext], Compared]
+
+
+def _has_backward(context: LegContext) -> bool:
+    return Mode.BACKWARD in context.f64.entries
+
+
+LEGS: Final = (
+    LegEntry(Leg.TRANSPOSE, lambda _: True, compare_transpose),
+    LegEntry(Leg.REPEAT, lambda c: Leg.REVERSE in c.jacobians, compare_repetition),
+    LegEntry(Leg.INTENT, lambda c: c.plan.clip is not None and _has_backward(c), compare_clipped),
+    LegEntry(Leg.PRIMAL, lambda c: Leg.FORWARD in c.jacobians, compare_primal),
+    LegEntry(Leg.ACCUMULATION, lambda c: c.companions.launches is not None and _has_backward(c), compare_accumulation),
+    LegEntry(Leg.BOUND, lambda c: c.companions.watch is not None, compare_bounds),
+    LegEntry(Leg.JOINED, lambda c: c.companions.apart is not None, compare_stages),
+    LegEntry(Leg.FLOAT32, lambda c: c.f32 is not None or c.companions.device is not None, compare_float32),
+)
+"""All legs but those of the reference (``Leg.REVERSE``, ``Leg.FORWARD``) and of the build (``Leg.COMPILE``)."""
+
+
+def compare_legs(context: LegContext) -> Iterator[Compared]:
+    """Yield the outcome of every leg that applies."""
+    return (entry.compare(context) for entry in LEGS if entry.applies(context))

@@ -1,0 +1,64 @@
+"""The derivative of a function by one mode: a linear function of cotangents or of directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.report.model import Leg
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.functions import RowFunction
+
+
+@dataclass(frozen=True, slots=True)
+class ModeDerivative:
+    """Derivatives of ``function`` by reverse or forward mode.
+
+    Weights are cotangents in reverse mode, directions in forward mode.
+    """
+
+    function: RowFunction
+    mode: Leg
+
+    @property
+    def is_reverse(self) -> bool:
+        """Return True for reverse mode."""
+        return self.mode is Leg.REVERSE
+
+    @property
+    def weighted(self) -> Table:
+        """Return the columns that have weights: results in reverse mode, inputs in forward mode."""
+        return self.function.results if self.is_reverse else self.function.inputs
+
+    def all_columns(self, weights: Floats) -> Floats:
+        """Return weights of the differentiable columns as weights of all columns."""
+        full = np.zeros((len(weights), len(self.weighted.columns)))
+        full[:, self.weighted.differentiable] = weights
+        return full
+
+    def along(self, rows: Floats, weights: Floats) -> Floats:
+        """Return gradients for cotangents, or tangents for directions, of the differentiable columns."""
+        if self.is_reverse:
+            return self.function.gradients(rows, weights)[:, self.function.inputs.differentiable]
+        return self.function.tangents(rows, weights)[1][:, self.function.results.differentiable]
+
+    def __call__(self, rows: Floats, sizes: Floats | None = None, /) -> Floats:
+        """Return the Jacobians at rows, shape (samples, results, inputs).
+
+        Args:
+            rows: The samples.
+            sizes: Those of the weights where they are not 1, shape (samples, weights). Entries are divided by them.
+        """
+        columns, count = self.weighted.differentiable, len(self.weighted.differentiable)
+        units = np.zeros((len(rows), count, len(self.weighted.columns)))
+        units[:, range(count), columns] = 1.0 if sizes is None else sizes
+        entries = self.along(np.repeat(rows, count, axis=0), units.reshape(-1, units.shape[2]))
+        by_weight = entries.reshape(len(rows), count, entries.shape[1])
+        if sizes is not None:
+            by_weight = by_weight / sizes[:, :, None]
+        return by_weight if self.is_reverse else by_weight.transpose(0, 2, 1)
