@@ -1,4 +1,4 @@
-"""Every page of docs/ begins with an example that runs and prints what the page shows.
+"""The README and every page of docs/ begin with an example that runs and prints what the page shows.
 
 The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
 begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
@@ -39,13 +39,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 WITHOUT_EXAMPLE = {
     "architecture.md": "a map of the source, held by test_architecture.py",
-    "build-systems.md": "not converted yet",
-    "cli.md": "not converted yet",
     "errors.md": "an example for every code, run by the tests of `slangad explain`",
-    "language.md": "not converted yet",
-    "pipelines.md": "not converted yet",
-    "running.md": "not converted yet",
-    "yaml.md": "not converted yet",
 }
 """Pages that need no example, with the reason."""
 
@@ -70,7 +64,7 @@ class Command:
 
 
 def _pages() -> list[str]:
-    return sorted(page.name for page in DOCS.glob("*.md"))
+    return ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))]
 
 
 def _example(text: str) -> str:
