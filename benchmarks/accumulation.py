@@ -1,12 +1,12 @@
-"""How exact gradients of shared memory are: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
+"""Measure errors of gradients of shared memory: ``python benchmarks/accumulation.py --device cuda --device vulkan``.
 
-Every way in which gradients come together (benchmarks/workloads/accumulation.py) times every pattern in which threads
-hit the elements, times sums of equal, positive and signed numbers, from no thread to 2^24 (``--most``), tensors of up
-to 2^22 elements (``--largest``). The error of an element is its distance from the float64 sum over the sum of the
-magnitudes that went into it; what is printed is the largest of all elements and numbers of threads, and where. Exits
-with 1 where one is beyond 1e-5.
+The cases combine every method of adding gradients (benchmarks/workloads/accumulation.py), every pattern of access, and
+sums of equal, positive and signed numbers. They use 0 to 2^24 threads (``--most``) and tensors of up to 2^22 elements
+(``--largest``). The error of an element is its distance from the float64 sum, divided by the sum of its terms'
+magnitudes. The output has the largest error of all elements and numbers of threads, and its case. The exit code is 1 if
+an error exceeds 1e-5.
 
-``--deterministic`` does the same with exact sums, runs everything ten times, and asks for the same bits.
+``--deterministic`` uses exact sums, runs every case ten times, and compares the bits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WEIGHTS = np.array([1.0, 0.5, -2.0, 0.25], np.float32)
 
 
 def numbers(kind: str, count: int, rng: np.random.Generator) -> Floats:
-    """What is added up."""
+    """Return the terms of the sums."""
     match kind:
         case "equal":
             return np.full(count, 0.1, np.float32)
@@ -51,7 +51,7 @@ def numbers(kind: str, count: int, rng: np.random.Generator) -> Floats:
 
 
 def _random(count: int, hot: int, size: int, rng: np.random.Generator) -> Places:
-    """Places among some elements that lie far apart."""
+    """Return random indices that lie far apart."""
     return rng.integers(0, min(hot, size), count) * 7919 % size
 
 
@@ -84,7 +84,7 @@ TEXTURES = ((1, ONE), (32, FEW), (1024, ALL))
 
 @dataclass(frozen=True)
 class Case:
-    """A gradient of one launch: what came out, and what it is a sum of."""
+    """One gradient of a launch, and the terms and indices of its sum."""
 
     name: str
     run: Callable[[], object]
@@ -93,12 +93,12 @@ class Case:
     size: int
 
     def error(self, found: object) -> float:
-        """The worst of all elements and components."""
+        """Return the largest error of all elements and components."""
         gradient = np.asarray(found, np.float64)
         gradient = gradient.reshape(self.size, gradient.size // max(self.size, 1))
-        wide = self.terms.astype(np.float64)
-        wanted = np.bincount(self.places, wide, self.size)[:, None]
-        weights = np.abs(np.bincount(self.places, np.abs(wide), self.size))[:, None]
+        terms = self.terms.astype(np.float64)
+        wanted = np.bincount(self.places, terms, self.size)[:, None]
+        weights = np.abs(np.bincount(self.places, np.abs(terms), self.size))[:, None]
         scales = WEIGHTS[: gradient.shape[1]].astype(np.float64)
         distance = np.abs(gradient - wanted * scales) / np.maximum(weights * np.abs(scales), 1e-30)
         return float(distance.max(initial=0.0))
@@ -106,7 +106,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Sums:
-    """What is added up, and the elements of the largest tensor that it is scattered to."""
+    """The terms, and the number of elements of the largest tensor."""
 
     terms: Floats
     kind: str
@@ -114,16 +114,16 @@ class Sums:
     rng: np.random.Generator
 
     def fits(self, size: int) -> bool:
-        """Whether there are tensors of so many elements."""
+        """Return True if a case has tensors of this size."""
         return size <= self.largest
 
     def places(self, pattern: str, size: int) -> Places:
-        """Where each term goes."""
+        """Return the index of the element for each term."""
         return PATTERNS[pattern](len(self.terms), size, self.rng)
 
 
 def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Cases whose elements threads choose."""
+    """Yield the cases in which threads choose the elements."""
     terms = sums.terms
     for width, size, patterns in (row for row in SCATTERED if sums.fits(row[1])):
         kernel = kernels[f"scatter{width if width > 1 else ''}"]
@@ -139,7 +139,7 @@ def scattered(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 
 
 def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Cases of a kernel that scatters to two tensors."""
+    """Yield the cases of a kernel that scatters to two tensors."""
     terms = sums.terms
     for size in filter(sums.fits, (3000, (1 << 22) + 1)):
         w = np.zeros(size, np.float32)
@@ -153,7 +153,7 @@ def pairs(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 
 
 def texels(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Cases that sample a texture at the centres of its texels."""
+    """Yield the cases that sample a texture at the centres of its texels."""
     terms = sums.terms
     for side, patterns in (row for row in TEXTURES if sums.fits(row[0] * row[0])):
         t = np.zeros((side, side, 4), np.float32)
@@ -169,7 +169,7 @@ def texels(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 
 
 def together(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
-    """Cases in which all threads add to the same elements, or each to its own."""
+    """Yield the cases in which all threads add to one element, or each to its own."""
     terms, kind, count = sums.terms, sums.kind, len(sums.terms)
     x, zeros = np.ones(count, np.float32), np.zeros(count, np.int64)
     vectors = terms[:, None] * WEIGHTS[:3]
@@ -199,13 +199,13 @@ def together(kernels: LoadedFile, sums: Sums) -> Iterator[Case]:
 
 
 def main() -> int:
-    """Measure, print and judge."""
+    """Measure, print and compare with the limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--device", action="append", default=[], help="cpu, vulkan, cuda, webgpu; again for more")
-    parser.add_argument("--most", type=int, default=COUNTS[-1], help="no more threads than so many")
-    parser.add_argument("--largest", type=int, default=1 << 30, help="no tensor of more elements")
-    parser.add_argument("--kind", action="append", choices=KINDS, help="what is added up; all without it")
-    parser.add_argument("--only", default="", help="cases whose names have this in them")
+    parser.add_argument("--device", action="append", default=[], help="cpu, vulkan, cuda, webgpu; repeatable")
+    parser.add_argument("--most", type=int, default=COUNTS[-1], help="largest number of threads")
+    parser.add_argument("--largest", type=int, default=1 << 30, help="largest number of elements of a tensor")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="numbers to add  [default: all]")
+    parser.add_argument("--only", default="", help="cases whose names contain this")
     parser.add_argument("--deterministic", action="store_true", help="exact sums, ten runs, the same bits")
     options = parser.parse_args()
     return max([measured(device, options) for device in options.device or ["cpu"]])
@@ -218,7 +218,7 @@ def _kernels(device: str, *, deterministic: bool) -> LoadedFile:
 
 
 def measured(device: str, options: argparse.Namespace) -> int:
-    """All cases on one device; how bad it is, as an exit code."""
+    """Measure all cases on one device and return the exit code."""
     kernels = _kernels(device, deterministic=options.deterministic)
     worst: dict[str, tuple[float, str]] = defaultdict(lambda: (-1.0, ""))
     cases = changed = 0

@@ -1,13 +1,13 @@
-"""How fast ``slangad check`` is: ``python benchmarks/check_speed.py``.
+"""Measure how fast ``slangad check`` is: ``python benchmarks/check_speed.py``.
 
-Three things are measured, each in fresh processes with byte code on disk as an installed program has it and without a
-cache, the median of some runs:
+Each measurement is the median of several runs in new processes, with byte code on disk and without a cache:
 
 1. a file with one function;
-2. a file with forty: scalars, vectors, matrices, structs, arrays, loops, branches, own derivatives;
-3. how often the Slang compiler is asked for those forty: once for each precision.
+2. a file with forty functions: scalars, vectors, matrices, structs, arrays, loops, branches, custom derivatives;
+3. the number of requests to the Slang compiler for those forty: one per precision.
 
-Exits with 1 when a bar is missed; ``--json`` prints the numbers for programs. The bars are for two idle cores.
+The exit code is 1 if a limit is exceeded. ``--json`` prints the numbers for programs. The limits hold for two idle
+cores.
 """
 
 from __future__ import annotations
@@ -110,13 +110,13 @@ print(len(jobs), file=sys.stderr)
 
 
 def forty() -> str:
-    """A description of forty functions, no two the same."""
+    """Return a description of forty different functions."""
     texts = [kind.replace("_N", f"_{n}").replace("K", f"{1.0 + 0.25 * n}") for n in range(4) for kind in KINDS]
     return HEAD + "\n\n".join(texts)
 
 
 def run(file: str, folder: Path) -> tuple[float, float, int]:
-    """Check a file in a fresh process: wall time, processor time with children, requests to the Slang compiler."""
+    """Check a file in a new process; return wall time, processor time with children, requests to the Slang compiler."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = kept | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     before, start = _spent(), time.perf_counter()
@@ -134,7 +134,7 @@ def _spent() -> float:
 
 
 def measure(runs: int, folder: Path) -> dict[str, float]:
-    """All numbers."""
+    """Return all numbers."""
     (folder / "one.py").write_text("import slangad as sa\n\n\n" + KINDS[0].replace("_N", "").replace("K", "1.5"))
     (folder / "forty.py").write_text(forty())
     run("one.py", folder)  # leaves the byte code
@@ -150,11 +150,11 @@ def measure(runs: int, folder: Path) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure, print, compare with the bars."""
+    """Measure, print and compare with the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--keep", type=Path, help="write the file of forty functions here, and end")
+    parser.add_argument("--keep", type=Path, help="write the file of forty functions here and exit")
     chosen = parser.parse_args()
     if chosen.keep:
         chosen.keep.write_text(forty())

@@ -1,14 +1,15 @@
-"""Gradient checkers side by side on the zoo of this repository's tests: ``python benchmarks/checkers.py``.
+"""Compare gradient checkers on the zoo of this repository's tests: ``python benchmarks/checkers.py``.
 
-Every function, kernel and pipeline of the zoo that a framework can express goes through ``slangad check``,
+Each function, kernel and pipeline of the zoo that a framework can express goes through ``slangad check``,
 ``warp.autograd.gradcheck``, ``torch.autograd.gradcheck`` (slow and fast) and ``jax.test_util.check_grads`` (forward and
-reverse), each at its defaults: the right ones, and all wrong ones made from them. Needs ``pip install -e . torch
-"jax[cpu]" warp-lang`` in one environment. The peers are asked at the same random inputs within the ranges that the zoo
-declares, one after the other until one of them is refused.
+reverse), each with its defaults. The programs are the right ones and all wrong ones made from them. This needs
+``pip install -e . torch "jax[cpu]" warp-lang`` in one environment. All peers get the same random inputs in the ranges
+that the zoo declares, one input after the other until one is refused.
 
-A right function counts only where the framework's own derivative is that of PyTorch in float64: nobody is blamed for
-accusing what is wrong. What can't be expressed is counted with the reason. ``--results FOLDER`` keeps every verdict as
-it comes, so that a run that was stopped goes on; ``--write docs/checkers.md`` puts the tables into that page.
+A right program counts only if the framework's derivative agrees with that of PyTorch in float64: no checker is
+blamed for accusing a wrong derivative. Programs that a framework cannot express are counted with the reason.
+``--results FOLDER`` keeps each verdict, and a stopped run continues there. ``--write docs/checkers.md`` replaces the
+tables of that page.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ sys.path.insert(0, str(FOLDER))
 
 from cases import Case, InexpressibleError, function_cases  # noqa: E402  (found by the line before)
 from kernel_cases import KernelCase, kernel_cases  # noqa: E402
-from tables import tables  # noqa: E402
+from tables import summary, tables  # noqa: E402
 
 RUNS = {
     "slangad": ("slangad", ""),
@@ -36,18 +37,19 @@ RUNS = {
     "jax": ("jax", "float32"),
     "jax64": ("jax", "float64"),
 }
-MARKS = ("<!-- tables by benchmarks/checkers.py -->", "<!-- end of tables -->")
+SUMMARY = ("<!-- summary by benchmarks/checkers.py -->", "<!-- end of summary -->")
+TABLES = ("<!-- tables by benchmarks/checkers.py -->", "<!-- end of tables -->")
 
 
 def main() -> None:
-    """Run all, print the tables."""
+    """Run all checkers and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--every", type=int, default=1, help="take every so many wrong functions  [default: all]")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th wrong function  [default: all]")
     parser.add_argument("--inputs", type=int, default=5, help="inputs for each function  [default: 5]")
-    parser.add_argument("--seed", type=int, default=0, help="of the inputs, and of slangad check  [default: 0]")
-    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="run these only")
-    parser.add_argument("--results", type=Path, help="a folder where verdicts are kept and found again")
-    parser.add_argument("--write", type=Path, help="the page to put the tables into")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the inputs and of slangad check  [default: 0]")
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="run only these checkers")
+    parser.add_argument("--results", type=Path, help="keep the verdicts in this folder and continue from it")
+    parser.add_argument("--write", type=Path, help="replace the tables of this page")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     said = parser.parse_args()
     cases = [*function_cases(said.every), *kernel_cases()]
@@ -62,14 +64,16 @@ def main() -> None:
         words += ["--results", str(folder), "--run", name]
         subprocess.run([sys.executable, __file__, *words], check=True, stdout=sys.stderr)
     if len(said.only) == len(RUNS):
-        text = tables(cases, {name: _read(folder / f"{name}.jsonl") for name in RUNS}, said.inputs, said.seed)
-        print(text)
+        everything = cases, {name: _read(folder / f"{name}.jsonl") for name in RUNS}, said.inputs, said.seed
+        short, long = summary(*everything), tables(*everything)
+        print(short, long, sep="\n")
         if said.write:
-            _write(said.write, text)
+            _write(said.write, SUMMARY, short)
+            _write(said.write, TABLES, long)
 
 
 def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path, peer: str, dtype: str) -> None:
-    """Ask one checker about everything that it was not asked before, in a process of its own."""
+    """Run one checker, in a separate process, on all cases without a verdict."""
     known = _read(file)
     left = [case for case in cases if case.key not in known]
     if peer == "slangad":
@@ -89,7 +93,7 @@ def run_one(cases: list[Case | KernelCase], said: argparse.Namespace, file: Path
 
 
 def _tried(side, case: Case | KernelCase, dtype: str, said: argparse.Namespace) -> dict[str, object]:
-    """What a checker says, or why it can't; the gradients of right ones."""
+    """Return the verdicts of a checker and the gradients of right programs, or the reason for no verdict."""
     try:
         told, gradients = side.verdicts(case, dtype, case.inputs(said.inputs, said.seed))
     except InexpressibleError as error:
@@ -113,15 +117,16 @@ def _side(peer: str, dtype: str):
 
 
 def _read(file: Path) -> dict[str, dict]:
-    """The verdicts in a file, by keys of cases."""
+    """Return the verdicts of a file by the keys of their cases."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return {entry["key"]: entry for entry in map(json.loads, lines)}
 
 
-def _write(page: Path, text: str) -> None:
-    old = page.read_text(encoding="utf-8")
-    before, rest = old.split(MARKS[0])
-    page.write_text(f"{before}{MARKS[0]}\n\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}", encoding="utf-8")
+def _write(page: Path, marks: tuple[str, str], text: str) -> None:
+    """Replace the text between two marks of a page."""
+    begin, end = marks
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

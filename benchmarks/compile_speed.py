@@ -1,17 +1,16 @@
-"""How fast ``slangad compile`` is, as ratios: ``python benchmarks/compile_speed.py``.
+"""Measure how fast ``slangad compile`` is, as ratios: ``python benchmarks/compile_speed.py``.
 
-Three things are measured, each in fresh processes with byte code on disk as an installed program has it, the median of
-some runs:
+Each measurement is the median of several runs in new processes, with byte code on disk:
 
-1. what ``slangad --help`` loads, and its time over that of a bare Python;
-2. one kernel to six targets with an empty cache, over the time the Slang library itself takes for the same entry points
-   and targets in one session (loading the library and making the session included, as it is for slangad). The library
-   is called the quickest way there is: the front end once, then each entry point linked once and its code asked per
-   target; plain requests for several targets take half as long again;
+1. the modules that ``slangad --help`` loads, and its time divided by that of a bare Python;
+2. one kernel for six targets with an empty cache, divided by the time of the Slang library for the same entry points
+   and targets in one session. Both times include loading the library and making the session. The library is called in
+   its fastest way: the front end once, each entry point linked once, its code requested per target. Plain requests for
+   several targets take 1.5 times as long;
 3. an unchanged rebuild of twenty kernels for six targets: its time, and whether it loaded the Slang library or started
    a process.
 
-Exits with 1 when a bar is missed; ``--json`` prints the numbers for programs.
+The exit code is 1 if a limit is exceeded. ``--json`` prints the numbers for programs.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ assert len(result.artefacts) == len(job.units())
 
 
 def run(words: list[str], folder: Path) -> tuple[float, str]:
-    """Run the command line in a fresh process; its wall time, and the last line it printed."""
+    """Run the command line in a new process; return its wall time and its last line."""
     start = time.perf_counter()
     ended = subprocess.run(
         [sys.executable, "-c", RUN, *words],
@@ -113,21 +112,21 @@ def run(words: list[str], folder: Path) -> tuple[float, str]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment of every process: an own cache, and byte code kept."""
+    """Return the environment of every process: a separate cache, and byte code on disk."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     own = {"SLANGAD_CACHE_DIR": str(folder / "cache"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     return kept | own
 
 
 def python_seconds() -> float:
-    """The time an idle Python takes."""
+    """Return the time that a Python process without work takes."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     return time.perf_counter() - start
 
 
 def library_seconds(folder: Path) -> float:
-    """What the Slang library takes for the kernel's entry points and targets, in one session of one process."""
+    """Return the time of the Slang library for the kernel's entry points and targets, in one session of one process."""
     import pickle
 
     from slangad.compiler.driver.compile import describe
@@ -150,7 +149,7 @@ def library_seconds(folder: Path) -> float:
 
 
 def measure(runs: int, folder: Path) -> dict[str, object]:
-    """All numbers."""
+    """Return all numbers."""
     targets = [word for name in TARGETS for word in ("-t", name)]
     (folder / "one.py").write_text(KERNEL.replace("NAME", "one"))
     run(["compile", "one.py", "--no-cache", *targets], folder)  # leaves the byte code
@@ -178,7 +177,7 @@ def measure(runs: int, folder: Path) -> dict[str, object]:
 
 
 def main() -> int:
-    """Measure, print, compare with the bars."""
+    """Measure, print and compare with the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")

@@ -1,16 +1,15 @@
-"""How fast gradients of shared memory are: ``python benchmarks/gradients.py --device cuda --device vulkan``.
+"""Measure how fast gradients of shared memory are: ``python benchmarks/gradients.py --device cuda --device vulkan``.
 
-Three workloads (benchmarks/workloads), each value and gradients, as JAX gives them:
+Three workloads (benchmarks/workloads) compute values and gradients:
 
 W1  gradients of 3 shared parameters of a quadratic over 2^24 elements (2^22 on the CPU)
 W2  a network 4-16-4 with leaky rectifiers, 2^20 inputs, all 148 gradients
 W3  bilinear fit of a 1024 x 1024 float4 texture, 2^22 samples, spread over the texture or all in a 32 x 32 corner
 
-slangad's and slangpy's times are medians of 5 x 10 runs after three seconds of warming up, wall clock until the device
-is done, buffers on the device, gradients from zero in every run; JAX's likewise (``jit`` of ``value_and_grad``, highest
-matmul precision). Every library and workload has a process of its own. Ratios are those of one run of this script.
-slangad's gradients are compared with float64 sums; the last column is W3 again with ``--deterministic``. ``--divide N``
-shrinks the work.
+A time is the median of 5 x 10 runs after three seconds of warm-up: wall clock until the device has finished, buffers on
+the device, gradients from zero in every run. JAX uses ``jit`` of ``value_and_grad`` with the highest matmul precision.
+Each library and workload has a separate process. Ratios are those of one run of this script. slangad's gradients are
+compared with float64 sums. The last column is W3 with ``--deterministic``. ``--divide N`` makes the work smaller.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ FILES = {"W1": "quadratic", "W2": "mlp", "W3 spread": "gather", "W3 hot": "gathe
 
 
 def made(workload: str, divide: int, *, small: bool) -> dict[str, np.ndarray]:
-    """The inputs of a workload by slangad's keys; ``small`` for the CPU's W1."""
+    """Return the inputs of a workload by slangad's keys; ``small`` is for the CPU's W1."""
     rng = np.random.default_rng(0)
     f = np.float32
     if workload == "W1":
@@ -66,9 +65,9 @@ def made(workload: str, divide: int, *, small: bool) -> dict[str, np.ndarray]:
 
 
 def away_from_kinks(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The network's inputs without those at which float32 can't tell on which side of a kink a unit is.
+    """Return the network's inputs without those near a kink, where float32 can't decide the side.
 
-    One such input that is taken for the other side moves a gradient by 1e-5 of its size.
+    One such input on the other side moves a gradient by 1e-5 of its size.
     """
     at, w1, b1, w2, b2 = (given[k].astype(np.float64) for k in ("at", "net.w1", "net.b1", "net.w2", "net.b2"))
     _, z, o = network(at, w1, b1, w2, b2)
@@ -79,7 +78,7 @@ def away_from_kinks(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def network(
     at: np.ndarray, w1: np.ndarray, b1: np.ndarray, w2: np.ndarray, b2: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What goes into the network of W2, and what goes into the rectifiers of its two layers."""
+    """Return the inputs of W2's network, and the inputs of the rectifiers of its two layers."""
     x, y = at[:, 0], at[:, 1]
     h = np.stack([x, y, x * x, y * y], -1)
     z = h @ w1.T + b1
@@ -87,7 +86,7 @@ def network(
 
 
 def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: int) -> float:
-    """The median of five times a run takes, in microseconds."""
+    """Return the median of five times of a run, in microseconds."""
     start = time.perf_counter()
     while time.perf_counter() - start < WARM_UP:
         for _ in range(repeats):
@@ -104,7 +103,7 @@ def median_us(run: Callable[[], object], wait: Callable[[], object], repeats: in
 
 
 def slangad_time(workload: str, device_name: str, divide: int, *, deterministic: bool = False) -> dict[str, float]:
-    """A workload by slangad, and how far its gradients are from float64's."""
+    """Return slangad's time for a workload, and the error of its gradients against float64."""
     from slangad.compiler.api.program import only_kernel, read_program
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
@@ -133,7 +132,7 @@ def slangad_time(workload: str, device_name: str, divide: int, *, deterministic:
 
 
 def error_of(workload: str, given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
-    """The worst distance of a gradient from its sum in float64, over the sum of magnitudes."""
+    """Return the largest distance of a gradient from its float64 sum, divided by the sum of magnitudes."""
     if workload == "W1":
         x = given["x"].astype(np.float64)
         exact = {"grad.a": (x * x, 1), "grad.b": (x, 1), "grad.c": (np.ones_like(x), 1)}
@@ -144,7 +143,7 @@ def error_of(workload: str, given: dict[str, np.ndarray], found: dict[str, np.nd
 
 
 def network_error(given: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
-    """As ``error_of``, for the network's first layer, whose gradient has all others in it."""
+    """Return the error of the network's first layer, whose gradient depends on all others."""
     at, w1, b1, w2, b2 = (given[k].astype(np.float64) for k in ("at", "net.w1", "net.b1", "net.w2", "net.b2"))
     x, y = at[:, 0], at[:, 1]
     h, z, o = network(at, w1, b1, w2, b2)
@@ -156,9 +155,9 @@ def network_error(given: dict[str, np.ndarray], found: dict[str, np.ndarray]) ->
 
 
 def texture_error(given: dict[str, np.ndarray], found: np.ndarray) -> float:
-    """As ``error_of``, for a texture.
+    """Return the error of a texture's gradient.
 
-    Texels that hardly weigh in any sample are left out: float32 rounds their weights.
+    Texels with a small weight in every sample are left out, because float32 rounds their weights.
     """
     place = (given["uv"] * np.float32(SIDE) - np.float32(0.5)).astype(np.float64)
     first = np.floor(place)
@@ -181,7 +180,7 @@ def texture_error(given: dict[str, np.ndarray], found: np.ndarray) -> float:
 
 
 def jax_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
-    """The same work by JAX."""
+    """Return JAX's time for the workload."""
     import jax
     import jax.numpy as jnp
 
@@ -223,7 +222,7 @@ def jax_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
 
 
 def slangpy_time(workload: str, device_name: str, divide: int) -> dict[str, float]:
-    """W1 by slangpy's own functional interface."""
+    """Return the time of slangpy's functional interface for W1."""
     import slangpy
 
     if workload != "W1":
@@ -249,7 +248,7 @@ LIBRARIES = {
 
 
 def in_process(library: str, workload: str, device: str, options: argparse.Namespace) -> dict[str, float]:
-    """One measurement in a process of its own; empty where the library isn't there."""
+    """Run one measurement in a separate process; return nothing if the library is missing."""
     python = options.jax_python if library == "jax" and options.jax_python else sys.executable
     command = [python, __file__, "--one", library, "--workload", workload, "--device", device]
     done = subprocess.run(
@@ -263,7 +262,7 @@ def in_process(library: str, workload: str, device: str, options: argparse.Names
 
 
 def table(options: argparse.Namespace) -> int:
-    """Measures everything and prints a row for each workload and device."""
+    """Measure everything and print a row for each workload and device."""
     heads = f"{'slangad us':>11} {'error':>8} {'jax us':>9} {'jax/slangad':>12}"
     print(f"{'':10} {'device':8} {heads} {'slangpy/slangad':>16} {'over floor':>11} {'--deterministic us':>19}")
     for workload in WORKLOADS:
@@ -291,12 +290,12 @@ def table(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Parses the command line."""
+    """Parse the command line and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", action="append", default=[])
     parser.add_argument("--divide", type=int, default=1)
     parser.add_argument("--only", default="")
-    parser.add_argument("--jax-python", default="", help="a Python that has JAX, if this one hasn't")
+    parser.add_argument("--jax-python", default="", help="a Python that has JAX, if this one lacks it")
     parser.add_argument("--one", choices=LIBRARIES)
     parser.add_argument("--workload", choices=WORKLOADS)
     options = parser.parse_args()

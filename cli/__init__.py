@@ -1,1 +1,1 @@
-"""The command line: one file per command; parses, calls the compiler, shows."""
+"""The command line, one file per command. A command parses its parameters, calls the compiler and prints."""

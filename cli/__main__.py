@@ -1,4 +1,4 @@
-"""``python -m slangad.cli``: the command line without its installed script."""
+"""Run the command line without its installed script: ``python -m slangad.cli``."""
 
 from slangad.cli.main import main
 

@@ -1,4 +1,4 @@
-"""``slangad check``: describing files go in; whether their gradients are right comes out, as a report."""
+"""Check the gradients of descriptions and Slang files: the command ``slangad check``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro, finite
-from slangad.cli.project import is_unsaid, with_macros_of
-from slangad.cli.reporting import FORMATS, ReportFile, publish_all, put_out
+from slangad.cli.project import is_default, with_macros_of
+from slangad.cli.reporting import FORMATS, ReportFile, publish_all, write_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,11 +27,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
 _SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
 _SAMPLES: Final = 128
-_GIVEN: Final = f"{__name__}.given"
+_WORDS: Final = f"{__name__}.words"
 
 
 class CheckArguments(TypedDict):
-    """What the command line said."""
+    """The values of the command line's parameters."""
 
     inputs: tuple[str, ...]
     device: str
@@ -55,12 +55,12 @@ class CheckArguments(TypedDict):
     reports: tuple[tuple[str, Path], ...]
 
 
-class Remembering(click.Command):
-    """A command that knows the words it was called with."""
+class CommandWithWords(click.Command):
+    """A command that keeps the words of its command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words, and take them apart."""
-        ctx.meta[_GIVEN] = tuple(args)
+        """Keep the words and parse them."""
+        ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
 
@@ -72,7 +72,7 @@ class SampleRange(click.ParamType[tuple[str, float, float]]):
     def convert(
         self, value: str | tuple[str, float, float], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, float, float]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         found = _RANGE.fullmatch(value)
@@ -93,13 +93,13 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     def convert(
         self, value: str | tuple[str, tuple[int, ...]], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, ...]]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         found = _SHAPE.fullmatch(value)
         if not found:
             self.fail(
-                f"{value!r} is not a shape: say kernel.parameter, '=', and from 1 to 4 extents with 'x' between them, "
+                f"{value!r} is not a shape: write kernel.parameter, '=', and 1 to 4 extents with 'x' between them, "
                 "each at least 1, such as fit.w=16x4.",
                 param,
                 ctx,
@@ -107,31 +107,32 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
         return found["path"], tuple(int(extent) for extent in found["shape"].split("x"))
 
 
-@click.command("check", cls=Remembering)
+@click.command("check", cls=CommandWithWords)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
-@click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Where float32 gradients run.")
+@click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Device for float32 gradients.")
 @click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the random samples.")
-@click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Where to draw the samples of a parameter.")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Seed of the random samples.")
+@click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Draw a parameter's samples in this range.")
 @click.option(
     "--shape",
     "shapes",
     multiple=True,
     type=SampleShape(),
-    help="How many elements a tensor or texture of a kernel or pipeline has along each axis, for the samples.",
+    metavar="KERNEL.PARAMETER=16x4",
+    help="Use this shape for the samples of a tensor or texture.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Check this function or kernel only.")
-@click.option("--strict", is_flag=True, help="Fail on what could not be checked, too.")
-@click.option("--mutate", is_flag=True, help="Break own derivatives on purpose and see whether the check notices.")
+@click.option("--strict", is_flag=True, help="Also fail if a gradient could not be checked.")
+@click.option("--mutate", is_flag=True, help="Change custom derivatives; report which changes the check misses.")
 @click.option(
-    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Processes at a time  [default: cores]"
+    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Number of processes.  [default: cores]"
 )
 @click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Folder with Slang imports; repeatable."
 )
 @click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
 @click.option(
-    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Check a generic function of a Slang file so."
+    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Check a generic Slang function for these arguments."
 )
 @click.option(
     "--time-limit",
@@ -139,7 +140,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
     show_default=True,
-    help="Seconds the Slang compiler may take for a file.",
+    help="Time limit of the Slang compiler for a file in seconds.",
 )
 @click.option(
     "--run-limit",
@@ -147,12 +148,12 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
     show_default=True,
-    help="Seconds the samples of one function may take.",
+    help="Time limit for the samples of one function in seconds.",
 )
-@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
+@click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option(
-    "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to report."
+    "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="Report format."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option(
@@ -160,21 +161,21 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     "reports",
     multiple=True,
     type=ReportFile(),
-    help="Write this report of the run, too.",
+    help="Also write a report in this format to this file.",
 )
 @click.pass_obj
 def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None:
-    """Check gradients against differences of the same program in float64.
+    """Compare gradients with a float64 reference.
 
-    FILE is a description in Python or YAML, a Slang file, or a folder of such; FILE:NAME checks one function, kernel
-    or pipeline of it. Exits with 3 if a gradient is wrong.
+    FILE is a description in Python or YAML, a Slang file, or a folder of such files. FILE:NAME checks one function,
+    kernel or pipeline. The exit code is 3 if a gradient is wrong.
 
     \b
-      slangad check brdf.py                        everything in it
-      slangad check shaders/*.slang --strict       what can't be checked fails too
+      slangad check brdf.py                        everything in the file
+      slangad check shaders/*.slang --strict       also fail if a gradient can't be checked
       slangad check f.py --only shade --range shade.m.roughness=0.1:1
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
-    """  # noqa: D301  (click's mark for text to be left as it is)
+    """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.check.check_mutants import check_mutants
     from slangad.compiler.check.selection import UnknownNameError
     from slangad.compiler.check.session import check
@@ -187,11 +188,11 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
     if arguments["mutate"] and (arguments["reports"] or arguments["output_format"] not in ("text", "json")):
-        raise click.UsageError("--mutate tells what it found as text or as JSON.")
+        raise click.UsageError("--mutate reports as text or JSON only.")
     inputs = parse_inputs(arguments["inputs"])
     for item in inputs:
         if item.path.is_dir():
-            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes something differentiable.")
+            raise click.UsageError(f"No file in the folder {str(item.path)!r} describes a differentiable function.")
         if not item.path.is_file():
             raise click.UsageError(f"There is no file {str(item.path)!r}.")
     with session.progress("checking") as progress:
@@ -207,7 +208,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         except (UnknownNameError, SaidShapeError) as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
-        _tell_mutants(session, report, arguments)
+        _report_mutants(session, report, arguments)
         return
     publish_all(session, report, arguments["output_format"], arguments["output"], arguments["reports"])
     if not report.ok:
@@ -216,11 +217,11 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
         session.say(_summary(report))
 
 
-def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
-    """Say which mutants survived; under ``--strict`` none may.
+def _report_mutants(session: Session, report: Report, arguments: CheckArguments) -> None:
+    """Report which mutants survived; ``--strict`` allows none.
 
     Raises:
-        CheckFailed: One did, and none may.
+        CheckFailed: A mutant survived under ``--strict``.
     """
     from slangad.compiler.check.mutation.surviving import line_of, mutants_of, mutation_lines, place_in, survivors
     from slangad.compiler.errors.diagnostics import CheckFailed
@@ -241,17 +242,17 @@ def _tell_mutants(session: Session, report: Report, arguments: CheckArguments) -
             }
             for one in mutants_of(report)
         ]
-        alone = [
+        not_mutated = [
             {"file": one.file, "name": one.function, "reason": one.reason}
             for one in report.results
             if one.verdict is Verdict.SKIPPED
         ]
         killed = len(mutants) - len(alive)
-        content = {"seed": report.seed, "killed": killed, "mutants": mutants, "not_mutated": alone}
+        content = {"seed": report.seed, "killed": killed, "mutants": mutants, "not_mutated": not_mutated}
         text = json.document(content)
     else:
         text = "".join(f"{line}\n" for line in mutation_lines(report))
-    put_out(session, text, arguments["output"])
+    write_text(session, text, arguments["output"])
     if arguments["output"] is not None:
         count = len(mutants_of(report))
         session.say(f"slangad check: {count - len(alive)} of {count} mutants killed")
@@ -266,7 +267,7 @@ def _summary(report: Report) -> str:
 
 
 def options_of(arguments: CheckArguments) -> CheckOptions:
-    """The check's options from what the command line said."""
+    """Return the check's options for the command line."""
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.toolchain.cache import Cache, default_cache
 
@@ -277,8 +278,8 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         adapter=adapter,
         samples=arguments["samples"],
         seed=arguments["seed"],
-        samples_said=not is_unsaid("samples"),
-        seed_said=not is_unsaid("seed"),
+        samples_said=not is_default("samples"),
+        seed_said=not is_default("seed"),
         ranges=arguments["ranges"],
         shapes=arguments["shapes"],
         only=arguments["only"],
@@ -292,15 +293,15 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
         words=_words(arguments),
-        given=shlex.join(("slangad", "check", *click.get_current_context().meta[_GIVEN])),
+        given=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
     )
 
 
 def _device(name: str) -> tuple[str, str]:
-    """The device to use, which is known to work, and what it calls itself.
+    """Return the names of the device and its adapter after opening it.
 
     Raises:
-        ToolchainError: It doesn't.
+        ToolchainError: The device does not work.
     """
     if name == "cpu":
         return name, ""
@@ -311,7 +312,7 @@ def _device(name: str) -> tuple[str, str]:
 
 
 def _words(arguments: CheckArguments) -> str:
-    """The command line that draws the same samples and finds the same files."""
+    """Return a command line that draws the same samples and finds the same files."""
     words = ["slangad", "check", "--seed", str(arguments["seed"])]
     if arguments["device"] != "cpu":
         words += ["--device", arguments["device"]]
@@ -326,13 +327,13 @@ def _words(arguments: CheckArguments) -> str:
 
 
 def _exact(number: float) -> str:
-    """The number with as many digits as it needs."""
+    """Return the shortest text that gives the same number."""
     short = f"{number:g}"
     return short if float(short) == number else repr(number)
 
 
 def apply_project(arguments: CheckArguments) -> None:
-    """Complete the arguments from ``[tool.slangad]``; the inputs too when none were named.
+    """Complete the arguments from ``[tool.slangad]``, including the inputs if the command line names none.
 
     Raises:
         CompileError: The settings are wrong.
@@ -346,13 +347,13 @@ def apply_project(arguments: CheckArguments) -> None:
         arguments["inputs"] = inputs_of(project)
         arguments["specialize"] = (*arguments["specialize"], *project.specialize)
     settings = project.check
-    if settings.device is not None and is_unsaid("device"):
+    if settings.device is not None and is_default("device"):
         arguments["device"] = settings.device
-    if settings.samples is not None and is_unsaid("samples"):
+    if settings.samples is not None and is_default("samples"):
         arguments["samples"] = settings.samples
-    if settings.seed is not None and is_unsaid("seed"):
+    if settings.seed is not None and is_default("seed"):
         arguments["seed"] = settings.seed
-    if settings.strict is not None and is_unsaid("strict"):
+    if settings.strict is not None and is_default("strict"):
         arguments["strict"] = settings.strict
     arguments["ranges"] = (*settings.ranges, *arguments["ranges"])
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)

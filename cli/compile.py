@@ -1,4 +1,7 @@
-"""``slangad compile``: describing files go in; Slang, artefacts, reflection, manifests and depfiles come out."""
+"""Compile descriptions and Slang files: the command ``slangad compile``.
+
+It writes Slang, artefacts, reflection, manifests and depfiles.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ MODES = ("forward", "backward", "jvp")
 
 
 class CompileArguments(TypedDict):
-    """What the command line said."""
+    """The values of the command line's parameters."""
 
     inputs: tuple[str, ...]
     targets: tuple[str, ...]
@@ -48,9 +51,9 @@ class CompileArguments(TypedDict):
     no_cache: bool
     output_format: str
     own_targets: NotRequired[bool]
-    """Whether the targets that a description names itself come before ``targets``: nobody said any with -t."""
+    """True if the targets that a description names win over ``targets``: the command line has no -t."""
     from_project: NotRequired[bool]
-    """Whether the inputs are those of the project: nobody named any."""
+    """True if the inputs come from the project: the command line names none."""
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -61,63 +64,64 @@ _FORMATS = click.Choice(["text", "json"])
 @click.command("compile")
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:KERNEL]]...")
 @click.option(
-    "-t", "--target", "targets", multiple=True, type=TargetName(), help="Compile for this target  [default: spirv]"
+    "-t", "--target", "targets", multiple=True, type=TargetName(), help="Compile for this target.  [default: spirv]"
 )
 @click.option(
-    "-o", "--output", default="build", type=click.Path(), show_default=True, help="Output folder; - is stdout."
+    "-o", "--output", default="build", type=click.Path(), show_default=True, help="Output folder; - writes to stdout."
 )
 @click.option(
     "--emit",
     multiple=True,
     type=click.Choice(["slang", "ir", "artefacts"]),
-    help="Write this  [default: slang, artefacts]",
+    help="Write this kind of output.  [default: slang, artefacts]",
 )
 @click.option(
-    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Only these entry points  [default: all]"
+    "--mode", "modes", multiple=True, type=click.Choice(MODES), help="Compile this mode only.  [default: all]"
 )
 @click.option(
-    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes  [default: cores]"
+    "-j", "--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), help="Compiler processes.  [default: cores]"
 )
 @click.option("-O", "optimization", default=1, type=click.IntRange(0, 3), show_default=True, help="Optimisation level.")
 @click.option(
-    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports too."
+    "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Folder with Slang imports; repeatable."
 )
 @click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files.")
 @click.option(
-    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Compile a generic function of a Slang file so."
+    "--specialize",
+    multiple=True,
+    metavar="FUNCTION<ARGS>",
+    help="Compile a generic function with these arguments.",
 )
-@click.option("--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run.")
+@click.option("--deterministic/--no-deterministic", default=False, help="Make gradients bit-identical on every run.")
 @click.option("--slangc", type=Program(), help="Use this slangc instead of the built-in compiler.")
 @click.option("--watch", is_flag=True, help="Compile again whenever an input or a file it depends on changes.")
-@click.option("--depfile", type=_FILE, help="Write a Makefile depfile of all inputs here too.")
+@click.option("--depfile", type=_FILE, help="Also write a depfile for all inputs to this file.")
 @click.option(
-    "--depfile-target", "depfile_targets", multiple=True, type=click.Path(), help="Name this as made in depfiles."
+    "--depfile-target", "depfile_targets", multiple=True, type=click.Path(), help="Use this target name in depfiles."
 )
-@click.option(
-    "--dump-after", multiple=True, metavar="PASS", help="Show the IR after this pass (all: after each) on stderr."
-)
+@click.option("--dump-after", multiple=True, metavar="PASS", help="Print the IR after this pass (or all) to stderr.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
-    help="Seconds the Slang compiler may take.",
+    help="Time limit of the Slang compiler in seconds.",
 )
-@click.option("--cache-dir", type=_FOLDER, help="Where compiled code is kept.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache.")
-@click.option("--format", "output_format", type=_FORMATS, default="text", help="json: one document on stdout.")
+@click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
+@click.option("--format", "output_format", type=_FORMATS, default="text", help="json prints one document on stdout.")
 @click.pass_obj
 def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> None:
-    """Compile descriptions to Slang and to code for every GPU API.
+    """Compile descriptions to Slang and GPU code.
 
-    FILE is a description in Python or YAML, or a Slang file with differentiable functions;
-    FILE:KERNEL compiles one kernel of it. Without -t the target is spirv.
+    FILE is a description in Python or YAML, or a Slang file with differentiable functions.
+    FILE:KERNEL compiles one kernel. Without -t the target is spirv.
 
     \b
       slangad compile brdf.py                         SPIR-V and Slang into build/
       slangad compile brdf.py -t cuda -t wgsl -o out  CUDA and WGSL
       slangad compile brdf.py -o -                    the Slang text on stdout
       slangad compile                                 all inputs of [tool.slangad] in pyproject.toml
-    """  # noqa: D301  (click's mark for text to be left as it is)
+    """  # noqa: D301  (click's mark for text that it must not wrap)
     if arguments["output_format"] == "json":
         session.document = {}
     arguments["own_targets"] = not arguments["targets"]
@@ -125,7 +129,7 @@ def compile_command(session: Session, **arguments: Unpack[CompileArguments]) -> 
     apply_project(arguments)
     _check_usage(arguments)
     if arguments["output"] == "-":
-        print_product(session, arguments)
+        print_output(session, arguments)
     elif arguments["watch"]:
         from slangad.cli.watch import watch
 
@@ -141,17 +145,17 @@ def _check_usage(arguments: CompileArguments) -> None:
             "pyproject.toml."
         )
     if arguments["watch"] and (arguments["output"] == "-" or arguments["output_format"] == "json"):
-        raise click.UsageError("--watch compiles again and again, so it goes neither with -o - nor with --format json.")
+        raise click.UsageError("--watch can't be used with -o - or with --format json.")
     if arguments["output"] == "-" and arguments["output_format"] == "json":
-        raise click.UsageError("-o - and --format json both want stdout.")
+        raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
 
 
 def compile_once(session: Session, arguments: CompileArguments) -> tuple[CompiledInput, ...]:
-    """Compile all inputs and write what they give.
+    """Compile all inputs and write their outputs.
 
     Raises:
-        CompileError: An input was rejected and nothing is written, or only for some targets and the others are written.
-        ToolchainError: Slang failed and nothing is written, or a target lacks its tool and the others are written.
+        CompileError: An input was rejected for all targets, and nothing is written; or the other targets are written.
+        ToolchainError: Slang failed, and nothing is written; or a target's tool is missing, and the others are written.
     """
     from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
@@ -171,8 +175,8 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Compile
     session.show(warnings)
     for one in compiled:
         if not one.slang.description.kernels:
-            session.say(f"{one.slang.source} has no kernel, so there is nothing to compile but its Slang")
-        _say_accumulation(session, one)
+            session.say(f"{one.slang.source} has no kernel: only its Slang is written")
+        _print_accumulation(session, one)
     session.say(_summary(compiled, arguments["output"]))
     failures = list(dict.fromkeys(failure for one in compiled for failure in one.failures))
     refusals = [refusal for one in compiled for refusal in one.refusals]
@@ -183,19 +187,19 @@ def compile_once(session: Session, arguments: CompileArguments) -> tuple[Compile
     return compiled
 
 
-def print_product(session: Session, arguments: CompileArguments) -> None:
-    """Put the one product that was asked for on stdout: Slang text unless targets or ``--emit`` say otherwise."""
+def print_output(session: Session, arguments: CompileArguments) -> None:
+    """Print one output on stdout: the Slang text, unless targets or ``--emit`` select another one."""
     from slangad.compiler.driver.compile import compile_inputs
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.write import wanted_outputs
     from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 
-    unsaid: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
-    emit = arguments["emit"] or unsaid
+    default: tuple[Emit, ...] = ("artefacts",) if arguments["targets"] else ("slang",)
+    emit = arguments["emit"] or default
     inputs = parse_inputs(arguments["inputs"])
     if len(emit) > 1 or len(inputs) > 1:
         raise click.UsageError(
-            "-o - prints one product: name one file and at most one --emit, or give an output folder."
+            "-o - prints one output: name one file and at most one --emit, or give an output folder."
         )
     arguments["emit"] = emit
     (one,) = compile_inputs(inputs, _options_of(session, arguments))
@@ -207,14 +211,14 @@ def print_product(session: Session, arguments: CompileArguments) -> None:
     outputs = [output for output in wanted_outputs(one, frozenset(emit)) if output.kind == kind]
     if len(outputs) != 1:
         raise click.UsageError(
-            f"-o - prints one product, and this gives {len(outputs)}: name one FILE:KERNEL, one --mode and one -t."
+            f"-o - prints one output, and this gives {len(outputs)}: name one FILE:KERNEL, one --mode and one -t."
         )
     session.show(one.warnings)
-    session.product(outputs[0].data)
+    session.write(outputs[0].data)
 
 
 def _options_of(session: Session, arguments: CompileArguments) -> Options:
-    """The compiler's options from what the command line said."""
+    """Return the compiler's options for the command line."""
     from slangad.compiler.driver.model import Options
     from slangad.compiler.toolchain.cache import Cache, default_cache
     from slangad.compiler.toolchain.jobs.request import DEFAULT_TIME_LIMIT
@@ -251,7 +255,7 @@ def _destination_of(arguments: CompileArguments) -> Destination:
 
 
 def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], None] | None:
-    """What shows the IR after the passes that were asked for."""
+    """Return a function that prints the IR after the wanted passes, or None."""
     if not wanted:
         return None
     from slangad.compiler.ir.text_form.printer import show
@@ -268,8 +272,8 @@ def _dumper(session: Session, wanted: Sequence[str]) -> Callable[[str, Module], 
     return dump
 
 
-def _say_accumulation(session: Session, one: CompiledInput) -> None:
-    """With -v, how the gradient of each parameter comes together, by which means, and in groups of how many threads."""
+def _print_accumulation(session: Session, one: CompiledInput) -> None:
+    """Print, with -v, how the gradient of each parameter is added up, and in groups of how many threads."""
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
@@ -283,15 +287,15 @@ def _say_accumulation(session: Session, one: CompiledInput) -> None:
             if entry.kernel == kernel.name and entry.work is Work.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
     if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
-        alike: dict[str, list[str]] = {}
+        targets_by_means: dict[str, list[str]] = {}
         for target in one.targets:
-            alike.setdefault(means(TARGETS[target].macros), []).append(target)
-        for said, targets in alike.items():
-            session.say(f"shared and scatter on {', '.join(targets)}: {said}", level=1)
+            targets_by_means.setdefault(means(TARGETS[target].macros), []).append(target)
+        for words, targets in targets_by_means.items():
+            session.say(f"shared and scatter on {', '.join(targets)}: {words}", level=1)
 
 
 def _summary(compiled: Sequence[CompiledInput], output: str) -> str:
-    """One line for people: how much was compiled, and where it is."""
+    """Return one line: the numbers of kernels and artefacts, and the output folder."""
     artefacts = sum(output.kind == "artefact" for one in compiled for output in one.outputs)
     kernels = sum(len(one.slang.kernels) for one in compiled)
     cached = sum(one.cached for one in compiled)

@@ -1,4 +1,4 @@
-"""What a command says: the product goes to stdout, everything else to stderr; rich is loaded only for colour."""
+"""Print a command's output to stdout and everything else to stderr; load rich only for colour."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.diagnostics import Diagnostic
 
 BROKEN_PIPE = 141
-"""Exit code when the reader of stdout went away: what a shell shows for a program ended by SIGPIPE."""
+"""Exit code after the reader of stdout closed it; a shell shows the same code for SIGPIPE."""
 
 
 @dataclass
 class Session:
-    """One run of the command line: how much to say, and where; the object every command gets from click."""
+    """One run of the command line: verbosity, colour, document. Click passes it to every command."""
 
     verbosity: int = 0
     color: bool | None = None
     debug: bool = False
     document: dict[str, object] | None = None
-    """Set by a command under ``--format json``: what goes into the document on stdout besides the outcome."""
+    """Fields of the document on stdout besides the outcome; a command sets it under ``--format json``."""
 
     @cached_property
     def console(self) -> Console:
-        """The one console, on stderr; compiler text has brackets, so it takes no markup."""
+        """Return the console on stderr, without markup, because compiler messages contain brackets."""
         from rich.console import Console
 
         return Console(
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def colored(self) -> bool:
-        """Whether stderr gets colour: ``--color`` wins, then NO_COLOR, FORCE_COLOR, and whether it is a terminal."""
+        """Return True if stderr gets colour: by ``--color``, else NO_COLOR, else FORCE_COLOR, else for a terminal."""
         if self.color is not None:
             return self.color
         if os.environ.get("NO_COLOR"):
@@ -56,12 +56,12 @@ class Session:
         return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
 
     def say(self, text: str, level: int = 0) -> None:
-        """Print a line on stderr if the verbosity is at least ``level``: 0 is the summary, 1 a detail."""
+        """Print a line to stderr if the verbosity is at least ``level``: 0 for the summary, 1 for details."""
         if self.verbosity >= level:
             click.echo(text, err=True)
 
     def show(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Print diagnostics on stderr, or keep them for the document; under ``-q`` errors only."""
+        """Print diagnostics to stderr, or add them to the document; print only errors under ``-q``."""
         if self.document is not None:
             from slangad.compiler.report.json import diagnostic_records
 
@@ -81,18 +81,18 @@ class Session:
             self.console.print(text, soft_wrap=True)
 
     def finish(self, exit_code: int) -> None:
-        """Print the document, if there is to be one."""
+        """Print the document under ``--format json``."""
         if self.document is not None:
             from slangad.compiler.report import json
 
             outcome = {"ok": exit_code == 0, "exit_code": exit_code}
-            self.product(json.document({**outcome, "diagnostics": [], **self.document}))
+            self.write(json.document({**outcome, "diagnostics": [], **self.document}))
 
-    def product(self, content: str | bytes) -> None:
-        """Write the product to stdout; a reader that went away ends the program without a word.
+    def write(self, content: str | bytes) -> None:
+        """Write the command's output to stdout; exit silently if the reader has closed it.
 
         Raises:
-            ToolchainError: Stdout takes no more, such as a file on a full disk.
+            ToolchainError: Stdout can't be written, for example on a full disk.
         """
         data = content.encode() if isinstance(content, str) else content
         stream = sys.stdout.buffer
@@ -112,7 +112,7 @@ class Session:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Callable[[int, int], None] | None]:
-        """Yield a function to call with (done, total), or None where nobody watches: no terminal, or ``-q``."""
+        """Yield a function to call with (done, total), or None without a terminal or under ``-q``."""
         if self.verbosity < 0 or self.document is not None or not sys.stderr.isatty():
             yield None
             return
@@ -121,5 +121,5 @@ class Session:
 
 
 def _discard_stdout() -> None:
-    """Point stdout at nothing, so that flushing it at exit can't fail again."""
+    """Redirect stdout to the null device, so that the flush at exit can't fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

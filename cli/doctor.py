@@ -1,4 +1,4 @@
-"""``slangad doctor``: nothing goes in; what works on this machine and what to install for the rest comes out."""
+"""Print what works on this machine and how to install the rest: the command ``slangad doctor``."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ MEGABYTE = 1 << 20
 
 
 @click.command("doctor")
-@click.option("--slangc", type=Program(), help="Try this slangc, not the built-in one.")
+@click.option("--slangc", type=Program(), help="Test this slangc instead of the built-in compiler.")
 @click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="json: one document."
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="json prints one document."
 )
 @click.pass_obj
 def doctor_command(session: Session, slangc: Path | None, output_format: str) -> None:
-    """Show which compilers, targets and devices work here, and what to install for the others.
+    """Print what works here and how to install the rest.
 
-    Exits with 4 when a target fails that needs nothing but slangad's own dependencies.
+    It tries compilers, tools, targets and devices.
+    The exit code is 4 if a target fails that needs only slangad's dependencies.
     """
     from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
     from slangad.compiler.runtime.device.inventory import take_inventory
@@ -39,7 +40,7 @@ def doctor_command(session: Session, slangc: Path | None, output_format: str) ->
     if session.document is not None:
         session.document |= _fields(inventory)
     else:
-        session.product("".join(f"{line}\n" for line in _lines(inventory)))
+        session.write("".join(f"{line}\n" for line in _lines(inventory)))
     if not inventory.usable:
         help_ = "install slangad again: `pip install --force-reinstall slangad`"
         raise ToolchainError([Diagnostic("SA244", "the Slang compiler does not work here", help=help_)])

@@ -1,4 +1,4 @@
-"""``slangad explain CODE``: a code goes in, what it means and what to do comes out on stdout."""
+"""Print what a diagnostic code means and how to fix it: the command ``slangad explain``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @click.option("--list", "list_all", is_flag=True, help="List all codes with their titles.")
 @click.pass_obj
 def explain_command(session: Session, code: str | None, *, list_all: bool) -> None:
-    """Explain an error code at length, for example SA012."""
+    """Explain a diagnostic code, for example SA012."""
     from slangad.compiler.errors.explain import explanations
 
     table = explanations()
     if list_all:
-        session.product("".join(f"{known}  {entry.title}\n" for known, entry in table.items()))
+        session.write("".join(f"{known}  {entry.title}\n" for known, entry in table.items()))
     elif code is None:
         raise click.UsageError("Name a code, as in `slangad explain SA012`, or give --list.")
     else:
-        session.product(f"{code}: {table[code].title}\n\n{table[code].text.strip()}\n")
+        session.write(f"{code}: {table[code].title}\n\n{table[code].text.strip()}\n")

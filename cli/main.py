@@ -1,4 +1,4 @@
-"""The ``slangad`` command: arguments go in, an exit code comes out; commands are imported only when they are used."""
+"""Run the ``slangad`` command and return its exit code; import a command's module only when it is used."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """The group of all commands; turns every outcome into its exit code."""
+    """The group of all commands; it turns every outcome into an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        """The names of all commands, in the order of the help."""
+        """Return the names of all commands, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (click's)
-        """Import the command of this name."""
+        """Import and return the command of this name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].partition(":")
@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; for an unknown one suggest the nearest."""
+        """Return the command; suggest the nearest name for an unknown one."""
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -53,19 +53,19 @@ class LazyGroup(click.Group):
         raise click.UsageError(f"No such command {name!r}.{f' Did you mean {near[0]!r}?' if near else ''}", ctx)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command; whatever happens becomes an exit code."""
+        """Run the command and exit with the code of its outcome."""
         ctx.exit(outcome(ctx.ensure_object(Session), partial(super().invoke, ctx)))
 
 
 def _verbosity() -> list[click.Option]:
-    """The options of the group that are understood after a command's name too."""
+    """Return the options that may stand before or after a command's name."""
 
-    def louder(ctx: click.Context, param: click.Parameter, count: int) -> None:
+    def count_up(ctx: click.Context, param: click.Parameter, count: int) -> None:
         ctx.ensure_object(Session).verbosity += count if param.name == "verbose" else -count
 
     return [
-        click.Option(("-v", "--verbose"), count=True, expose_value=False, callback=louder, help="Say more."),
-        click.Option(("-q", "--quiet"), count=True, expose_value=False, callback=louder, help="Say less."),
+        click.Option(("-v", "--verbose"), count=True, expose_value=False, callback=count_up, help="Print more."),
+        click.Option(("-q", "--quiet"), count=True, expose_value=False, callback=count_up, help="Print less."),
     ]
 
 
@@ -73,17 +73,17 @@ def _verbosity() -> list[click.Option]:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SLANGAD"},
 )
-@click.option("-v", "--verbose", count=True, help="Say more; may be repeated.")
-@click.option("-q", "--quiet", count=True, help="Say less: no summary, no warnings.")
-@click.option("--color/--no-color", default=None, help="Colour on stderr  [default: on terminals, unless NO_COLOR]")
+@click.option("-v", "--verbose", count=True, help="Print more; repeatable.")
+@click.option("-q", "--quiet", count=True, help="Print less: no summary, no warnings.")
+@click.option("--color/--no-color", default=None, help="Use colour.  [default: on terminals, unless NO_COLOR]")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 @click.version_option(__version__, message="slangad %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, verbose: int, quiet: int, *, color: bool | None, debug: bool) -> None:
-    """Differentiable pipelines described in Python, YAML or Slang: readable Slang, compiled for every GPU API.
+    """Compile, run, train and check differentiable functions and kernels for every GPU API.
 
-    Exit codes: 0 ok, 1 the program was rejected, 2 usage, 3 a gradient check failed, 4 a toolchain or device is missing
-    or failed, 70 a defect of slangad.
+    Exit codes: 0 success, 1 rejected program, 2 wrong command line, 3 failed gradient check, 4 toolchain or device
+    missing or failed, 70 defect of slangad.
     """
     session = ctx.ensure_object(Session)
     session.verbosity, session.color, session.debug = verbose - quiet, color, debug

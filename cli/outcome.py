@@ -1,8 +1,14 @@
-"""Every exit code of the command line, in one place: an action goes in, what it raised is shown, a code comes out.
+"""Run an action, print the error that it raises, and return the exit code of the command line.
 
-0 ok, 1 the program was rejected, 2 usage (click's), 3 a gradient check failed, 4 a toolchain or device is missing or
-failed, or an output can't be written, 70 a defect of slangad, 130 interrupted, 141 the reader of stdout went away, 143
-ended by SIGTERM.
+0    success
+1    rejected program
+2    wrong command line (click's)
+3    failed gradient check
+4    toolchain or device missing or failed, or an output can't be written
+70   defect of slangad
+130  interrupted
+141  the reader of stdout closed it
+143  ended by SIGTERM
 """
 
 from __future__ import annotations
@@ -29,23 +35,23 @@ TERMINATED = 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: what runs is ended and cleaned up as after Ctrl+C."""
+    """SIGTERM arrived; clean up as after Ctrl+C."""
 
 
 def clean_up_when_terminated() -> None:
-    """Have SIGTERM raise ``Terminated`` in the main thread, unless an interrupt or another SIGTERM came before."""
+    """Make SIGTERM raise ``Terminated`` in the main thread, unless an interrupt or another SIGTERM came first."""
 
-    def strike(number: int, _: object) -> None:
+    def handle(number: int, _: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, strike)
+    signal.signal(signal.SIGTERM, handle)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, strike)
+        signal.signal(signal.SIGINT, handle)
 
 
 def outcome(session: Session, action: Callable[[], object]) -> int:
-    """Run an action, show the error it raises if any, and return the exit code."""
+    """Run an action, print the error that it raises, and return the exit code."""
     try:
         action()
         code = OK
@@ -55,23 +61,23 @@ def outcome(session: Session, action: Callable[[], object]) -> int:
         _show(session, error)
         code = error.exit_code
     except Terminated as asked:
-        _say_ended("ended by SIGTERM", asked)
+        _print_end("ended by SIGTERM", asked)
         code = TERMINATED
     except KeyboardInterrupt as asked:
-        _say_ended("interrupted", asked)
+        _print_end("interrupted", asked)
         code = INTERRUPTED
     except MemoryError:
-        lacking = _too_little_memory()
-        _show(session, lacking)
-        code = lacking.exit_code
+        no_memory = _too_little_memory()
+        _show(session, no_memory)
+        code = no_memory.exit_code
     except Exception as error:
         _report_defect(error, debug=session.debug)
         code = INTERNAL_ERROR
-    return _finished(session, code)
+    return _finish(session, code)
 
 
 def leave(code: object) -> None:
-    """End the process if it was interrupted while a GPU runs something: an orderly end would wait for that."""
+    """End the process at once if an interrupt came while a GPU works; a normal exit would wait for the GPU."""
     if code not in (INTERRUPTED, TERMINATED):
         return
     from slangad.compiler.runtime.device.devices import is_left_busy
@@ -88,14 +94,14 @@ def _too_little_memory() -> ToolchainError:
     return too_little_memory("this machine")
 
 
-def _say_ended(how: str, asked: KeyboardInterrupt) -> None:
-    """One line, with what was left if whoever was interrupted has said so."""
+def _print_end(how: str, asked: KeyboardInterrupt) -> None:
+    """Print one line, with the interrupt's text about the state that it leaves, if any."""
     left = f": {asked}" if asked.args else ""
     click.echo(f"slangad: {how}{left}", err=True)
 
 
-def _finished(session: Session, code: int) -> int:
-    """Print the document, if there is to be one, and return the exit code: another one where it can't be written."""
+def _finish(session: Session, code: int) -> int:
+    """Print the document under ``--format json`` and return the exit code; return 4 if printing fails."""
     try:
         session.finish(code)
     except ToolchainError as error:

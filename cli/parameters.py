@@ -1,8 +1,7 @@
-"""Types of command-line parameters: words go in, checked values come out, and shells get something to complete.
+"""Convert words of the command line to checked values, and complete them in shells.
 
-Beside them, the options that commands which run kernels have in common.
-
-The tables behind them are loaded when a word is checked or completed, not for ``--help``.
+Also define the options that ``run`` and ``train`` share. The tables are loaded when a word is checked or completed,
+not for ``--help``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class TargetName(click.ParamType[str]):
     name = "target"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Accept a known name; suggest the nearest otherwise."""
+        """Return a known name; suggest the nearest one otherwise."""
         from difflib import get_close_matches
 
         from slangad.compiler.toolchain.targets import TARGETS
@@ -46,7 +45,7 @@ class TargetName(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002  (click's signature)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The targets whose names start like this."""
+        """Return the targets whose names start with this."""
         from slangad.compiler.toolchain.targets import TARGETS
 
         return [CompletionItem(t.name, help=t.title) for t in TARGETS.values() if t.name.startswith(incomplete)]
@@ -58,7 +57,7 @@ class DeviceName(click.ParamType[str]):
     name = "device"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Accept a known name."""
+        """Return a known name."""
         from slangad.compiler.runtime.device.devices import AUTO, DEVICES
 
         if value not in (AUTO, *DEVICES):
@@ -71,7 +70,7 @@ class DeviceName(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002  (click's signature)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The devices whose names start like this."""
+        """Return the devices whose names start with this."""
         from slangad.compiler.runtime.device.devices import AUTO, DEVICES
 
         rows = {AUTO: "a GPU that works, else the CPU"} | {name: kind.title for name, kind in DEVICES.items()}
@@ -101,7 +100,7 @@ class Macro(click.ParamType[tuple[str, str]]):
     def convert(
         self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         name, _, text = value.partition("=")
@@ -111,12 +110,12 @@ class Macro(click.ParamType[tuple[str, str]]):
 
 
 class Program(click.ParamType[Path]):
-    """A program, as a shell takes it: a bare name is looked up on PATH, anything else is a file."""
+    """A program, with the shell's rule: a bare name is searched on PATH, a path is a file."""
 
     name = "program"
 
     def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002  (click's signature)
-        """Keep what tells ``./slangc`` from ``slangc``."""
+        """Return a bare name as it is, and a path made absolute."""
         path = Path(value)
         return path if isinstance(value, Path) or path.name == value else path.absolute()
 
@@ -136,7 +135,7 @@ class CodeName(click.ParamType[str]):
     name = "code"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Accept a known code; suggest the nearest otherwise."""
+        """Return a known code; suggest the nearest one otherwise."""
         from slangad.compiler.errors.explain import explanations, nearest
 
         code = value.strip("[]").upper()
@@ -152,7 +151,7 @@ class CodeName(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002  (click's signature)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The codes that start like this, with their titles."""
+        """Return the codes that start with this, with their titles."""
         from slangad.compiler.errors.explain import explanations
 
         start = incomplete.upper()
@@ -160,7 +159,7 @@ class CodeName(click.ParamType[str]):
 
 
 _NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity"}
-"""Words for numbers as people write them, and as JSON's reader knows them."""
+"""Spellings of special numbers, each with the spelling that JSON's reader accepts."""
 _WORDS: Final = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
 
 
@@ -172,7 +171,7 @@ class NamedValue(click.ParamType[tuple[str, object]]):
     def convert(
         self, value: str | tuple[str, object], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, object]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         name, equals, text = value.partition("=")
@@ -192,7 +191,7 @@ def _is_numeric(value: object) -> bool:
 
 
 def _float(text: str) -> float | Decimal:
-    """A number; as it is where no float is as large, which is told when it is known what it is for."""
+    """Return a float, or the exact number if a float would overflow; the error follows when the type is known."""
     return float(text) if math.isfinite(float(text)) else Decimal(text)
 
 
@@ -204,7 +203,7 @@ class DomainShape(click.ParamType[tuple[int, ...]]):
     def convert(
         self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         if not re.fullmatch(r"\d+([x,]\d+){0,2}", value):
@@ -220,7 +219,7 @@ class TensorShape(click.ParamType[tuple[str, tuple[int, ...]]]):
     def convert(
         self, value: str | tuple[str, tuple[int, ...]], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, ...]]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         found = re.fullmatch(r"\s*(\w+)\s*=\s*(\d+(?:[x,]\d+){0,3})", value)
@@ -230,14 +229,14 @@ class TensorShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """For ``callback=``: refuses NaN and infinity, which click takes for numbers."""
+    """Refuse NaN and infinity, which click accepts as numbers; for ``callback=``."""
     if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no finite number.", ctx, param)
+        raise click.BadParameter(f"{value} is not a finite number.", ctx, param)
     return value
 
 
 class LaunchArguments(TypedDict):
-    """What the command line of a command that runs kernels may say of what goes in and how."""
+    """The values of the parameters that ``run`` and ``train`` share."""
 
     values: tuple[tuple[str, object], ...]
     domain: tuple[int, ...] | None
@@ -253,27 +252,27 @@ class LaunchArguments(TypedDict):
 
 
 def launch_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options behind ``LaunchArguments``."""
+    """Add the options of ``LaunchArguments`` to a command."""
     positive = click.FloatRange(min=0, min_open=True)
     folder = click.Path(path_type=Path, file_okay=False)
     options = (
-        click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set m.albedo=[1,1,0]"),
-        click.option("--domain", type=DomainShape(), help="The shape of the domain, where no Each input tells it."),
-        click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Where to run."),
+        click.option("--set", "values", multiple=True, type=NamedValue(), help="Set an input: --set m.albedo=[1,1,0]."),
+        click.option("--domain", type=DomainShape(), help="Shape of the domain, if no Each input gives it."),
+        click.option("--device", default="auto", type=DeviceName(), show_default=True, help="Run on this device."),
         click.option(
-            "--deterministic/--no-deterministic", default=False, help="Gradients with the same bits on every run."
+            "--deterministic/--no-deterministic", default=False, help="Make gradients bit-identical on every run."
         ),
         click.option("--allow-nan", is_flag=True, help="Run even if an input holds NaN."),
         click.option(
-            "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Look here for Slang imports."
+            "-I", "include_dirs", multiple=True, type=click.Path(file_okay=False), help="Folder with Slang imports."
         ),
         click.option("-D", "defines", multiple=True, type=Macro(), help="Define a macro for Slang files."),
-        click.option("--time-limit", type=positive, callback=finite, help="Seconds a launch may take on the CPU."),
-        click.option("--cache-dir", type=folder, help="Where compiled code is kept."),
-        click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache."),
+        click.option("--time-limit", type=positive, callback=finite, help="Time limit of a CPU launch in seconds."),
+        click.option("--cache-dir", type=folder, help="Keep compiled code in this folder."),
+        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
         click.option(
             "--format", "output_format", type=click.Choice(["text", "json"]), default="text",
-            help="json: one document on stdout.",
+            help="json prints one document on stdout.",
         ),
     )  # fmt: skip
     for option in reversed(options):
@@ -282,7 +281,7 @@ def launch_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def launch_cache(arguments: LaunchArguments) -> Cache | None:
-    """Where compiled code is kept, by the command line."""
+    """Return the cache of compiled code that the command line selects, or None."""
     from slangad.compiler.toolchain.cache import Cache, default_cache
 
     if arguments["no_cache"]:

@@ -1,4 +1,4 @@
-"""The project's settings under the command line's: what is not said there is taken from pyproject.toml."""
+"""Complete the command line's parameters from ``[tool.slangad]`` in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def apply_project(arguments: CompileArguments) -> None:
-    """Complete the arguments of ``compile`` from the project; the inputs too when none were named.
+    """Complete the arguments of ``compile`` from the project, including the inputs if the command line names none.
 
     Raises:
         CompileError: The settings are wrong.
@@ -27,15 +27,15 @@ def apply_project(arguments: CompileArguments) -> None:
     if not arguments["inputs"]:
         arguments["inputs"] = inputs_of(project)
         arguments["specialize"] = (*arguments["specialize"], *project.specialize)
-    if project.targets is not None and is_unsaid("targets") and arguments["output"] != "-":
+    if project.targets is not None and is_default("targets") and arguments["output"] != "-":
         arguments["targets"] = project.targets
-    if project.modes is not None and is_unsaid("modes"):
+    if project.modes is not None and is_default("modes"):
         arguments["modes"] = project.modes
-    if project.output is not None and is_unsaid("output"):
+    if project.output is not None and is_default("output"):
         arguments["output"] = project.output
-    if project.optimization is not None and is_unsaid("optimization"):
+    if project.optimization is not None and is_default("optimization"):
         arguments["optimization"] = project.optimization
-    if project.deterministic is not None and is_unsaid("deterministic"):
+    if project.deterministic is not None and is_default("deterministic"):
         arguments["deterministic"] = project.deterministic
     arguments["include_dirs"] = (*arguments["include_dirs"], *project.include)
     arguments["defines"] = with_macros_of(project, arguments["defines"])
@@ -50,27 +50,27 @@ def _project_here() -> Project | None:
     return find_project(here)
 
 
-def is_deterministic(*, said: bool) -> bool:
-    """Whether gradients are to have the same bits on every run, by the command line or else by the project.
+def is_deterministic(*, option: bool) -> bool:
+    """Return True if the command line, or else the project, wants gradients with the same bits on every run.
 
     Raises:
         CompileError: The settings are wrong.
     """
-    project = _project_here() if is_unsaid("deterministic") else None
-    return said if project is None or project.deterministic is None else project.deterministic
+    project = _project_here() if is_default("deterministic") else None
+    return option if project is None or project.deterministic is None else project.deterministic
 
 
 def with_macros_of(project: Project, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Macros from the command line, and those of the project that it doesn't define itself."""
-    said = {name for name, _ in given}
-    return (*given, *(macro for macro in project.defines if macro[0] not in said))
+    """Return the command line's macros, then the project's macros with other names."""
+    names = {name for name, _ in given}
+    return (*given, *(macro for macro in project.defines if macro[0] not in names))
 
 
 def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
-    """The inputs of a run that goes on: those of the project as it is by now, or those that were named.
+    """Return the inputs of a running watch: the project's current ones, or those that the command line names.
 
     Raises:
-        CompileError: The settings are wrong, or a pattern has no files any more.
+        CompileError: The settings are wrong, or a pattern matches no files now.
     """
     from slangad.compiler.driver.settings import find_project, inputs_of
 
@@ -79,13 +79,13 @@ def inputs_now(arguments: CompileArguments) -> tuple[str, ...]:
 
 
 def _mentions_settings(file: Path) -> bool:
-    """Whether a file may have settings: told from its text, so that most runs load nothing to read them."""
+    """Return True if the file's text mentions slangad, so that most runs load no TOML reader."""
     try:
         return b"slangad" in file.read_bytes()
     except OSError:
         return False
 
 
-def is_unsaid(name: str) -> bool:
-    """Whether an option has its default, rather than a value from the command line or the environment."""
+def is_default(name: str) -> bool:
+    """Return True if neither the command line nor the environment gives this option a value."""
     return click.get_current_context().get_parameter_source(name) in (ParameterSource.DEFAULT, None)

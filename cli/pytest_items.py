@@ -1,6 +1,6 @@
-"""What ``pytest --slangad`` collects: a file becomes one test per function; the first that runs checks them all.
+"""Collect one test per function for ``pytest --slangad``; the first test of a file checks all its functions.
 
-A file is read when it is collected and compiled when its first test runs, so ``--collect-only`` and ``-k`` cost little.
+Collecting reads a file. Its first test compiles it, so ``--collect-only`` and ``-k`` cost little.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Result
 
 WHOLE_FILE: Final = "(file)"
-"""The test of a file that can't be read as a program."""
+"""Name of the test of a file that can't be read as a program."""
 
 
-class WrongGradient(Exception):  # noqa: N818  (reads as what happened)
-    """A check failed; the text is its report."""
+class WrongGradient(Exception):  # noqa: N818  (the name is the event)
+    """A gradient check failed; the text is its report."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -37,7 +37,7 @@ class WrongGradient(Exception):  # noqa: N818  (reads as what happened)
 
 
 def wanted(path: Path, parent: pytest.Collector) -> bool:
-    """Whether to look for gradients in a file: no tests, unless they are named, and nothing without a sign of them."""
+    """Return True if a file may describe gradients and is not a test file, unless the command line names it."""
     if path.suffix not in SIGNS or path.name == "conftest.py":
         return False
     patterns: list[str] = parent.config.getini("python_files")
@@ -47,10 +47,10 @@ def wanted(path: Path, parent: pytest.Collector) -> bool:
 
 
 def options_for(config: pytest.Config, file: Path | None = None) -> CheckOptions:
-    """The options of ``slangad check`` as given to pytest and in ``[tool.slangad]``, for a file.
+    """Return the options of ``slangad check`` for a file, from pytest's command line and ``[tool.slangad]``.
 
     Raises:
-        pytest.UsageError: They are wrong.
+        pytest.UsageError: The options are wrong.
     """
     from slangad.cli.check import apply_project, check_command, options_of
 
@@ -75,14 +75,14 @@ class GradientFile(pytest.File):
     _results: dict[str, Result] | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """A test for each function that a check would list."""
+        """Yield a test for each function that a check would list."""
         for name, line in self._names():
             yield GradientItem.from_parent(self, name=name, line=line)
 
     def result_of(self, item: GradientItem) -> Result:
-        """What the check says about a function; checks those of the file that are to run when it is asked first."""
+        """Return the result for a test; the first call checks all selected functions of the file."""
         if self._results is None:
-            self._results = self._checked()
+            self._results = self._check()
         found = self._results.get(item.name) or self._results.get("")
         assert found, f"the check left out {item.name}"  # noqa: S101  (it lists what was collected)
         return found
@@ -106,7 +106,7 @@ class GradientFile(pytest.File):
         subjects = loaded.with_broken(find_subjects(loaded.module)[1])
         return [(subject.label, subject.span.line) for subject in subjects]
 
-    def _checked(self) -> dict[str, Result]:
+    def _check(self) -> dict[str, Result]:
         from dataclasses import replace
 
         from slangad.compiler.check.session import check
@@ -120,7 +120,7 @@ class GradientFile(pytest.File):
 
     @property
     def _shown(self) -> Path:
-        """The file as seen from the working folder, if it lies there."""
+        """Return the path relative to the working folder if the file is inside it."""
         from pathlib import Path
 
         here = Path.cwd()
@@ -128,7 +128,7 @@ class GradientFile(pytest.File):
 
 
 class GradientItem(pytest.Item):
-    """The test of one function: it fails if the check does, and is skipped if nothing could be decided."""
+    """The test of one function: it fails if the check fails, and is skipped if the check is undecided."""
 
     parent: GradientFile
 
@@ -137,7 +137,7 @@ class GradientItem(pytest.Item):
         self.line = line
 
     def runtest(self) -> None:
-        """Check, or take what the check of the file has found."""
+        """Run the check of the file, or use its result."""
         result = self.parent.result_of(self)
         self.user_properties += [(VERDICT, result.verdict.value), (REASON, result.reason)]
         if result.fails(strict=options_for(self.config).strict):
@@ -146,7 +146,7 @@ class GradientItem(pytest.Item):
             pytest.skip(f"{result.verdict.value}: {result.reason}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:  # noqa: ARG002  (pytest's signature)
-        """The report of the function; a traceback would show only our code."""
+        """Return the report of the function; a traceback would show slangad's code only."""
         if isinstance(excinfo.value, WrongGradient):
             from slangad.compiler.report.check_text import render_result
 
@@ -156,5 +156,5 @@ class GradientItem(pytest.Item):
         return str(super().repr_failure(excinfo))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where the function stands; pytest counts lines from 0."""
+        """Return the location of the function; pytest counts lines from 0."""
         return self.path, max(self.line - 1, 0), f"{self.path.name}:{self.name}"

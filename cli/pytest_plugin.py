@@ -1,6 +1,6 @@
-"""The pytest plugin's hooks: ``pytest --slangad shaders/`` makes a test of every function that has a gradient.
+"""Define the hooks of the pytest plugin: ``pytest --slangad shaders/`` tests every function that has a gradient.
 
-pytest imports this on every start, so nothing else is imported before the option is given.
+pytest imports this module on every start. Other modules are imported only under the option.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--slangad`` and the options it hands on."""
+    """Add ``--slangad`` and ``--slangad-options``."""
     group = parser.getgroup("slangad", "gradient checks")
     group.addoption("--slangad", action="store_true", help="check the gradients of Python, YAML and Slang files")
     group.addoption(
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Take a file if it describes something with gradients."""
+    """Return a collector if the file describes gradients."""
     if not parent.config.getoption("slangad"):
         return None
     from slangad.cli.pytest_items import GradientFile, wanted
@@ -43,7 +43,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many gradients came to what; nothing under ``-q``."""
+    """Print how many gradients got which verdict; nothing under ``-q``."""
     if not config.getoption("slangad") or config.get_verbosity() < 0:
         return
     import pytest

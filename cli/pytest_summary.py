@@ -1,6 +1,6 @@
-"""The last lines of ``pytest --slangad``: reports of tests go in; how many gradients came to what comes out.
+"""Return the summary of ``pytest --slangad`` from the reports of its tests.
 
-Taken from the reports, so that it is the same where pytest-xdist runs the tests in other processes.
+Reports also arrive from the processes of pytest-xdist, so the summary is the same there.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 
 VERDICT: Final = "slangad_verdict"
 REASON: Final = "slangad_reason"
-"""Names of what a test tells of itself, also in pytest's own JUnit file."""
-_MOST: Final = 20
+"""Names of a test's properties in reports and in pytest's JUnit file."""
+_MAX_LISTED: Final = 20
 
 
 def summary_lines(reports: list[pytest.TestReport]) -> Iterator[str]:
-    """How many gradients were checked with which verdicts, then each that could not be tested, with the reason."""
+    """Yield the number of gradients for each verdict, then each untested gradient with its reason."""
     from slangad.compiler.report.figures import counted
     from slangad.compiler.report.model import Verdict
     from slangad.compiler.report.words import SEVERITY
 
-    found = [(one, told) for one in reports if one.when == "call" and VERDICT in (told := _told(one))]
-    if not found:
+    checked = [(one, known) for one in reports if one.when == "call" and VERDICT in (known := _properties(one))]
+    if not checked:
         return
-    verdicts = [Verdict(told[VERDICT]) for _, told in found]
+    verdicts = [Verdict(known[VERDICT]) for _, known in checked]
     counts = ", ".join(f"{verdicts.count(one)} {one.value}" for one in SEVERITY if one in verdicts)
-    files = len({one.nodeid.partition("::")[0] for one, _ in found})
-    yield f"gradients: {counted(len(found), 'result')} in {counted(files, 'file')}: {counts}"
+    files = len({one.nodeid.partition("::")[0] for one, _ in checked})
+    yield f"gradients: {counted(len(checked), 'result')} in {counted(files, 'file')}: {counts}"
     untested = [
-        f"{one.nodeid}: {verdict.value}: {told.get(REASON, '')}"
-        for (one, told), verdict in zip(found, verdicts, strict=True)
+        f"{one.nodeid}: {verdict.value}: {known.get(REASON, '')}"
+        for (one, known), verdict in zip(checked, verdicts, strict=True)
         if not verdict.good and not verdict.bad
     ]
-    yield from (f"not tested: {line}" for line in untested[:_MOST])
-    if len(untested) > _MOST:
-        yield f"and {len(untested) - _MOST} more that were not tested"
+    yield from (f"not tested: {line}" for line in untested[:_MAX_LISTED])
+    if len(untested) > _MAX_LISTED:
+        yield f"and {len(untested) - _MAX_LISTED} more that were not tested"
 
 
-def _told(report: pytest.TestReport) -> dict[str, str]:
+def _properties(report: pytest.TestReport) -> dict[str, str]:
     return {str(name): str(value) for name, value in report.user_properties}

@@ -1,6 +1,6 @@
-"""One compile of a watch, in a process of its own: a request comes pickled on stdin, the files to watch go into a file.
+"""Compile once for ``slangad compile --watch``, in a separate process.
 
-Started by ``slangad.cli.watch`` only.
+``slangad.cli.watch`` starts it, sends a pickled request on stdin, and reads the files to watch from a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Compile as asked and report the files to watch, also where it failed."""
+    """Compile the request, write the list of files to watch, also after a failure, and return the exit code."""
     clean_up_when_terminated()
     arguments, verbosity, color, debug, answer = pickle.load(sys.stdin.buffer)  # noqa: S301  (from our own parent)
     session = Session(verbosity=verbosity, color=color, debug=debug)
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def _compile(session: Session, arguments: CompileArguments, watched: set[str]) -> None:
-    """Compile; after a failure watch the files it names and their folders too, where a missing one may appear."""
+    """Compile; after a failure also watch the files that it names, and their folders for missing files."""
     from slangad.cli.compile import compile_once
 
     try:

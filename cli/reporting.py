@@ -1,4 +1,4 @@
-"""Reports of a check on their way out: one in the format that was asked for, and further ones to files."""
+"""Write the reports of a check: one in the wanted format, others to files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReportFile(click.ParamType[tuple[str, Path]]):
     def convert(
         self, value: str | tuple[str, Path], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, Path]:
-        """Take the word apart."""
+        """Parse the word."""
         if isinstance(value, tuple):
             return value
         name, _, file = value.partition("=")
@@ -39,10 +39,10 @@ class ReportFile(click.ParamType[tuple[str, Path]]):
 def publish_all(
     session: Session, report: Report, name: str, output: Path | None, others: Sequence[tuple[str, Path]]
 ) -> None:
-    """Give out every report that was asked for; on a terminal that takes colour, text is in colour.
+    """Write every wanted report; use colour for text on a terminal.
 
     Raises:
-        ToolchainError: One can't be written; those after it are not.
+        ToolchainError: A report can't be written; the reports after it are not written.
     """
     for kind, file in others:
         _publish(session, report, kind, file)
@@ -55,37 +55,37 @@ def publish_all(
 def _publish(session: Session, report: Report, name: str, output: Path | None) -> None:
     from slangad.compiler.report.formats import publish
 
-    with _telling(output):
-        publish(report, name, lambda text: _put(session, text, output), detail=session.verbosity > 0)
+    with _write_errors(output):
+        publish(report, name, lambda text: _write_to(session, text, output), detail=session.verbosity > 0)
 
 
-def put_out(session: Session, text: str, output: Path | None) -> None:
-    """Give out a text: to a file, or, for none or ``-``, on stdout.
+def write_text(session: Session, text: str, output: Path | None) -> None:
+    """Write a text to a file, or to stdout for None and ``-``.
 
     Raises:
         ToolchainError: It can't be written.
     """
-    with _telling(output):
-        _put(session, text, output)
+    with _write_errors(output):
+        _write_to(session, text, output)
 
 
-def _put(session: Session, text: str, output: Path | None) -> None:
+def _write_to(session: Session, text: str, output: Path | None) -> None:
     if output is None or str(output) == "-":
-        session.product(text)
+        session.write(text)
     else:
         _write(output, text)
 
 
 @contextmanager
-def _telling(output: Path | None) -> Iterator[None]:
-    """Say where nothing could be written."""
+def _write_errors(output: Path | None) -> Iterator[None]:
+    """Turn errors of writing into diagnostics that name the output."""
     from slangad.compiler.toolchain.messages.failures import failed
 
     try:
         yield
     except OSError as error:
         where = output if output is not None else "the report"
-        raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another place") from None
+        raise failed("SA405", f"can't write {where}: {error.strerror}", help="choose another location") from None
 
 
 def _show(report: Report, *, detail: bool) -> None:
@@ -100,7 +100,7 @@ def _show(report: Report, *, detail: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; a device or pipe as it is."""
+    """Write a file atomically; write to a device or pipe directly."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         path.write_text(text, encoding="utf-8")
         return

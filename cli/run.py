@@ -1,4 +1,7 @@
-"""``slangad run``: a description and arrays go in; results, gradients or tangents of a kernel or pipeline come out."""
+"""Run a kernel or pipeline on a device: the command ``slangad run``.
+
+It reads arrays and writes results, gradients or tangents.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ MODES = ("forward", "backward", "jvp", "jtjvp")
 
 
 class RunArguments(LaunchArguments):
-    """What the command line said."""
+    """The values of the command line's parameters."""
 
     kernel: str
     mode: str
@@ -44,46 +47,45 @@ class RunArguments(LaunchArguments):
 
 @click.command("run")
 @click.argument("kernel", type=InputName(), metavar="FILE[:NAME]")
-@click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="What to compute.")
-@click.option("-i", "--inputs", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
+@click.option("--mode", default="forward", type=click.Choice(MODES), show_default=True, help="Compute in this mode.")
+@click.option("-i", "--inputs", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, allow_dash=True),
-    help="Write what comes out to this .npz file; - is stdout.",
+    help="Write the output arrays to this .npz file; - writes to stdout.",
 )
-@click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw the inputs that are not given.")
+@click.option("--random", type=click.IntRange(0), metavar="SEED", help="Draw missing inputs at random with this seed.")
+@click.option("--shape", "shapes", multiple=True, type=TensorShape(), help="Shape of a random tensor: --shape w=16x4.")
 @click.option(
-    "--shape", "shapes", multiple=True, type=TensorShape(), help="How large --random draws a tensor: --shape w=16x4"
-)
-@click.option(
-    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Make a generic function of a Slang file so."
+    "--specialize", multiple=True, metavar="FUNCTION<ARGS>", help="Run a generic Slang function with these arguments."
 )
 @launch_options
 @click.pass_obj
 def run_command(session: Session, **arguments: Unpack[RunArguments]) -> None:
-    """Run a kernel or pipeline of a description on a device.
+    """Run a kernel or pipeline on a device.
 
-    forward computes the results; backward the gradients of the inputs, for given cotangents of the results (ones
-    unless given); jvp the change of the results along given tangents; jtjvp the Gauss-Newton product of them.
+    The mode forward computes results. The mode backward computes gradients of the inputs for given cotangents of the
+    results (default: ones). The mode jvp computes the change of the results along given tangents. The mode jtjvp
+    computes their Gauss-Newton product.
 
     \b
-      slangad run brdf.py --random 0 --domain 1024             try it on random inputs
-      slangad run brdf.py:fit -i in.npz -o out.npz             results
+      slangad run brdf.py --random 0 --domain 1024             random inputs
+      slangad run brdf.py:fit -i in.npz -o out.npz             arrays from and to files
       slangad run brdf.py:fit --mode backward -i in.npz -o grad.npz --set exposure=2.0
-    """  # noqa: D301  (click's mark for text to be left as it is)
+    """  # noqa: D301  (click's mark for text that it must not wrap)
     if arguments["shapes"] and arguments["random"] is None:
-        raise click.UsageError("--shape says how large --random draws a tensor: give --random SEED too.")
+        raise click.UsageError("--shape is for tensors that --random draws: give --random SEED too.")
     if arguments["output_format"] == "json":
         session.document = {}
         if arguments["output"] == "-":
-            raise click.UsageError("-o - and --format json both want stdout.")
+            raise click.UsageError("-o - and --format json both write to stdout: give one of them.")
     outputs = _run(session, arguments)
     _write(session, arguments, outputs)
 
 
 def _run(session: Session, arguments: RunArguments) -> Outputs:
-    """Read, check, compile, run; nothing is written yet."""
+    """Return the output arrays: read, check, compile and run."""
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.summary import Outputs
     from slangad.compiler.runtime.device.devices import open_device
@@ -107,7 +109,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
 
 
 def _run_chain(session: Session, arguments: RunArguments, program: Program, chain: Chain) -> Outputs:
-    """The same for a pipeline."""
+    """Return the output arrays of a pipeline."""
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import refuse_nan
@@ -133,7 +135,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
 
 def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
     from slangad.compiler.api.program import chosen, kernels_of, read_program
-    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
 
@@ -143,7 +145,7 @@ def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
         defines=arguments["defines"],
         specialize=arguments["specialize"],
         cache=launch_cache(arguments),
-        deterministic=is_deterministic(said=arguments["deterministic"]),
+        deterministic=is_deterministic(option=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["kernel"]])[0], options)
     wanted = chosen(program)
@@ -163,14 +165,14 @@ def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepar
 
 
 def _refuse_unused(arguments: RunArguments, signature: Signature, mode: RunMode) -> None:
-    """Refuse what --set gives and the mode has no use for; files may be for several modes."""
+    """Refuse arrays of --set that the mode does not use; files may hold arrays for several modes."""
     from slangad.compiler.runtime.arrays.prepare import refuse_unused
 
     refuse_unused(signature, mode, dict(arguments["values"]), f"in mode {mode.value}")
 
 
 def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict[str, object]:
-    """What files and the command line give, and what is drawn for the rest if that is asked for."""
+    """Return the arrays of files and the command line, and random arrays for the missing ones under --random."""
     from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
@@ -183,21 +185,21 @@ def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict
 
 
 def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: Signature, given: Collection[str]) -> None:
-    """Refuse shapes of what has none of its own, has other axes, or is given."""
+    """Refuse a shape for a name that is no tensor, has other axes, or is given."""
     tensors = {value.name: value for value in signature.parameters if value.is_tensor}
     for name, shape in shapes.items():
         if name not in tensors:
-            there = ", ".join(tensors) or "none"
-            raise click.UsageError(f"--shape {name}: {signature.name} has no such tensor or texture. It has: {there}.")
+            names = ", ".join(tensors) or "none"
+            raise click.UsageError(f"--shape {name}: {signature.name} has no such tensor or texture. It has: {names}.")
         if len(shape) != tensors[name].axes:
             raise click.UsageError(f"--shape {name}: it has {tensors[name].axes} axes, not {len(shape)}.")
         if any(part.key in given for part in tensors[name].parts):
-            raise click.UsageError(f"--shape {name}: it is given, and so not drawn.")
+            raise click.UsageError(f"--shape {name}: it is given, so --random does not draw it.")
 
 
 @contextmanager
 def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
-    """Says what --random lacks to draw what is missing."""
+    """Extend errors about missing arrays by what --random needs to draw them."""
     from slangad.compiler.runtime.arrays.prepare import InputError
     from slangad.compiler.runtime.pipeline.random_inputs import explain_undrawn
 
@@ -210,7 +212,7 @@ def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
 
 
 def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
-    """Put the arrays where they are wanted, and say what they are."""
+    """Write the output arrays and print their table."""
     from slangad.compiler.runtime.arrays.files import save_arrays, write_arrays
     from slangad.compiler.runtime.arrays.summary import infinite, lines, record
 
@@ -219,7 +221,7 @@ def _write(session: Session, arguments: RunArguments, outputs: Outputs) -> None:
     if output == "-":
         stream = io.BytesIO()
         write_arrays(stream, outputs.arrays)
-        session.product(stream.getvalue())
+        session.write(stream.getvalue())
     elif output is not None:
         read = (arguments["kernel"].partition(":")[0], *map(str, arguments["inputs"]))
         save_arrays(Path(output), outputs.arrays, read)

@@ -1,4 +1,4 @@
-"""``slangad schema``: the structure of YAML descriptions, or of a check's report, as a JSON Schema."""
+"""Print the JSON Schema of YAML descriptions or of a check's report: the command ``slangad schema``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 @click.argument("document", type=click.Choice(("description", "report")), default="description")
 @click.pass_obj
 def schema_command(session: Session, document: str) -> None:
-    """Print the JSON Schema of YAML descriptions, or of what `slangad check --format json` writes (draft 2020-12).
+    """Print the JSON Schema of descriptions or reports.
 
-    Editors complete and check descriptions from it; docs/yaml.md says how to hook it in.
+    The schema follows draft 2020-12. Editors use it to complete and check descriptions; docs/yaml.md has the settings.
+    `report` selects the schema of `slangad check --format json`.
 
     \b
       slangad schema > slangad.schema.json
       slangad schema report
-    """  # noqa: D301  (click's mark for text to be left as it is)
-    session.product(json.dumps(_schema(document), indent=2, ensure_ascii=False).encode() + b"\n")
+    """  # noqa: D301  (click's mark for text that it must not wrap)
+    session.write(json.dumps(_schema(document), indent=2, ensure_ascii=False).encode() + b"\n")
 
 
 def _schema(document: str) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""``slangad train``: a pipeline or kernel and data go in; trained parameters and the losses on the way come out."""
+"""Train a pipeline or kernel: the command ``slangad train``.
+
+It reads data and writes trained parameters, losses and checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 class TrainArguments(LaunchArguments):
-    """What the command line said."""
+    """The values of the command line's parameters."""
 
     name: str
     data: tuple[Path, ...]
@@ -51,48 +54,49 @@ class TrainArguments(LaunchArguments):
 
 @click.command("train")
 @click.argument("name", type=InputName(), metavar="FILE[:NAME]")
-@click.option("-i", "--data", multiple=True, type=_FILE, help="Take arrays from this .npz file; later ones win.")
-@click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Steps in all.")
-@click.option("--batch", type=click.IntRange(1), help="Elements of a step.  [default: all]")
-@click.option("--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), help="Instead of the pipeline's own.")
+@click.option("-i", "--data", multiple=True, type=_FILE, help="Read arrays from this .npz file; a later file wins.")
+@click.option("--steps", default=1000, type=click.IntRange(0), show_default=True, help="Total number of steps.")
+@click.option("--batch", type=click.IntRange(1), help="Number of elements in a step.  [default: all]")
+@click.option("--optimizer", type=click.Choice(["sgd", "adam", "adamw"]), help="Replace the pipeline's optimizer.")
 @click.option(
     "--lr",
     type=click.FloatRange(0, min_open=True),
     callback=finite,
-    help="Instead of the pipeline's own learning rate.",
+    help="Replace the pipeline's learning rate.",
 )
-@click.option("--until-loss", type=float, callback=finite, metavar="X", help="Stop as soon as the loss is below this.")
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="For batches and initial values.")
-@click.option("--checkpoint", type=_FILE, help="Keep what training is in this file.")
-@click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Steps.  [default: 10 s]")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
+@click.option("--until-loss", type=float, callback=finite, metavar="X", help="Stop when the loss is below X.")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Seed of batches and start values.")
+@click.option("--checkpoint", type=_FILE, help="Save the training state to this file.")
+@click.option("--checkpoint-every", type=click.IntRange(1), metavar="N", help="Save every N steps.  [default: 10 s]")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it exists.")
 @click.option("-o", "--output", type=_FILE, help="Write the trained parameters to this .npz file.")
 @click.option("--plot", type=_FILE, help="Draw the losses: .png, .svg or .pdf. Needs slangad[plots].")
 @click.option("--loss", type=_FILE, help="Write the losses to this JSON file.")
 @launch_options
 @click.pass_obj
 def train_command(session: Session, **arguments: Unpack[TrainArguments]) -> None:
-    """Minimise the objective of a pipeline, or a kernel's one Sum or Mean.
+    """Minimise what a pipeline or kernel returns.
 
-    Param and Tensor parameters that are not NoDiff are trained; those that no file gives begin at random values. A loss
-    is that before its step.
+    The objective is the one returned Sum or Mean.
+    Param and Tensor parameters without NoDiff are trained. They start at the files' values, else at random values.
+    A step's loss is the loss before the step.
 
     \b
       slangad train fit.py -i data.npz -o fitted.npz
       slangad train fit.py:loss -i data.npz --optimizer adam --lr 0.01 --batch 256 --until-loss 1e-3
       slangad train fit.py -i data.npz --checkpoint fit.ckpt --resume --plot loss.png
-    """  # noqa: D301  (click's mark for text to be left as it is)
+    """  # noqa: D301  (click's mark for text that it must not wrap)
     if arguments["output_format"] == "json":
         session.document = {}
     if arguments["resume"] and arguments["checkpoint"] is None:
-        raise click.UsageError("--resume wants --checkpoint FILE.")
+        raise click.UsageError("--resume needs --checkpoint FILE.")
     _refuse_overwriting(arguments)
     draw = _curve(arguments)
     _train(session, arguments, draw)
 
 
 def _refuse_overwriting(arguments: TrainArguments) -> None:
-    """No output is another one, nor what is read; looked at before anything takes time."""
+    """Refuse two outputs in one file, and outputs that overwrite inputs, before training begins."""
     from slangad.compiler.runtime.arrays.files import refuse_overwriting
 
     named = {
@@ -107,17 +111,17 @@ def _refuse_overwriting(arguments: TrainArguments) -> None:
             continue
         first = known.setdefault(os.path.realpath(path), option)
         if first != option:
-            raise click.UsageError(f"{first} and {option} are both {path}.")
+            raise click.UsageError(f"{first} and {option} both name {path}.")
         refuse_overwriting(path, _read(arguments))
 
 
 def _read(arguments: TrainArguments) -> tuple[str, ...]:
-    """The files that training reads."""
+    """Return the files that training reads."""
     return arguments["name"].partition(":")[0], *map(str, arguments["data"])
 
 
 def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
-    """What draws the losses; looked for before anything takes time."""
+    """Return the function that draws the losses, or None; fail before training begins."""
     if arguments["plot"] is None:
         return None
     from slangad.compiler.report.curve import FORMATS, curve
@@ -162,7 +166,7 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
 
 
 def _resumed(arguments: TrainArguments, trainer: Trainer, path: Path) -> list[Diagnostic]:
-    """Go on from a checkpoint if that is asked for; whatever else the file is, it is not replaced."""
+    """Continue from the checkpoint under --resume, and return notes; refuse a file that is no checkpoint."""
     from slangad.compiler.runtime.training.checkpoints import load_checkpoint, nothing_left, resume
 
     checkpoint = load_checkpoint(path)
@@ -172,16 +176,16 @@ def _resumed(arguments: TrainArguments, trainer: Trainer, path: Path) -> list[Di
 
 
 def _left(step: int, checkpoint: Path | None) -> str:
-    """What an interrupt leaves."""
+    """Return a text about the state that an interrupt leaves."""
     if checkpoint is None:
-        return f"step {step}, and nothing is kept without --checkpoint"
-    return f"{checkpoint} has step {step}, and --resume goes on from there"
+        return f"step {step}, nothing is saved without --checkpoint"
+    return f"{checkpoint} has step {step}; --resume continues from it"
 
 
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
-    """What is trained, with the optimizer that the command line says."""
+    """Return the program and the pipeline to train, with the command line's optimizer."""
     from slangad.compiler.api.program import as_chain, chosen, kernels_of, read_program
-    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
     from slangad.compiler.runtime.training.trainable import check_trainable, with_optimizer
@@ -191,7 +195,7 @@ def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Cha
         include_dirs=arguments["include_dirs"],
         defines=arguments["defines"],
         cache=cache,
-        deterministic=is_deterministic(said=arguments["deterministic"]),
+        deterministic=is_deterministic(option=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["name"]])[0], options)
     chain = as_chain(program, chosen(program), arguments["domain"] or ())
@@ -204,7 +208,7 @@ def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
     from slangad.compiler.runtime.training.train import Plan
 
     optimizer = chain.pipeline.optimizer
-    assert optimizer is not None  # noqa: S101  (with_optimizer has looked)
+    assert optimizer is not None  # noqa: S101  (with_optimizer sets one)
     until = arguments["until_loss"]
     return Plan(optimizer, arguments["batch"] or 0, arguments["seed"], -math.inf if until is None else until)
 
@@ -227,7 +231,7 @@ def _prepare(session: Session, arguments: TrainArguments, chain: Chain, plan: Pl
 
 @contextmanager
 def _watched(session: Session, steps: int) -> Iterator[Callable[[Trainer], None]]:
-    """A bar with the loss and the rate on a terminal, nothing elsewhere."""
+    """Show a bar with the loss and the rate on a terminal; yield the function that updates it."""
     import sys
 
     if session.verbosity < 0 or session.document is not None or not sys.stderr.isatty():
@@ -235,14 +239,14 @@ def _watched(session: Session, steps: int) -> Iterator[Callable[[Trainer], None]
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), TimeRemainingColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[status]}"), TimeRemainingColumn())
     with Progress(*columns, console=session.console, transient=True) as progress:
-        task = progress.add_task("training", total=steps, told="")
+        task = progress.add_task("training", total=steps, status="")
 
         def watch(trainer: Trainer) -> None:
             speed = progress.tasks[0].speed
-            told = f"loss {trainer.losses[-1]:.4g}" + (f"  {speed:.0f} steps/s" if speed else "")
-            progress.update(task, completed=trainer.step, told=told)
+            status = f"loss {trainer.losses[-1]:.4g}" + (f"  {speed:.0f} steps/s" if speed else "")
+            progress.update(task, completed=trainer.step, status=status)
 
         yield watch
 
@@ -253,7 +257,7 @@ def _write(
     trainer: Trainer,
     draw: Callable[[list[float]], bytes] | None,
 ) -> None:
-    """Put what was asked for where it is wanted, all or nothing, and say how it went."""
+    """Write all outputs or none, and print the summary."""
     from slangad.compiler.report.json import document
     from slangad.compiler.runtime.arrays.files import save_together, write_arrays
 
@@ -288,6 +292,6 @@ def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
 
 def _summary(arguments: TrainArguments, trainer: Trainer) -> str:
     until, losses = arguments["until_loss"], trainer.losses
-    told = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
+    change = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
     reached = "" if until is None else f", below {until:g}" if trainer.stopped else f", not below {until:g}"
-    return f"{trainer.chain.pipeline.name}: {trainer.step} steps on {trainer.device.name}{told}{reached}"
+    return f"{trainer.chain.pipeline.name}: {trainer.step} steps on {trainer.device.name}{change}{reached}"

@@ -1,7 +1,7 @@
-"""``slangad compile --watch``: compile, wait until a file it depends on changes, and compile again, until interrupted.
+"""Compile again whenever a file changes, until interrupted: ``slangad compile --watch``.
 
-Every compile runs in a fresh process, so that changed modules are really imported anew. An error is shown and the watch
-goes on; a file that is missing for a moment while an editor saves it is waited for.
+Every compile runs in a new process, so that Python imports changed modules again. The watch continues after errors. It
+waits for a file that is missing for a moment while an editor saves it.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from slangad.cli.console import Session
 
 INTERVAL = 0.15
-"""Seconds between two looks at the files."""
+"""Seconds between two reads of the files' states. A larger value delays compiles."""
 RARELY = 5
-"""Looks at the files for each look at what the project's patterns match."""
+"""Reads of the files' states between two searches for new files of the project. A larger value delays new files."""
 PATIENCE = 2.0
-"""Seconds to wait for a missing file to come back before compiling without it."""
+"""Seconds to wait for a missing file before compiling without it."""
 
 State = dict[str, tuple[int, int, int] | None]
-"""For each file its modification time, size and identity, or None when it is missing."""
+"""For each file its modification time, size and inode, or None if it is missing."""
 
 
 def watch(session: Session, arguments: CompileArguments) -> None:
-    """Compile whenever something changed; ends only by an interrupt."""
+    """Compile after every change until an interrupt."""
     files = _files_of(arguments)
     while True:
         _take_new_inputs(arguments)
@@ -45,8 +45,8 @@ def watch(session: Session, arguments: CompileArguments) -> None:
         found, worked = _compile_in_process(session, arguments)
         files = _files_of(arguments) | (found if worked else files | found)
         session.say("watching for changes; Ctrl+C ends")
-        seen = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
-        wait_for_change(seen, partial(_take_new_inputs, arguments))
+        known = {**state_of(files), **{path: state for path, state in before.items() if path in files}}
+        wait_for_change(known, partial(_take_new_inputs, arguments))
 
 
 def _files_of(arguments: CompileArguments) -> set[str]:
@@ -56,7 +56,7 @@ def _files_of(arguments: CompileArguments) -> set[str]:
 
 
 def _take_new_inputs(arguments: CompileArguments) -> bool:
-    """Whether the patterns of the project match other files than before, which then are the inputs."""
+    """Update the inputs to the files that the project's patterns match; return True if they changed."""
     try:
         inputs = inputs_now(arguments)
     except CompileError:
@@ -67,15 +67,15 @@ def _take_new_inputs(arguments: CompileArguments) -> bool:
 
 
 def wait_for_change(before: State, is_news: Callable[[], bool]) -> None:
-    """Return when the files differ from ``before`` and have settled, those that were there being there again.
+    """Return when the files differ from ``before``, no longer change, and existing ones exist again.
 
-    Also when there is other news, which is looked for less often.
+    Also return after ``is_news`` returned True; it is called less often.
     """
-    looks = 0
+    reads = 0
     while (now := state_of(before)) == before:
         time.sleep(INTERVAL)
-        looks += 1
-        if looks % RARELY == 0 and is_news():
+        reads += 1
+        if reads % RARELY == 0 and is_news():
             break
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -88,7 +88,7 @@ def wait_for_change(before: State, is_news: Callable[[], bool]) -> None:
 
 
 def state_of(paths: Iterable[str]) -> State:
-    """How the files are now."""
+    """Return the current state of each file."""
     return {path: _state(path) for path in paths}
 
 
@@ -101,7 +101,7 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 
 def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[set[str], bool]:
-    """Compile once in a child; return the files it depends on, and whether it worked."""
+    """Compile once in a child process; return the files it depends on, and True if it succeeded."""
     with tempfile.TemporaryDirectory(prefix="slangad-watch-") as folder:
         answer = Path(folder) / "files.json"
         request = pickle.dumps((arguments, session.verbosity, session.color, session.debug, answer))
@@ -115,7 +115,7 @@ def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[
 
 
 def _run_to_its_end(command: list[str], request: bytes) -> bool:
-    """Run the child; whether it ended well. When interrupted let it end what it started and clean up."""
+    """Run the child process and return True if it succeeded; after an interrupt let it clean up."""
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:  # noqa: S603  (our own module)
         try:
             child.communicate(request)

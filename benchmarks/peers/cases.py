@@ -1,4 +1,4 @@
-"""What the checkers are tried on: the zoo's functions and their mutants go in, cases with inputs come out."""
+"""Make cases for the checkers: the functions of the zoo and their mutants, with inputs."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ STRUCTS = {
     "Lobe": {"sharp": "float", "weight": "float"},
 }
 """The fields of the zoo's structs."""
-DECLARED = "its derivative is declared to be another than its own, which a checker can't be told"
+DECLARED = "its declared derivative is not the function's; the checker has no way to declare that"
 
 
 class InexpressibleError(Exception):
-    """A function that can't be said in a framework, or not mechanically; the message says why."""
+    """A framework can't express the function, or not by machine; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array of inputs: a parameter, or a field of one."""
+    """One array of inputs: a parameter or a field of one."""
 
     path: str
     shape: tuple[int, ...]
@@ -127,27 +127,27 @@ class Case:
 
 
 def generator(name: str, seed: int) -> np.random.Generator:
-    """What draws the inputs of one right function and of the wrong ones made from it."""
+    """Return the random generator for one right function and its mutants."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256(f"{name} {seed}".encode()).digest()[:8], "little"))
 
 
 def weights(shape: tuple[int, ...], k: int) -> np.ndarray:
-    """What the entries of the result ``k`` are weighted by, where gradients are compared: all of them differently."""
+    """Return the weights of the entries of result ``k`` for the comparison of gradients; all differ."""
     return (1.0 + 0.1 * k + 0.05 * np.arange(math.prod(shape), dtype=np.float64)).reshape(shape)
 
 
 def until_refused(check: Callable[[Values], bool], samples: list[Values]) -> list[bool]:
-    """Whether a checker is content with each input, up to the first with which it is not."""
-    told: list[bool] = []
+    """Return the checker's answer for each input, up to the first refusal."""
+    accepted: list[bool] = []
     for values in samples:
-        told.append(check(values))
-        if not told[-1]:
+        accepted.append(check(values))
+        if not accepted[-1]:
             break
-    return told
+    return accepted
 
 
 def leaves(path: str, type_: str, *, passive: bool = False) -> Iterator[Leaf]:
-    """The arrays that a value of a type consists of."""
+    """Return the arrays that represent a value of a type."""
     if found := re.fullmatch(r"NoDiff\[(.*)\]", type_):
         yield from leaves(path, found[1], passive=True)
     elif found := re.fullmatch(r"sa\.Array\[(.*), (\d+)\]", type_):
@@ -170,7 +170,7 @@ def leaves(path: str, type_: str, *, passive: bool = False) -> Iterator[Leaf]:
 
 
 def factor(case: Case, values: dict[str, np.ndarray]) -> tuple[str, object]:
-    """Of a mutant that scales one gradient: of which input, and by what (a number, or one for each entry)."""
+    """Return the input and the factor of a mutant that scales one gradient: a number, or one per entry."""
     word, _, name = case.kind.partition("_")
     plain = {"sign": -1.0, "thousandth": 1.001, "double": 2.0, "missing": 0.0, "extra": 1.5}
     if word in plain:
@@ -184,20 +184,20 @@ def factor(case: Case, values: dict[str, np.ndarray]) -> tuple[str, object]:
 
 
 def edge(case: Case) -> float:
-    """Where the branch begins that is wrong."""
+    """Return where the wrong branch begins."""
     name = case.kind.partition("_")[2]
     low, high = case.animal.ranges.get(name, (-1.0, 1.0))
     return low + 0.8 * (high - low)
 
 
 def step_away(case: Case) -> float:
-    """How far away a stale derivative is taken."""
+    """Return the distance at which a stale derivative is taken."""
     low, high = case.animal.ranges.get(case.kind.partition("_")[2], (-1.0, 1.0))
     return 0.02 * (high - low)
 
 
 def mask(case: Case) -> np.ndarray:
-    """Factors of the entries where one index is wrong."""
+    """Return the factors of the entries for a mutant with one wrong index."""
     word, _, name = case.kind.partition("_")
     shape = next(leaf.shape for leaf in case.leaves if leaf.path == name)
     factors = np.ones(shape, np.float32)
@@ -211,7 +211,7 @@ def mask(case: Case) -> np.ndarray:
 
 
 def function_cases(every: int) -> list[Case]:
-    """All right functions, and every so many wrong ones; those with derivatives written by hand are all taken."""
+    """Return all right functions, and every n-th wrong one; mutants of custom derivatives are all included."""
     wrong = [Case(mutant.animal, mutant.kind) for mutant in all_mutants()]
     own = [case for case in wrong if case.kind.startswith("own_")]
     rest = [case for case in wrong if not case.kind.startswith("own_")]

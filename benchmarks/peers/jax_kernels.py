@@ -1,4 +1,4 @@
-"""The zoo's kernels and pipelines in JAX: whole arrays, gathers by index, ``.at[].set`` and ``.at[].add``."""
+"""Express the zoo's kernels and pipelines in JAX: arrays, gathers by index, ``.at[].set`` and ``.at[].add``."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class KernelSubject:
         self._case, self._dtype = case, dtype
 
     def active(self, values: dict[str, np.ndarray]) -> tuple[jax.Array, ...]:
-        """The inputs with gradients."""
+        """Return the inputs with gradients."""
         return tuple(jnp.asarray(value, self._dtype) for name, value in values.items() if name not in INDICES)
 
     def function(self, values: dict[str, np.ndarray]):
-        """What check_grads is asked about, with the indices in it."""
+        """Return the function for check_grads, with the indices bound."""
         whole = {name: jnp.asarray(value) for name, value in values.items() if name in INDICES}
         names = [name for name in values if name not in INDICES]
         run = ON_ARRAYS[self._case.base]

@@ -1,4 +1,4 @@
-"""The zoo through ``jax.test_util.check_grads``, forward and reverse, at its defaults and of first order."""
+"""Run ``jax.test_util.check_grads`` on the zoo, forward and reverse, with its defaults and first order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FACTORS = {"sign": -1.0, "thousandth": 1.001, "double": 2.0, "missing": 0.0, "e
 
 
 def operations(dtype: str) -> SimpleNamespace:
-    """What a translated function computes with."""
+    """Return the operations of translated functions."""
     array = lambda x: x if isinstance(x, jax.Array) else jnp.asarray(x, dtype)  # noqa: E731
     return SimpleNamespace(
         **{name: getattr(jnp, name) for name in OF_ONE},
@@ -57,19 +57,19 @@ class Subject:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The modes that it has: what has only a backward function has no forward mode."""
+        """Return the modes of the case; a case with only a backward function has no forward mode."""
         only_backward = self._case.kind.startswith(("own_", "seedless")) or (
             not self._case.kind and self._translated.backward is not None
         )
         return ("rev",) if only_backward else ("fwd", "rev")
 
     def active(self, values: list[np.ndarray]) -> tuple[jax.Array, ...]:
-        """The inputs with gradients."""
+        """Return the inputs with gradients."""
         both = zip(self._case.leaves, values, strict=True)
         return tuple(jnp.asarray(v, self._dtype) for leaf, v in both if leaf.active)
 
     def function(self, values: list[np.ndarray]):
-        """What check_grads is asked about, with the other inputs in it."""
+        """Return the function for check_grads, with the other inputs bound."""
         case = self._case
 
         def whole(active) -> list:
@@ -94,7 +94,7 @@ class Subject:
         return self._tampered(run, values) if case.kind else run
 
     def _tampered(self, run, values: list[np.ndarray]):
-        """The function with a wrong derivative in both modes, as the mutant says."""
+        """Return the function with the mutant's wrong derivative in both modes."""
         case = self._case
         word, _, name = case.kind.partition("_")
         whole = {leaf.path: v.item() for leaf, v in zip(case.leaves, values, strict=True) if leaf.scalar == "int"}
@@ -138,7 +138,7 @@ def _with_backward(run, backward):
 
 
 def check(subject: Subject | KernelSubject, values: Inputs, mode: str) -> bool:
-    """Whether check_grads is content at one input."""
+    """Return True if check_grads accepts one input."""
     try:
         check_grads(subject.function(values), subject.active(values), order=1, modes=(mode,))
     except AssertionError:
@@ -147,7 +147,7 @@ def check(subject: Subject | KernelSubject, values: Inputs, mode: str) -> bool:
 
 
 def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[float]]:
-    """The gradients of a weighted sum of the results."""
+    """Return the gradients of a weighted sum of the results."""
 
     def total(*active):
         results = subject.function(values)(*active)
@@ -158,7 +158,7 @@ def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[flo
 
 
 def verdicts(case: Case | KernelCase, dtype: str, samples: list[Inputs]) -> tuple[dict[str, list[bool]], list]:
-    """Whether each mode is content at each input, and the gradients there of a right one."""
+    """Return each mode's answer for each input, and the gradients of a right case."""
     subject = (Subject if case.family == "functions" else KernelSubject)(case, dtype)
     told = {
         mode: until_refused(lambda values, mode=mode: check(subject, values, mode), samples) for mode in subject.modes

@@ -1,7 +1,7 @@
-"""The zoo's kernels and pipelines on whole arrays, as they are written for torch and JAX.
+"""Express the zoo's kernels and pipelines on arrays, for torch and JAX.
 
-Each takes the framework's names, ``keep``, and its inputs: ``keep(read, index)`` returns what it is given, and in a
-wrong one its derivative is another. Threads are the first axis; what several of them read is gathered.
+Each function takes the framework's names, ``keep``, and its inputs. ``keep(read, index)`` returns ``read``; in a wrong
+case it has a wrong derivative. Threads are the first axis. Elements that several threads read are gathered.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _gathering(_, keep, i, w, k):
 
 
 def _sampled(o, t, uv, address: Callable):
-    """A texture at places, linear between the centers of its texels."""
+    """Return a texture's values, linear between the centres of its texels."""
     sizes = t.shape[:2]
     at = [uv[:, 1 - axis] * sizes[axis] - 0.5 for axis in range(2)]
     low = [o.floor(a) for a in at]
@@ -147,7 +147,7 @@ FACTORS = {"sign": -1.0, "thousandth": 1.001, "double": 2.0, "missing": 0.0}
 
 
 def factor(o, kind: str, read, index, *, vectors: bool):
-    """What a wrong one scales the derivative of its read by: a number, or one for each thread."""
+    """Return the factor of a wrong read's derivative: a number, or one per thread."""
     if kind in FACTORS:
         return FACTORS[kind]
     if kind == "branch":

@@ -1,4 +1,4 @@
-"""Kernels with tensors and pipelines of the zoo: what is checked, with inputs, for peers that work on whole arrays."""
+"""List the zoo's kernels with tensors and its pipelines, with inputs, for peers that work on arrays."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ class KernelCase:
 
     @property
     def vectors(self) -> bool:
-        """Whether the read that wrong ones get wrong is of vectors."""
+        """Return True if the wrong read is of vectors."""
         return self.family == "kernels" and self.subject.type != "float"
 
     @cached_property
     def text(self) -> str:
-        """It as a description for slangad."""
+        """Return the case as a description for slangad."""
         return self.subject.mutants()[self.name] if self.kind else self.subject.text
 
     def shows(self, *_: int) -> bool:
@@ -109,7 +109,7 @@ def _drawn(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.nd
 
 
 def kernel_cases() -> list[KernelCase]:
-    """All of them, the wrong ones after the right ones."""
+    """Return all cases, the wrong ones after the right ones."""
     subjects = (*KERNELS, *PIPELINES)
     wrong = [
         KernelCase(subject, name.removeprefix(f"{subject.name}_")) for subject in subjects for name in subject.mutants()

@@ -1,4 +1,4 @@
-"""The zoo through ``slangad check``, at its defaults."""
+"""Run ``slangad check`` on the zoo, with its defaults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHUNK = 40
 
 
 def verdicts(cases: list[Case | KernelCase], seed: int) -> Iterator[tuple[str, list[bool]]]:
-    """Whether the check is content with each case; nothing where it can't tell."""
+    """Yield each case's key with True for accepted, False for refused, or nothing for undecided."""
     functions = [case for case in cases if case.family == "functions"]
     mutants = {mutant.name: mutant for mutant in all_mutants()}
     for part in _chunks(functions):

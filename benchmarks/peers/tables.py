@@ -1,4 +1,4 @@
-"""What the checkers said, as tables of the page: cases and verdicts go in, Markdown comes out."""
+"""Print the verdicts of the checkers as the Markdown tables of docs/checkers.md."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ MUTATIONS = {
     "thousandth": "factor 1.001",
     "double": "factor 2",
     "missing": "no gradient",
-    "extra": "factor and a term more",
+    "extra": "factor and an additional term",
     "swapped": "swapped arguments",
     "transposed": "transposed matrix",
     "seedless": "cotangent ignored",
-    "branch": "wrong in one branch, which an input takes",
+    "branch": "wrong in a branch that an input takes",
     "index": "wrong at one index",
     "integer": "wrong for one integer",
-    "forgotten": "an entry forgotten",
+    "forgotten": "missing entry",
     "stale": "stale state",
     "own": "written by hand: dropped term, stale loop, missing accumulation, …",
 }
+MOST = "**all without that branch and factor 1.001**"
+LIKELY = "the same, without factor 1.001 and branches that no input takes"
 
 
 @dataclass(frozen=True)
 class Count:
-    """Of so many tried, how many were judged wrongly."""
+    """Number of cases that were judged wrongly, and number of cases that were tried."""
 
     wrong: int
     tried: int
@@ -58,34 +60,56 @@ class Count:
         return f"{self.wrong} / {self.tried}" if self.tried else "-"
 
 
+def parts(cases: Cases, inputs: int, seed: int) -> dict[str, Cases]:
+    """Return the wrong programs by kind of error; the last two entries hold most of them and all of them."""
+    wrong = [case for case in cases if case.kind]
+    hidden = [c for c in wrong if c.group == "branch" and not c.shows(inputs, seed)]
+    by_kind = {text: [c for c in wrong if c.group == kind and c not in hidden] for kind, text in MUTATIONS.items()}
+    by_kind["wrong in a branch that no input takes"] = hidden
+    by_kind[MOST] = [c for c in wrong if c.group != "thousandth" and c not in hidden]
+    return by_kind | {"**all**": wrong}
+
+
+def summary(cases: Cases, data: Verdicts, inputs: int, seed: int) -> str:
+    """Return one row for each checker: its mistakes on all right and on all wrong programs."""
+    right = [case for case in cases if not case.kind]
+    by_kind = parts(cases, inputs, seed)
+    columns = {
+        "right, accused / tried": right,
+        "wrong, passed / tried": by_kind["**all**"],
+        LIKELY: by_kind[MOST],
+    }
+    rows = [
+        _row(title, [_count(part, data, name, mode, 0) for part in columns.values()]) for name, mode, title in COLUMNS
+    ]
+    return "\n".join([_row("checker", columns), "|" + "---|" * (len(columns) + 1), *rows, ""])
+
+
 def tables(cases: Cases, data: Verdicts, inputs: int, seed: int) -> str:
-    """The page's tables."""
+    """Return the tables of the page."""
     right = [case for case in cases if not case.kind]
     wrong = [case for case in cases if case.kind]
     classes = list(dict.fromkeys(case.of_class for case in right))
     versions = ", ".join(dict.fromkeys(next(iter(data[name].values()))["version"] for name, _, _ in COLUMNS))
     day = datetime.now(tz=timezone.utc).date()
-    counts = f"{len(right)} right ones, {len(wrong)} wrong ones; {inputs} inputs, seed {seed}."
+    counts = f"{len(right)} right and {len(wrong)} wrong programs; {inputs} inputs, seed {seed}."
+    header = _header([name for _, _, name in COLUMNS])
     lines = [f"{day}; {versions}; CPU; {counts}"]
-    lines += ["", "Right ones accused / tried:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += ["", "Right programs accused / tried:", "", *header]
     lines += _rows(data, {of: [c for c in right if c.of_class == of] for of in classes} | {"**all**": right})
-    hidden = [c for c in wrong if c.group == "branch" and not c.shows(inputs, seed)]
-    by_kind = {text: [c for c in wrong if c.group == kind and c not in hidden] for kind, text in MUTATIONS.items()}
-    by_kind["wrong in one branch, which none of the inputs takes"] = hidden
-    by_kind["**all but that and factor 1.001**"] = [c for c in wrong if c.group != "thousandth" and c not in hidden]
-    lines += ["", "Wrong ones passed / tried, by what is wrong:", "", *_header([name for _, _, name in COLUMNS])]
-    lines += _rows(data, by_kind | {"**all**": wrong})
-    lines += ["", "The same by what they were made from:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += ["", "Wrong programs passed / tried, by kind of error:", "", *header]
+    lines += _rows(data, parts(cases, inputs, seed))
+    lines += ["", "Wrong programs passed / tried, by class of the program:", "", *header]
     lines += _rows(data, {of: [c for c in wrong if c.of_class == of] for of in classes})
-    lines += ["", "At one input only:", "", *_header([name for _, _, name in COLUMNS])]
+    lines += ["", f"With one input instead of {inputs}:", "", *header]
     lines += _rows(data, {"right, accused": right, "wrong, passed": wrong}, inputs=1)
-    lines += ["", "Expressed / in the zoo, right and wrong ones together:", "", *_header(list(PEERS.values()))]
+    lines += ["", "Programs expressed in the framework / programs in the zoo:", "", *_header(list(PEERS.values()))]
     lines += [_row(of, [_expressed(data[n], [c for c in cases if c.of_class == of]) for n in PEERS]) for of in classes]
     lines += [_row("**all**", [_expressed(data[name], cases) for name in PEERS])]
-    lines += ["", "Not expressed, or not counted, and why:", ""]
-    lines += ["| | right | wrong | classes | why |", "|---|---|---|---|---|", *_left_out(right, wrong, data)]
+    lines += ["", "Programs that are not expressed or not counted:", ""]
+    lines += ["| | right | wrong | classes | reason |", "|---|---|---|---|---|", *_left_out(right, wrong, data)]
     seconds = ", ".join(f"{name} {sum(e['seconds'] for e in told.values()):.0f} s" for name, told in data.items())
-    return "\n".join([*lines, "", f"Time for all of it: {seconds}.", ""])
+    return "\n".join([*lines, "", f"Total time: {seconds}.", ""])
 
 
 def _header(names: list[str]) -> list[str]:
@@ -117,7 +141,7 @@ def _count(cases: Cases, data: Verdicts, name: str, mode: str, inputs: int) -> C
 
 
 def _is_right(case: Case | KernelCase, data: Verdicts, name: str) -> bool:
-    """Whether the framework's own derivative of it, or of what it was made from, is that of PyTorch in float64."""
+    """Return True if the framework's derivative of the original program agrees with that of PyTorch in float64."""
     mine, other = (data[n].get(case.made_from, {}).get("gradients") for n in (name, "torch"))
     if not mine or not other:
         return True
@@ -143,7 +167,7 @@ def _left_out(right: Cases, wrong: Cases, data: Verdicts) -> list[str]:
         off = [c for c in (*right, *wrong) if "told" in data[name].get(c.key, {}) and not _is_right(c, data, name)]
         if off:
             names = ", ".join(case.name for case in off if not case.kind)
-            whys[f"not counted: its own derivative is another, or its numbers do not hold it: {names}"] = off
+            whys[f"not counted: the derivative of the framework differs, or its precision is too low: {names}"] = off
         for why, cases in sorted(whys.items(), key=lambda item: -len(item[1])):
             kinds = Counter(bool(case.kind) for case in cases)
             classes = ", ".join(dict.fromkeys(case.of_class for case in cases))

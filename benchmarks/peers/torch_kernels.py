@@ -1,4 +1,4 @@
-"""The zoo's kernels and pipelines in torch: whole arrays, gathers by index, changes in place of a copy."""
+"""Express the zoo's kernels and pipelines in torch: arrays, gathers by index, in-place changes of a copy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPERATIONS = SimpleNamespace(
 
 
 class _Kept(torch.autograd.Function):
-    """What it is given, with another derivative."""
+    """The identity with another derivative."""
 
     @staticmethod
     def forward(ctx, read, factor_of):
@@ -52,13 +52,13 @@ class KernelSubject:
         self._case, self._dtype = case, dtype
 
     def active(self, values: dict[str, np.ndarray]) -> tuple[torch.Tensor, ...]:
-        """The inputs with gradients."""
+        """Return the inputs with gradients."""
         return tuple(
             torch.tensor(v, dtype=self._dtype).requires_grad_() for name, v in values.items() if name not in INDICES
         )
 
     def function(self, values: dict[str, np.ndarray]):
-        """What gradcheck is asked about, with the indices in it."""
+        """Return the function for gradcheck, with the indices bound."""
         whole = {name: torch.tensor(value) for name, value in values.items() if name in INDICES}
         names = [name for name in values if name not in INDICES]
         run = ON_ARRAYS[self._case.base]

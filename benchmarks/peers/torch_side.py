@@ -1,4 +1,4 @@
-"""The zoo through ``torch.autograd.gradcheck``: at its defaults, slow and fast, and as users ease it in float32."""
+"""Run ``torch.autograd.gradcheck`` on the zoo: slow and fast with its defaults, and looser in float32."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION = f"PyTorch {torch.__version__.split('+')[0]}"
 
 
 def operations(dtype: torch.dtype) -> SimpleNamespace:
-    """What a translated function computes with."""
+    """Return the operations of translated functions."""
     array = lambda x: x if isinstance(x, torch.Tensor) else torch.tensor(x, dtype=dtype)  # noqa: E731
     return SimpleNamespace(
         **{name: getattr(torch, name) for name in OF_ONE},
@@ -52,7 +52,7 @@ def operations(dtype: torch.dtype) -> SimpleNamespace:
 
 
 class _Own(torch.autograd.Function):
-    """A function with a backward function of its own."""
+    """A function with a custom backward function."""
 
     @staticmethod
     def forward(ctx, forward, backward, *values):
@@ -75,12 +75,12 @@ class Subject:
         self._translated = translate(case, operations(dtype))
 
     def active(self, values: list[np.ndarray]) -> tuple[torch.Tensor, ...]:
-        """The inputs with gradients."""
+        """Return the inputs with gradients."""
         both = zip(self._case.leaves, values, strict=True)
         return tuple(torch.tensor(v, dtype=self._dtype).requires_grad_() for leaf, v in both if leaf.active)
 
     def function(self, values: list[np.ndarray]):
-        """What gradcheck is asked about, with the other inputs in it."""
+        """Return the function for gradcheck, with the other inputs bound."""
         case, translated = self._case, self._translated
 
         def whole(active: list) -> list:
@@ -104,7 +104,7 @@ class Subject:
         return torch.tensor(value, dtype=self._dtype) if scalar == "float" else value.item()
 
     def _tampered(self, run, values: list[np.ndarray], active: list, seeds: list) -> list:
-        """Right gradients, changed as the mutant says."""
+        """Return the right gradients with the mutant's change."""
         case = self._case
         names = [leaf.path for leaf in case.leaves if leaf.active]
         word, _, name = case.kind.partition("_")
@@ -139,7 +139,7 @@ class Subject:
 
 
 def check(subject: Subject | KernelSubject, values: Inputs, settings: dict[str, float]) -> bool:
-    """Whether gradcheck is content at one input."""
+    """Return True if gradcheck accepts one input."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -149,7 +149,7 @@ def check(subject: Subject | KernelSubject, values: Inputs, settings: dict[str, 
 
 
 def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[float]]:
-    """The gradients of a weighted sum of the results."""
+    """Return the gradients of a weighted sum of the results."""
     active = subject.active(values)
     results = subject.function(values)(*active)
     weighted = [(torch.as_tensor(weights(r.shape, k), dtype=r.dtype) * r).sum() for k, r in enumerate(results)]
@@ -164,7 +164,7 @@ def gradients(subject: Subject | KernelSubject, values: Inputs) -> list[list[flo
 
 
 def verdicts(case: Case | KernelCase, dtype: str, samples: list[Inputs]) -> tuple[dict[str, list[bool]], list]:
-    """Whether each mode is content at each input, and the gradients there of a right one."""
+    """Return each mode's answer for each input, and the gradients of a right case."""
     made = Subject if case.family == "functions" else KernelSubject
     subject = made(case, getattr(torch, dtype))
     told = {

@@ -1,7 +1,7 @@
-"""The zoo's functions in torch or JAX: a function of a description goes in, a callable on arrays comes out.
+"""Translate the zoo's functions to torch or JAX: from a function of a description to a callable on arrays.
 
-The text of a description is Python, so it is executed as it stands, with a stand-in for ``slangad`` that computes with
-the framework. Only swizzles and ``+=`` are rewritten: arrays have no swizzles, and some can't be changed in place.
+A description is Python, so it is executed, with a substitute for ``slangad`` that computes with the framework. Only
+swizzles and ``+=`` are rewritten, because arrays have no swizzles and some can't be changed in place.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ OF_ONE = (
 
 @dataclass
 class Translated:
-    """A function on a list of arrays, and its own backward function where it has one."""
+    """A function on a list of arrays, and its custom backward function if it has one."""
 
     run: Callable[[list], list]
     backward: Callable[[list, list], list] | None
 
 
 def translate(case: Case, ops: SimpleNamespace) -> Translated:
-    """Translate a case; its mutation too if that is written by hand.
+    """Translate a case, and its mutation if that is written by hand.
 
     Raises:
-        InexpressibleError: It uses what has no counterpart.
+        InexpressibleError: The framework has no counterpart for a part of it.
     """
     case.refuse()
     animal, backward = case.animal, case.animal.backward
@@ -89,7 +89,7 @@ def _listed(value, depth: int):
 
 
 def _flat(value, ops: SimpleNamespace) -> list:
-    """A result as a list of arrays; what has no gradient is left out."""
+    """Return a result as a list of arrays, without parts that have no gradient."""
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in _flat(part, ops)]
     name = type(value).__name__
@@ -106,7 +106,7 @@ def _flat(value, ops: SimpleNamespace) -> list:
 
 
 class _Swizzles(ast.NodeTransformer):
-    """``v.xz`` becomes ``swizzle(v, "xz")``, storing into it a new value, and ``s += x`` is no change in place."""
+    """Rewrite ``v.xz`` to ``swizzle(v, "xz")``, a store into it to a new value, and ``s += x`` to an assignment."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -139,7 +139,7 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
 
 
 def _namespace(ops: SimpleNamespace) -> dict[str, object]:
-    """What stands for Python's and slangad's own names."""
+    """Return the substitutes for Python's and slangad's names."""
     sa = _stand_in(ops)
     space = {
         **{name: getattr(sa, name) for name in ("float2", "float3", "float4", "float2x2", "float2x3", "float3x3")},
@@ -158,7 +158,7 @@ def _namespace(ops: SimpleNamespace) -> dict[str, object]:
 
 
 def _stand_in(ops: SimpleNamespace) -> SimpleNamespace:
-    """What stands for slangad: everything of it that the zoo uses, by name."""
+    """Return the substitute for slangad, with every name that the zoo uses."""
     made = {name: _lifted(getattr(ops, name), ops) for name in OF_ONE}
     made |= _makers(ops) | _of_numbers(ops) | _of_language(ops)
     made |= _clamps(made["min"], made["max"]) | _of_vectors(made["swizzle"], ops)
@@ -170,7 +170,7 @@ def _lifted(function: Callable, ops: SimpleNamespace) -> Callable:
 
 
 def _makers(ops: SimpleNamespace) -> dict[str, Callable]:
-    """Vectors, matrices, and parts of them."""
+    """Return constructors of vectors and matrices, and access to their parts."""
 
     def vector(size: int):
         def make(*parts):
@@ -203,7 +203,7 @@ def _makers(ops: SimpleNamespace) -> dict[str, Callable]:
 
 
 def _of_language(ops: SimpleNamespace) -> dict[str, object]:
-    """Decorators, loops, structs and arrays."""
+    """Return substitutes for decorators, loops, structs and arrays."""
 
     def struct(cls):
         made = dataclass(cls)
@@ -233,7 +233,7 @@ def _of_language(ops: SimpleNamespace) -> dict[str, object]:
 
 
 def _of_numbers(ops: SimpleNamespace) -> dict[str, Callable]:
-    """Functions of numbers, or of each component."""
+    """Return functions of numbers, which also apply per component."""
 
     def extreme(pair, python):
         def pick(*values):
@@ -269,7 +269,7 @@ def _of_numbers(ops: SimpleNamespace) -> dict[str, Callable]:
 
 
 def _clamps(smaller: Callable, larger: Callable) -> dict[str, Callable]:
-    """Functions that are flat beyond bounds."""
+    """Return functions that are constant outside their limits."""
 
     def clamp(x, low, high):
         return smaller(larger(x, low), high)
@@ -285,7 +285,7 @@ def _clamps(smaller: Callable, larger: Callable) -> dict[str, Callable]:
 
 
 def _of_vectors(swizzle: Callable, ops: SimpleNamespace) -> dict[str, Callable]:
-    """Functions of whole vectors and matrices."""
+    """Return functions of vectors and matrices."""
 
     def dot(a, b):
         return ops.sum(a * b)
@@ -321,7 +321,7 @@ def _of_vectors(swizzle: Callable, ops: SimpleNamespace) -> dict[str, Callable]:
 
 
 class _Arrays:
-    """``sa.Array[T, N](…)`` as a list."""
+    """Make ``sa.Array[T, N](…)`` a list."""
 
     def __init__(self, ops: SimpleNamespace) -> None:
         self._ops = ops

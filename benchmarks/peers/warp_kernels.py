@@ -1,4 +1,4 @@
-"""The zoo's kernels and pipelines in Warp: kernels for one thread, and the launches that gradcheck is asked about."""
+"""Express the zoo's kernels and pipelines in Warp: kernels for one thread, and the launches for gradcheck."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VECTORS = {
 
 
 def _keep(case: KernelCase) -> str:
-    """A function that returns what it is given; in a wrong one its adjoint is another."""
+    """Return the identity, in a wrong case with another adjoint."""
     type_ = f"wp.vec{case.subject.type[-1]}" if case.vectors else "float"
     text = f"@wp.func\ndef keep(x: {type_}, i: int):\n    return x\n\n\n"
     if not case.kind:
@@ -70,7 +70,7 @@ def _arrays(case: KernelCase, values: dict[str, np.ndarray]) -> list[wp.array]:
 
 
 def verdicts(case: KernelCase, samples: list[dict[str, np.ndarray]]) -> tuple[dict[str, list[bool]], list]:
-    """Whether gradcheck is content at each input, and the gradients there of a right one."""
+    """Return gradcheck's answer for each input, and the gradients of a right case."""
     run = _module(case).run
 
     def check(values: dict[str, np.ndarray]) -> bool:
@@ -82,7 +82,7 @@ def verdicts(case: KernelCase, samples: list[dict[str, np.ndarray]]) -> tuple[di
 
 
 def seed(result: wp.array, k: int) -> wp.array:
-    """The cotangent of the result ``k`` for gradients that are compared."""
+    """Return the cotangent of result ``k`` for the comparison of gradients."""
     shape = (*result.shape, *getattr(result.dtype, "_shape_", ()))
     return wp.array(weights(shape, k).astype(np.float32), dtype=result.dtype)
 

@@ -1,4 +1,4 @@
-"""Warp reads the text of kernels from files: a module's text goes in, the module comes out."""
+"""Write a module's text to a file and import it, because Warp reads the text of kernels from files."""
 
 from __future__ import annotations
 

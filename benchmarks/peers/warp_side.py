@@ -1,7 +1,7 @@
-"""The zoo through ``warp.autograd.gradcheck`` on the CPU, at its defaults.
+"""Run ``warp.autograd.gradcheck`` on the zoo on the CPU, with its defaults.
 
-Warp has no call for the gradient of another function inside a custom one, so a mutant's gradients are changed on their
-way: by functions that return what they are given, and whose own adjoint is another.
+Warp can't call the gradient of another function inside a custom one. Therefore a mutant changes gradients with
+functions that return their argument and have a custom adjoint.
 """
 
 from __future__ import annotations
@@ -139,12 +139,12 @@ def _leaf_type(leaf: Leaf) -> str:
 
 
 def _element_type(leaf: Leaf) -> str:
-    """The type of an array's elements: gradcheck takes no matrices that are not square, so these come as numbers."""
+    """Return the type of an array's elements; non-square matrices become numbers, because gradcheck refuses them."""
     return "float" if leaf.shape == (2, 3) else _leaf_type(leaf)
 
 
 def _outputs(animal: Animal) -> dict[str, str]:
-    """What a kernel stores, and its type: results, or the fields of one."""
+    """Return the values that a kernel stores, and their type: results, or the fields of a struct."""
     found = {}
     for k, result in enumerate(_results(animal)):
         fields = {f"r_{k}.{name}": type_ for name, type_ in STRUCTS.get(result, {}).items() if type_ != "int"}
@@ -153,7 +153,7 @@ def _outputs(animal: Animal) -> dict[str, str]:
 
 
 def _read(path: str, type_: str, live: set[str]) -> list[str]:
-    """Statements that read a parameter from arrays, a struct field by field."""
+    """Return statements that read a parameter from arrays, a struct field by field."""
     name = path.replace(".", "_")
     if type_ == "float2x3":
         return [f"{name} = mat23({', '.join(f'{name}_in[{k}]' for k in range(6))})"]
@@ -169,7 +169,7 @@ def _read(path: str, type_: str, live: set[str]) -> list[str]:
 def _kernel(
     case: Case, called: str, before: str = "", arguments: dict[str, str] | None = None, around: str = "{0}"
 ) -> str:
-    """A kernel that calls the function on one element of each array."""
+    """Return a kernel that calls the function on one element of each array."""
     animal, changed = case.animal, arguments or {}
     names = {leaf.path: leaf.path.replace(".", "_") for leaf in case.leaves}
     params = [
@@ -190,7 +190,7 @@ def _kernel(
 
 
 def _text(case: Case) -> str:
-    """A case as Warp's Python, beside the function of its animal."""
+    """Return a case as Warp's Python, with the function of its animal."""
     animal = case.animal
     if not case.kind:
         return _kernel(case, animal.name)
@@ -242,7 +242,7 @@ def _swapped(case: Case, types: dict[str, str], name: str) -> str:
 
 
 def _relay(case: Case, params: dict[str, str], returned: str, adjoint: list[str], suffix: str = "") -> str:
-    """A function that returns one of its parameters, with an adjoint of its own."""
+    """Return a function that returns one of its parameters, with a custom adjoint."""
     name = f"by_{case.name}{suffix}"
     said = ", ".join(f"{n}: {t}" for n, t in params.items())
     body = "\n".join(f"    {line}" for line in adjoint)
@@ -276,7 +276,7 @@ def _own_module(case: Case) -> ModuleType:
 
 
 def verdicts(case: Case | KernelCase, _: str, samples: list) -> tuple[dict[str, list[bool]], list]:
-    """Whether gradcheck is content at each input, and the gradients there of a right one."""
+    """Return gradcheck's answer for each input, and the gradients of a right case."""
     if case.family != "functions":
         return warp_kernels.verdicts(case, samples)
     kernel = getattr(_own_module(case), f"kernel_{case.name}")

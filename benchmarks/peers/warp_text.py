@@ -1,7 +1,7 @@
-"""The zoo's functions as Warp's Python: a body goes in, with the types of its names; statements come out.
+"""Translate the zoo's functions to Warp's Python: from a body and the types of its names to statements.
 
-Warp's functions are Python too, but typed more strictly: numbers don't mix, vectors are multiplied by ``cw_mul``, and
-swizzles are written out. So types are followed through the body.
+Warp's functions are Python with stricter types: numeric types don't mix, ``cw_mul`` multiplies vectors, and swizzles
+are written out. Therefore the translation tracks types.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REFRACTED = (
 
 
 def warp_type(type_: str) -> str:
-    """How Warp calls a type of the zoo."""
+    """Return Warp's name of a type of the zoo."""
     if found := re.fullmatch(r"NoDiff\[(.*)\]", type_):
         return warp_type(found[1])
     if found := re.fullmatch(r"float([234])x([234])", type_):
@@ -55,14 +55,14 @@ def warp_type(type_: str) -> str:
 
 
 class Body:
-    """One body under translation; ``ends`` turns the values that it returns into statements."""
+    """Translate one body; ``ends`` turns its return values into statements."""
 
     def __init__(self, types: dict[str, str], functions: dict[str, str], renamed: dict[str, str], ends=None) -> None:
         self.types = dict(types)
         self._functions, self._renamed, self._ends = functions, renamed, ends
 
     def text(self, lines: list[str]) -> list[str]:
-        """The statements, indented once."""
+        """Return the statements, indented once."""
         return [f"    {line}" for line in self._block(ast.parse("\n".join(lines)).body)]
 
     def _block(self, body: list[ast.stmt]) -> list[str]:
@@ -141,7 +141,7 @@ class Body:
         return f"float({text})" if type_ == "int" else text
 
     def expr(self, node: ast.expr) -> tuple[str, str]:  # noqa: C901  (one case per expression)
-        """An expression and its type."""
+        """Return an expression and its type."""
         match node:
             case ast.Constant(value=value):
                 return repr(value), type(value).__name__
@@ -278,7 +278,7 @@ class Body:
         raise InexpressibleError(f"the function {name}")
 
     def _plain(self, word: str, texts: list[str], types: list[str]) -> tuple[str, str]:
-        """A function of numbers; of vectors entry by entry, since Warp has most for numbers only."""
+        """Return a call per entry for vectors, because Warp defines most functions for numbers only."""
         form = f"wp.{word}({{0}})" if word in SAME_NAME else OWN_TEXT[word]
         if types[0].startswith("vec") and not (word == "lerp" and types[-1] == "float"):
             size = int(types[0][3:])

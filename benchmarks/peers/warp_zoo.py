@@ -1,4 +1,4 @@
-"""The text of the zoo's kernels and pipelines for Warp; ``keep(read, index)`` and ``sampled`` come from elsewhere."""
+"""The zoo's kernels and pipelines as text for Warp; other modules define ``keep(read, index)`` and ``sampled``."""
 
 from __future__ import annotations
 

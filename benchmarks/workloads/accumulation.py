@@ -1,4 +1,4 @@
-"""Kernels whose gradients come together in every way there is: ``slangad compile -v`` names each."""
+"""Kernels that use every method of adding gradients; ``slangad compile -v`` names each method."""
 
 import slangad as sa
 from slangad import Each, OutTensor, Param, Sum, Tensor, Texture2D, Uniform, float2, float3, float4

@@ -15,7 +15,7 @@ from slangad.compiler.check.subjects.find import find_subjects, with_shapes
 from slangad.compiler.check.twins.declared import Intents, add_oracles
 from slangad.compiler.check.twins.index_ranges import add_reaches
 from slangad.compiler.check.twins.loop_bounds import watch_loops
-from slangad.compiler.check.twins.slang_loop_bounds import count_turns
+from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.slang.model import SlangSetting
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.build.libraries import Setting
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.slang_loop_bounds import Turns
+    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.frontends.slang.model import Reflection
@@ -51,7 +51,7 @@ class Description:
     module: Module
     intents: Intents
     texts: Mapping[str, str]
-    turns: Turns | None = None
+    turns: LoopTwins | None = None
 
     @property
     def module_with_twins(self) -> Module:
@@ -95,7 +95,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     texts = {} if mended.text is None else {item.path.name: mended.text}
     if item.path.suffix != ".slang" or options.mutate:
         return Description(subjects, module, intents, texts)
-    turns = count_turns(module, mended.text or text_of(item.path))
+    turns = add_loop_twins(module, mended.text or text_of(item.path))
     intents = replace(intents, watches={**intents.watches, **(turns.watches if turns else {})})
     return Description(subjects, module, intents, texts, turns)
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.kinks.corners import look_at_corners
-from slangad.compiler.check.kinks.ties import look_at_ties
+from slangad.compiler.check.kinks.corners import compare_corners
+from slangad.compiler.check.kinks.ties import excuse_ties
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.lost_gradients import lost_gradients
 from slangad.compiler.check.legs.table import compare_legs
-from slangad.compiler.check.reference.entries import Examiner
+from slangad.compiler.check.reference.entries import compare_entries
+from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.noise import noise_of
 from slangad.compiler.check.reference.overflow import overflows
 from slangad.compiler.check.sampling.in_range import draw_in_range, scope_of
@@ -76,10 +77,10 @@ def check_subject(plan: Plan, functions: Functions) -> Result:
             continue
         samples = drawn.samples
         values, jacobians = _evaluated(scope, samples.rows)
-        examiner = _examiner(plan, scope, samples.rows, values)
-        entries = examiner.examine(samples, values, jacobians)
-        look_at_corners(examiner, samples, jacobians, entries)
-        look_at_ties(examiner, samples, jacobians, entries, scope.functions.floating)
+        function = _examined(plan, scope, samples.rows, values)
+        entries = compare_entries(function, samples, values, jacobians)
+        compare_corners(function, samples, jacobians, entries)
+        excuse_ties(function, samples, jacobians, entries, scope.functions.floating)
         if region.only_accuses:
             evidence = Evidence(drawn, values, jacobians, entries)
             parts.append(part_out_of_range(plan, scope, evidence, first=len(parts[0].samples)))
@@ -109,9 +110,11 @@ def _evaluated(scope: Scope, rows: Floats) -> tuple[Floats, dict[Leg, Floats]]:
     return values, jacobians
 
 
-def _examiner(plan: Plan, scope: Scope, rows: Floats, values: Floats) -> Examiner:
-    """Return what holds entries against the reference, with the effort that is affordable."""
+def _examined(plan: Plan, scope: Scope, rows: Floats, values: Floats) -> ExaminedFunction:
+    """Return the function whose entries are compared with the reference, with the effort that is affordable."""
     functions, effort = scope.functions, scope.effort
-    again = {leg: functions.jacobian(leg) for leg in scope.legs}
+    derivatives = {leg: functions.jacobian(leg) for leg in scope.legs}
     noise = noise_of(functions, rows, values, plan.seed)
-    return Examiner(functions.evaluate, functions.columns, again, noise, plan.seed, effort.pairs, effort.deep)
+    return ExaminedFunction(
+        functions.evaluate, functions.columns, derivatives, noise, plan.seed, effort.pairs, effort.deep
+    )

@@ -19,7 +19,6 @@ from slangad.compiler.driver.outputs import outputs_of, refuse_equal_names
 from slangad.compiler.driver.slang_compilers import SlangCompilers
 from slangad.compiler.driver.unsupported import refuse_unsupported
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, ToolchainError
-from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
 from slangad.compiler.toolchain.jobs.request import CompileResult
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 def compile_description(item: Input, options: Options, compilers: SlangCompilers) -> CompileSteps:
     """Compile one description. The generator waits once, for the toolchain."""
+    from slangad.compiler.frontends import load  # here, since a compile from the cache loads no front end
+
     module = load(item.path, compilers.slang_setting)  # frontends
     module = run_passes(module, options.dump, deterministic=options.deterministic)  # passes
     slang = emit_input(item, module, options)  # emit

@@ -2,7 +2,7 @@
 
 Only pure descriptions are cached: their Python files import nothing but slangad, a few standard modules and each other,
 and call nothing that reads the outside world. Such a description depends on its files alone, and the cache compares
-their hashes. Other descriptions are loaded in every run. docs/decisions/recall.md has more.
+their hashes. Other descriptions are loaded in every run; see docs/decisions/description-cache.md.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def test_check__a_folder_without_descriptions__is_a_usage_error(folder: Path) ->
     (folder / "nothing").mkdir()
     result = run("nothing")
     assert result.exit_code == 2
-    assert "'nothing' describes something differentiable" in result.stderr
+    assert "'nothing' describes a differentiable function" in result.stderr
 
 
 def test_check__several_reports__come_from_one_run(folder: Path) -> None:

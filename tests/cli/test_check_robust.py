@@ -248,4 +248,4 @@ def test_check__a_limit_that_is_no_number__is_refused(tmp_path: Path, option: st
     path.write_text(GOOD, encoding="utf-8")
     result = CliRunner().invoke(cli, ["check", str(path), option, number])
     assert result.exit_code == 2
-    assert f"Invalid value for '{option}': {number} is no finite number." in result.stderr
+    assert f"Invalid value for '{option}': {number} is not a finite number." in result.stderr

@@ -193,7 +193,7 @@ def test_train__interrupted__leaves_a_checkpoint_and_its_code(
     assert running.returncode == code
     assert not (project.folder / "out.npz").exists()
     steps = len(saved(project, "c.npz")["losses"])
-    assert f"c.npz has step {steps}, and --resume goes on from there" in said
+    assert f"c.npz has step {steps}; --resume continues from it" in said
     train(project, "fit", *keep[:2], "--resume", "--steps", str(steps), "--loss", "loss.json")
     np.testing.assert_allclose(losses(project)[:50], reference(data, min(steps, 50))[0], rtol=1e-5)
     assert [p.name for p in project.folder.iterdir() if p.name.endswith(".tmp")] == []
@@ -261,7 +261,7 @@ def test_train__resumed_with_another_program__goes_on_and_says_so(project: Proje
 
 def test_train__picture_of_an_unknown_kind__is_a_usage_error(project: Project, data: Arrays) -> None:
     assert "--plot draws .png, .svg, .pdf, not loss.gif" in train(project, "fit", "--plot", "loss.gif", code=2).stderr
-    assert "--resume wants --checkpoint" in train(project, "fit", "--resume", code=2).stderr
+    assert "--resume needs --checkpoint" in train(project, "fit", "--resume", code=2).stderr
 
 
 @pytest.mark.parametrize("kinds", [("-o", "--loss"), ("--checkpoint", "-o"), ("--loss", "--plot")])
@@ -269,7 +269,7 @@ def test_train__two_outputs_in_one_file__is_a_usage_error(
     project: Project, data: Arrays, kinds: tuple[str, str]
 ) -> None:
     ended = train(project, "fit", kinds[0], "./x.svg", kinds[1], "x.svg", code=2)
-    assert "are both x.svg" in ended.stderr
+    assert "both name x.svg" in ended.stderr
     assert not (project.folder / "x.svg").exists()
 
 
@@ -286,7 +286,7 @@ def test_train__output_that_is_data__is_refused_before_training(project: Project
 def test_train__setting_that_is_not_finite__is_a_usage_error(
     project: Project, data: Arrays, option: str, number: str
 ) -> None:
-    assert f"{number} is no finite number" in train(project, "fit", option, number, code=2).stderr
+    assert f"{number} is not a finite number" in train(project, "fit", option, number, code=2).stderr
 
 
 def test_train__resumed_without_a_checkpoint__says_that_it_begins_anew(project: Project, data: Arrays) -> None:

@@ -136,7 +136,7 @@ os.kill(pid, signal.SIGKILL)
 def said(script: str, folder: Path) -> list[str]:
     """What a script prints in a process of its own."""
     (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
-    text = f"{PRELUDE}\nfrom slangad.compiler import calls\n{script}"
+    text = f"{PRELUDE}\nfrom slangad.compiler.api import load as calls\n{script}"
     ended = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, timeout=LIMIT, check=False, cwd=folder
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.driver.unsupported import first_places
+from slangad.compiler.driver.unsupported import first_uses
 from slangad.compiler.emit import emit_module
 from slangad.compiler.frontends import load
 from slangad.compiler.passes import run_passes
@@ -108,5 +108,5 @@ def test_functions_of_double__that_a_target_is_said_to_have__are_those_it_has(
         called = set(re.findall(r"(?<![\w.])([a-z]\w*)\(", artefact.text))
         assert not called.intersection(NO_DOUBLE_IN_DXC.split())
     found = load(file)
-    assert list(first_places(found, found.kernels[0])) == ["double"]
-    assert list(first_places(found, found.kernels[1])) == [ROOTS, "double"]
+    assert list(first_uses(found, found.kernels[0])) == ["double"]
+    assert list(first_uses(found, found.kernels[1])) == [ROOTS, "double"]

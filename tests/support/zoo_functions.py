@@ -22,7 +22,7 @@ CLASSES: dict[str, tuple[Animal, ...]] = {
     "branches": zoo_shapes.BRANCHES,
     "arrays": zoo_shapes.ARRAYS,
     "structs": zoo_shapes.STRUCTS,
-    "own derivatives": zoo_own.OWN,
+    "custom derivatives": zoo_own.OWN,
     "policies": zoo_own.POLICIES,
 }
 """Right functions by what makes them hard."""

@@ -200,8 +200,9 @@ def test_results__slangads_own_finish_changes__compiles_again(
 ) -> None:
     one = job(entry, modules=(("table.slang", "public float value() { return 1.0; }"),))
     for name in results.FINISHERS:
-        (tmp_path / name).write_bytes(Path(results.__file__).with_name(name).read_bytes())
-    monkeypatch.setattr(results, "__file__", str(tmp_path / "results.py"))
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((Path(results.__file__).parents[1] / name).read_bytes())
+    monkeypatch.setattr(results, "__file__", str(tmp_path / "jobs" / "results.py"))
     compile_jobs([one], cache=cache)
     (again,) = compile_jobs([one], cache=cache)
     assert again.cached

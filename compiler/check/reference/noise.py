@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.reference.rounding import apart_nearby
+from slangad.compiler.check.reference.rounding import f32_error_nearby
 from slangad.compiler.emit.model import Mode
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def noise_of(functions: Functions, rows: Floats, values: Floats, seed: int) -> F
         off = np.abs(f32.values(rows)[:, outputs] - values) / np.abs(values)
     off = np.where(np.isfinite(off), off, 1.0)
     nearby = (lambda r: f32.values(r)[:, outputs]), (lambda r: functions.evaluate(r, r))
-    off = np.fmax(off, apart_nearby(*nearby, rows, values, functions.f64.inputs.differentiable, seed))
+    off = np.fmax(off, f32_error_nearby(*nearby, rows, values, functions.f64.inputs.differentiable, seed))
     return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))

@@ -22,7 +22,7 @@ from slangad.compiler.report.model import Leg
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.plan import Plan
-from slangad.compiler.check.sampling.blocks import Found
+    from slangad.compiler.check.sampling.blocks import Found
 
 MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 """The modes whose Jacobians are held against the reference, by leg."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.model.outcomes import Outcome
-from slangad.compiler.check.reference.entries import tolerance
+from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
 from slangad.compiler.report.model import (
@@ -93,7 +93,7 @@ class Describer:
     def _failure(self, leg: Leg, where: Bools, outcome: Outcome, command: str) -> Failure:
         own, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
-            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + tolerance(own) + 1e-300)
+            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + 1e-300)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
@@ -187,7 +187,7 @@ class Describer:
         states, own = self.findings.states[leg], self.jacobians[leg]
         compared = (states == State.OK) | (states >= State.KINK_BAD)
         with np.errstate(all="ignore"):
-            slack = self.findings.error + tolerance(own)
+            slack = self.findings.error + entry_slack(own)
             far = np.where(compared, np.abs(own - self.findings.expected) / slack, 0.0)
         worst = float(np.nan_to_num(far, posinf=np.inf).max(initial=0.0))
         if (states >= State.KINK_BAD).any():

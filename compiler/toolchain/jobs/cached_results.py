@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
-FINISHERS: Final = ("finishing.py", "reflection.py", "declarations.py", "collect.py")
-"""The files beside this one whose code goes over what Slang gives before it is stored."""
+FINISHERS: Final = ("jobs/finishing.py", "jobs/reflection.py", "workers/declarations.py", "jobs/collect.py")
+"""Files of ``toolchain`` that change Slang's output before it is stored."""
 
 
 class ResultCache:
@@ -71,8 +71,8 @@ class ResultCache:
 
 @cache
 def _finish() -> list[str]:
-    """What slangad itself does to Slang's output; the files' content, since a version would be forgotten."""
-    return [_content_hash(Path(__file__).with_name(name)) for name in FINISHERS]
+    """Return hashes of the code that changes Slang's output. A version number would be forgotten."""
+    return [_content_hash(Path(__file__).parents[1] / name) for name in FINISHERS]
 
 
 def _tools(job: CompileJob) -> list[str]:

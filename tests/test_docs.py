@@ -1,0 +1,221 @@
+"""The README and every page of docs/ begin with an example that runs and prints what the page shows.
+
+The example stands between the page's title and its first ``##`` heading. A file is a fenced block below a line that
+begins with its name and ends with a colon. It is written when the example reaches it. A ``console`` block holds
+commands and their output:
+
+    `fit.py`:
+    ```python
+    import slangad as sa
+    ```
+    ```console
+    $ slangad check fit.py
+    fit.py
+      PASS …
+    $ echo $?
+    0
+    ```
+
+Standard output and standard error are shown together, without colour. ``…`` stands for text that varies: inside a line
+for any part of it, alone on a line for any number of lines. All commands run in one folder that holds the page's files.
+``pytest --update`` replaces output that differs; it keeps the lines with ``…`` that still match.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+WITHOUT_EXAMPLE = {
+    "architecture.md": "a map of the source, held by test_architecture.py",
+    "errors.md": "an example for every code, run by the tests of `slangad explain`",
+}
+"""Pages that need no example, with the reason."""
+
+ROOT = DOCS.parent
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".slang": "slang", ".toml": "toml", ".ninja": "ninja", ".mk": "make"}
+BLOCK = re.compile(
+    r"(?:^`(?P<file>[^`\n]+)`[^`\n]*:\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+DURATION = re.compile(r"\b[0-9.]+ m?s\b")
+END = "end of the output"
+ANY_LINES = r"(?:[^\n]*\n)*"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a console block and the output below it."""
+
+    line: str
+    output: str
+
+
+def _pages() -> list[str]:
+    return ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))]
+
+
+def _example(text: str) -> str:
+    """Return the part of a page before its first heading of the second level."""
+    return text.split("\n## ", maxsplit=1)[0]
+
+
+def _commands(console: str) -> Iterator[Command]:
+    for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
+        line, _, output = part.partition("\n")
+        yield Command(line, output)
+
+
+def _as_pattern(line: str) -> str:
+    """Return a regular expression for one line of output, its end included."""
+    if line.rstrip("\n") == "…":
+        return ANY_LINES
+    return ".*".join(map(re.escape, line.split("…")))
+
+
+def _matches(shown: str, printed: str) -> bool:
+    return re.fullmatch("".join(map(_as_pattern, shown.splitlines(keepends=True))), printed) is not None
+
+
+def _updated(shown: str, printed: str) -> str:
+    """Return the new output, with the shown lines that contain ``…`` where they still match, and without durations."""
+    varying = [line for line in shown.splitlines(keepends=True) if "…" in line and line != "…\n"]
+    return "".join(
+        next((old for old in varying if re.fullmatch(_as_pattern(old), line)), DURATION.sub("…", line))
+        for line in printed.splitlines(keepends=True)
+    )
+
+
+@pytest.fixture
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment whose ``slangad`` and ``python`` are those of this test run."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, arguments in (("slangad", "-m slangad.cli"), ("python", ""), ("pytest", "-m pytest")):
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n', encoding="utf-8")
+        (folder / name).chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "FORCE_COLOR"))}
+    return {**kept, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "120"}
+
+
+def _run(commands: list[Command], folder: Path, environment: dict[str, str]) -> list[str]:
+    """Run the commands in one shell and return the output of each."""
+    script = "\n".join(f"{command.line}\ncode=$?; echo '{END}'; (exit $code)" for command in commands)
+    ended = subprocess.run(
+        ["sh", "-c", script],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    return ended.stdout.split(f"{END}\n")[:-1]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", [name for name in _pages() if name not in WITHOUT_EXAMPLE])
+def test_page__its_example__prints_what_it_shows(
+    name: str, tmp_path: Path, environment: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    page = (DOCS / name).read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(_example(page)))
+    assert blocks, "the example stands before the first ## heading"
+    assert any(block["language"] == "console" for block in blocks), "a console block shows what the example prints"
+    for block in blocks:
+        if block["language"] != "console":
+            assert block["file"], "a line before each file of the example names it"
+            assert block["language"] == LANGUAGES[Path(block["file"]).suffix]
+            path = tmp_path / block["file"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block["text"], encoding="utf-8")
+            continue
+        commands = list(_commands(block["text"]))
+        assert commands, "a console block has a line that begins with `$ `"
+        for command, printed in zip(commands, _run(commands, tmp_path, environment), strict=True):
+            if request.config.getoption("--update") and not _matches(command.output, printed):
+                shown, new = (
+                    f"$ {command.line}\n{text}" for text in (command.output, _updated(command.output, printed))
+                )
+                page = page.replace(shown, new, 1)
+                (DOCS / name).write_text(page, encoding="utf-8")
+            else:
+                assert _matches(command.output, printed), f"$ {command.line}\n{printed}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*ROOT.glob("*.md"), *DOCS.rglob("*.md")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_page__its_links__lead_somewhere(page: Path) -> None:
+    broken = []
+    for file, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            broken.append(f"{file}#{anchor}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page__source_files_that_it_names__exist(page: Path) -> None:
+    folders = (ROOT, ROOT / "compiler")
+    missing = [
+        name
+        for name in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text(encoding="utf-8"))
+        if any((folder / name.split("/")[0]).is_dir() for folder in folders)
+        and not any((folder / name).is_file() for folder in folders)
+    ]
+    assert missing == []
+
+
+def test_source__pages_that_it_names__exist() -> None:
+    sources = [path for folder in ("cli", "compiler", "templates", "tests") for path in (ROOT / folder).rglob("*.*")]
+    named = {
+        name
+        for path in sources
+        if path.suffix in {".py", ".slang"}
+        for name in re.findall(r"\bdocs/[\w/-]+\.md", path.read_text(encoding="utf-8", errors="replace"))
+    }
+    assert sorted(name for name in named if not (ROOT / name).is_file()) == []
+
+
+def test_page__without_example__has_none() -> None:
+    assert [
+        name
+        for name in _pages()
+        if name in WITHOUT_EXAMPLE and "```console" in _example((DOCS / name).read_text("utf-8"))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a 1.2 s\n", "a 1.2 s\n", True),
+        ("a … s\n", "a 1.2 s\n", True),
+        ("a … s\n", "a 1.2 s\nb\n", False),
+        ("a\n…\nz\n", "a\nb\nc\nz\n", True),
+        ("a\n…\nz\n", "a\nz\n", True),
+        ("a\n", "b\n", False),
+        ("", "b\n", False),
+    ],
+)
+def test_output__with_an_ellipsis__matches_what_varies(shown: str, printed: str, same: bool) -> None:
+    assert _matches(shown, printed) is same
