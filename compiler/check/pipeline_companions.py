@@ -14,7 +14,7 @@ from slangad.compiler.check.run.pipeline_device import ChainOnDevice
 from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, StageRunner
 from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import NARROW, WIDE
-from slangad.compiler.check.sampling.pipeline_shapes import ChainSearch
+from slangad.compiler.check.sampling.pipeline_shapes import PipelineShapeSearch
 from slangad.compiler.check.verdict.decide import blank
 from slangad.compiler.check.verdict.explain.stages import with_stages
 from slangad.compiler.emit.model import EmittedModule, Mode
@@ -94,7 +94,7 @@ class _Chosen:
         """The sizes of its values."""
         plan = self.task.plan
         chain = self._chain(self.task.pipeline.apart, self._wide)
-        return ChainSearch(chain, self.oracle, dict(plan.shapes), plan.ranges, plan.seed).find()
+        return PipelineShapeSearch(chain, self.oracle, dict(plan.shapes), plan.ranges, plan.seed).find()
 
     def runner(self, pipeline: Pipeline, prepared: Prepared, *, wide: bool) -> ChainRunner | None:
         """The pipeline as the runtime runs it."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.launch import WholeRunner
     from slangad.compiler.check.run.launch_device import DeviceLaunches
     from slangad.compiler.check.run.thread import Runner, Several
-    from slangad.compiler.check.sampling.shapes import Search
+    from slangad.compiler.check.sampling.shapes import ShapeSearch
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.report.model import Result
@@ -201,12 +201,12 @@ class _Libraries:
         """How large the launches of a kernel are."""
         return self._search(task, reach).find()
 
-    def _search(self, task: Task, reach: Kernel) -> Search:
-        from slangad.compiler.check.sampling.shapes import Search
+    def _search(self, task: Task, reach: Kernel) -> ShapeSearch:
+        from slangad.compiler.check.sampling.shapes import ShapeSearch
 
         twin = replace(task, kernel=reach)
         plan = task.plan
-        return Search(
+        return ShapeSearch(
             task.kernel,
             lambda size: self.whole(twin, size),
             task.asked,
