@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.mutation.mutate_slang import Broken, broken_text, mutant_name
+from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
 from slangad.compiler.check.session import UnknownNameError, check, paths_in
 from slangad.compiler.driver.inputs import Input
@@ -123,7 +123,7 @@ def _tried(
     return [], set(broken_text(source, str(item.path), (), probed).labels), seconds
 
 
-def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:
+def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOptions:
     """As asked for, with ranges of functions also for their mutants."""
     more = [
         (f"{mutant_name(owner.name, number)}{path.removeprefix(name)}", low, high)
@@ -144,7 +144,7 @@ def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions
     )
 
 
-def _faulty(result: Result, broken: Broken) -> set[int]:
+def _faulty(result: Result, broken: MutatedText) -> set[int]:
     """The mutants that the compiler complains about."""
     told = "\n".join(note for failure in result.failures for note in failure.notes)
     places = {int(place) for place in _PLACE.findall(told)} | {result.span.line}
@@ -155,7 +155,7 @@ def _faulty(result: Result, broken: Broken) -> set[int]:
     }
 
 
-def _results(item: Input, broken: Broken, report: Report, options: CheckOptions) -> Iterator[Result]:
+def _results(item: Input, broken: MutatedText, report: Report, options: CheckOptions) -> Iterator[Result]:
     """What became of the mutants, under the names of what they are of."""
     file = str(item.path)
     for result in report.results:
@@ -182,7 +182,9 @@ def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
     return not words or any(name in words for name in names)
 
 
-def _untold(item: Input, source: str, broken: Broken, without: set[int], options: CheckOptions) -> Iterator[Result]:
+def _untold(
+    item: Input, source: str, broken: MutatedText, without: set[int], options: CheckOptions
+) -> Iterator[Result]:
     """What was not tried: functions that can't be broken, and ways that make no Slang."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:

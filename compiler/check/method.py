@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.kinks.corners import look_at_corners
-from slangad.compiler.check.kinks.ties import look_at_ties
+from slangad.compiler.check.kinks.corners import compare_corners
+from slangad.compiler.check.kinks.ties import excuse_ties
 from slangad.compiler.check.legs.context import LegContext
 from slangad.compiler.check.legs.table import compare_legs
 from slangad.compiler.check.model.effort import Effort, effort_of
 from slangad.compiler.check.model.findings import Compared, Findings, State
 from slangad.compiler.check.model.samples import chosen, with_rows
-from slangad.compiler.check.reference.entries import Examiner
+from slangad.compiler.check.reference.entries import compare_entries
+from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.overflow import overflows
-from slangad.compiler.check.reference.rounding import apart_nearby
+from slangad.compiler.check.reference.rounding import f32_error_nearby
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.check.sampling.blocks import Blocks, Found, focused, is_large
 from slangad.compiler.check.sampling.samples import draw, draw_beyond, interval_of
@@ -117,11 +118,11 @@ class _Judge:
         again = {leg: ModeDerivative(self.wide, leg) for leg in legs}
         noise = self._noise(samples.rows, values)
         pairs, deep = self.effort.pairs, self.effort.deep
-        examiner = Examiner(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
-        findings = examiner.examine(samples, values, found)
-        look_at_corners(examiner, samples, found, findings)
+        function = ExaminedFunction(self._evaluate, columns, again, noise, self.plan.seed, pairs, deep)
+        findings = compare_entries(function, samples, values, found)
+        compare_corners(function, samples, found, findings)
         floating = np.array([k for k, c in enumerate(self.wide.inputs.columns) if c.floating], np.int64)
-        look_at_ties(examiner, samples, found, findings, floating)
+        excuse_ties(function, samples, found, findings, floating)
         describer = Describer(self.wide.inputs, self.wide.results, samples, values, findings, found)
         return self._beyond(self._result(samples, findings, found, describer), again)
 
@@ -230,7 +231,7 @@ class _Judge:
         off = np.where(np.isfinite(off), off, 1.0)
         inputs, evaluate = self.wide.inputs.differentiable, self._evaluate
         nearby = (lambda r: narrow.values(r)[:, columns]), (lambda r: evaluate(r, r))
-        off = np.fmax(off, apart_nearby(*nearby, rows, values, inputs, self.plan.seed))
+        off = np.fmax(off, f32_error_nearby(*nearby, rows, values, inputs, self.plan.seed))
         return np.where(off > _LOST, 1.0, np.maximum(_LEAST_NOISE, _SAFETY * off * 2.0**-29))
 
     def _result(self, samples: Samples, findings: Findings, found: dict[Leg, Floats], describer: Describer) -> Result:

@@ -16,8 +16,8 @@ from slangad.compiler.ir.types import INT, UINT, Struct, is_floating, is_integra
 from slangad.compiler.ir.walk import body_exprs, statements
 from slangad.compiler.report.model import Generated, Note, NoteKind
 from slangad.compiler.runtime.pipeline.narrowing import told_narrowed
+from slangad.compiler.slang_text.calls import codes_of
 from slangad.compiler.slang_text.files import text_of
-from slangad.compiler.slang_text.reachable_code import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -30,7 +30,7 @@ from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
 from slangad.compiler.check.twins.declared import Intents, add_oracles
 from slangad.compiler.check.twins.index_ranges import add_reaches
 from slangad.compiler.check.twins.loop_bounds import watch_loops
-from slangad.compiler.check.twins.slang_loop_bounds import count_turns
+from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.unclipped import without_clips
 from slangad.compiler.check.verdict.explain.callers import with_blame
 from slangad.compiler.check.verdict.explain.traps import with_traps
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.slang_loop_bounds import Turns
+    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.frontends.slang.model import Reflection
     from slangad.compiler.ir.nodes import Module
@@ -132,7 +132,7 @@ class _Described:
     subjects: tuple[Subject, ...]
     texts: Mapping[str, str]
     module: Module
-    turns: Turns | None = None
+    turns: LoopTwins | None = None
 
 
 def _know_names(described: Sequence[tuple[Input, _Described | Result]], options: CheckOptions) -> None:
@@ -262,7 +262,7 @@ class _Session:
         texts = {} if mended.text is None else {item.path.name: mended.text}
         turns = None
         if item.path.suffix == ".slang" and not self._options.mutate:
-            turns = count_turns(module, mended.text or text_of(item.path))
+            turns = add_loop_twins(module, mended.text or text_of(item.path))
             intents = replace(intents, watches={**watches, **(turns.watches if turns else {})})
         return _Described(intents, subjects, texts, module, turns)
 
@@ -332,7 +332,7 @@ class _Session:
         intents: Intents,
         subjects: Sequence[Subject],
         built: tuple[Built, Built, DeviceJob | None],
-        turns: Turns | None,
+        turns: LoopTwins | None,
     ) -> list[Result]:
         wide, narrow, job = built
         module = intents.module
@@ -376,7 +376,7 @@ class _Session:
                 raise
 
 
-def _only_watches(turns: Turns, kernels: Sequence[str]) -> Module:
+def _only_watches(turns: LoopTwins, kernels: Sequence[str]) -> Module:
     """The twins that count turns of some kernels."""
     names = {turns.watches.get(kernel, "") for kernel in kernels}
     return only(turns.module, [kernel for kernel in turns.module.kernels if kernel.name in names])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.model.findings import Findings, State
-from slangad.compiler.check.reference.entries import tolerance
+from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
 from slangad.compiler.report.model import (
     Curve,
@@ -86,7 +86,7 @@ class Describer:
     def _failure(self, leg: Leg, where: npt.NDArray[np.bool_], verdict: Verdict, command: str) -> Failure:
         own, findings = self.found[leg], self.findings
         with np.errstate(all="ignore"):
-            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + tolerance(own) + 1e-300)
+            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + 1e-300)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
@@ -178,7 +178,7 @@ class Describer:
         states, own = self.findings.states[leg], self.found[leg]
         compared = (states == State.OK) | (states >= State.KINK_BAD)
         with np.errstate(all="ignore"):
-            slack = self.findings.error + tolerance(own)
+            slack = self.findings.error + entry_slack(own)
             far = np.where(compared, np.abs(own - self.findings.expected) / slack, 0.0)
         worst = float(np.nan_to_num(far, posinf=np.inf).max(initial=0.0))
         if (states >= State.KINK_BAD).any():

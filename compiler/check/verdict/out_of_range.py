@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.kinks.corners import look_at_corners
-from slangad.compiler.check.kinks.ties import look_at_ties
+from slangad.compiler.check.kinks.corners import compare_corners
+from slangad.compiler.check.kinks.ties import excuse_ties
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.model.samples import chosen
-from slangad.compiler.check.reference.entries import Examiner
+from slangad.compiler.check.reference.entries import compare_entries
+from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.sampling.samples import AT_NUMBER
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.check.verdict.describe import Describer
@@ -83,11 +84,11 @@ class Beyond:
         inputs = self.wide.inputs
         columns = np.array(inputs.differentiable, np.int64)
         noise = self.noise(samples.rows, values)
-        examiner = Examiner(self.evaluate, columns, self.again, noise, self.seed, *self.most)
-        findings = examiner.examine(samples, values, found)
-        look_at_corners(examiner, samples, found, findings)
+        function = ExaminedFunction(self.evaluate, columns, self.again, noise, self.seed, *self.most)
+        findings = compare_entries(function, samples, values, found)
+        compare_corners(function, samples, found, findings)
         floating = np.array([k for k, c in enumerate(inputs.columns) if c.floating], np.int64)
-        look_at_ties(examiner, samples, found, findings, floating)
+        excuse_ties(function, samples, found, findings, floating)
         describer = Describer(inputs, self.wide.results, samples, values, findings, found)
         failures = with_races(list(describer.failures(command)), self.companions.reach, samples.rows)
         return _with(result, describer, failures)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check.model.samples import chosen
-from slangad.compiler.check.reference.differences import Places, climb
+from slangad.compiler.check.reference.differences import Slices, measure
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.emit.model import Mode
@@ -65,9 +65,9 @@ def _loss(plan: Plan, runner: Runner, name: str, struct: str) -> Failure | None:
     if not own or not outputs or not len(samples.rows):
         return None
     row, column = np.repeat(np.arange(len(samples.rows)), len(own)), np.tile(np.array(own), len(samples.rows))
-    places = Places(samples.rows[row], column, samples.scales[row, column])
+    places = Slices(samples.rows[row], column, samples.scales[row, column])
     with np.errstate(all="ignore"):
-        slopes = climb(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
+        slopes = measure(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
         slope, bar = slopes.slope[:, 0], slopes.bar[:, 0]
         certain = np.isfinite(slope) & (np.abs(slope) > 4 * bar + _CERTAIN)
     size = np.where(certain, np.abs(slope), 0.0)
