@@ -13,7 +13,7 @@ from slangad.compiler.check.run.pipeline_device import ChainOnDevice
 from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, StageRunner
 from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import NARROW, WIDE
-from slangad.compiler.check.sampling.pipeline_shapes import ChainSearch
+from slangad.compiler.check.sampling.pipeline_shapes import PipelineShapeSearch
 from slangad.compiler.emit.model import EmittedModule, Mode
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.runtime.arrays.signature import signatures
@@ -65,7 +65,7 @@ class _Maker:
         """Return the sizes of the pipeline's values, or why there are none."""
         plan = self.task.plan
         chain = self._chain(self.task.pipeline.apart, self._points)
-        return ChainSearch(chain, self.stages, dict(plan.shapes), plan.ranges, plan.seed).find()
+        return PipelineShapeSearch(chain, self.stages, dict(plan.shapes), plan.ranges, plan.seed).find()
 
     def runner(self, pipeline: Pipeline, sizes: Prepared, *, f64: bool) -> ChainRunner | None:
         """Return the pipeline as the runtime runs it; None if a kernel does not compile."""

@@ -13,7 +13,7 @@ from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.model.task import PipelineTask
 from slangad.compiler.check.pipeline_functions import pipeline_functions
 from slangad.compiler.check.run.companions import Companions, Functions, Launches
-from slangad.compiler.check.sampling.shapes import Search
+from slangad.compiler.check.sampling.shapes import ShapeSearch
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
@@ -63,14 +63,14 @@ def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | 
     return Functions(libraries.launch(task.kernel, extents), f32, companions)
 
 
-def _search(task: Task, indices: Kernel, libraries: Libraries) -> Search:
+def _search(task: Task, indices: Kernel, libraries: Libraries) -> ShapeSearch:
     """Return the search for the shapes of a kernel's tensors."""
     plan = task.plan
 
     def twin(extents: Extents) -> WholeRunner:
         return libraries.launch(indices, extents)
 
-    return Search(task.kernel, twin, task.asked, dict(plan.shapes), plan.ranges, plan.seed, integers=plan.integers)
+    return ShapeSearch(task.kernel, twin, task.asked, dict(plan.shapes), plan.ranges, plan.seed, integers=plan.integers)
 
 
 def _launches(task: Task, libraries: Libraries, small: Extents | None = None) -> Launches | None:
