@@ -92,7 +92,7 @@ def test_devices__in_settings_and_completion__are_those_of_the_table() -> None:
 
 
 def test_devices__in_the_document__are_those_of_the_table() -> None:
-    assert sorted(first_cells(page("running.md"), "device")) == sorted(DEVICE_NAMES)
+    assert sorted(first_cells(page("running.md"), "device | runs")) == sorted(DEVICE_NAMES)
 
 
 def test_devices__that_doctor_tries__are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
