@@ -135,7 +135,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
 
 def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
     from slangad.compiler.api.program import chosen, kernels_of, read_program
-    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
 

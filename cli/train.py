@@ -185,7 +185,7 @@ def _left(step: int, checkpoint: Path | None) -> str:
 def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
     """Return the program and the pipeline to train, with the command line's optimizer."""
     from slangad.compiler.api.program import as_chain, chosen, kernels_of, read_program
-    from slangad.compiler.check.subjects.global_memory import refuse_globals
+    from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
     from slangad.compiler.runtime.training.trainable import check_trainable, with_optimizer

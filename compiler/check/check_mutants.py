@@ -12,12 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.mutation.mutate_slang import Broken, broken_text, mutant_name
+from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
-from slangad.compiler.check.session import UnknownNameError, check, paths_in
+from slangad.compiler.check.selection import UnknownNameError
+from slangad.compiler.check.session import check, paths_in
+from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
-from slangad.compiler.report.model import Result, Verdict
+from slangad.compiler.report.model import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Report
 
 _TRIES: Final = 8
+_UNCOMPILED: Final = Finding(Outcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -123,7 +127,7 @@ def _tried(
     return [], set(broken_text(source, str(item.path), (), probed).labels), seconds
 
 
-def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions:
+def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOptions:
     """As asked for, with ranges of functions also for their mutants."""
     more = [
         (f"{mutant_name(owner.name, number)}{path.removeprefix(name)}", low, high)
@@ -144,7 +148,7 @@ def _options(item: Input, broken: Broken, options: CheckOptions) -> CheckOptions
     )
 
 
-def _faulty(result: Result, broken: Broken) -> set[int]:
+def _faulty(result: Result, broken: MutatedText) -> set[int]:
     """The mutants that the compiler complains about."""
     told = "\n".join(note for failure in result.failures for note in failure.notes)
     places = {int(place) for place in _PLACE.findall(told)} | {result.span.line}
@@ -155,13 +159,13 @@ def _faulty(result: Result, broken: Broken) -> set[int]:
     }
 
 
-def _results(item: Input, broken: Broken, report: Report, options: CheckOptions) -> Iterator[Result]:
+def _results(item: Input, broken: MutatedText, report: Report, options: CheckOptions) -> Iterator[Result]:
     """What became of the mutants, under the names of what they are of."""
     file = str(item.path)
     for result in report.results:
         found = _NUMBERED.fullmatch(result.function)
         if not result.function:
-            yield replace(result, file=file, verdict=Verdict.SKIPPED, function="")
+            yield replace(redecided(result, Finding(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
         if found is None or int(found["number"]) not in broken.labels:
             continue
         number = int(found["number"])
@@ -170,10 +174,8 @@ def _results(item: Input, broken: Broken, report: Report, options: CheckOptions)
         if not _wanted((owner.name, owner.label, found["name"], label), item, options):
             continue
         name = f"{label}: {broken.labels[number]}"
-        uncompiled = not result.verdict.good and "does not compile" in result.reason
-        if uncompiled or result.verdict is Verdict.SKIPPED:
-            reason = "it does not compile then" if uncompiled else result.reason
-            result = replace(result, verdict=Verdict.SKIPPED, reason=reason)  # noqa: PLW2901  (as it is told)
+        if not result.verdict.good and "does not compile" in result.reason:
+            result = redecided(result, _UNCOMPILED)  # noqa: PLW2901  (as it is shown)
         yield replace(result, file=file, function=name)
 
 
@@ -182,14 +184,20 @@ def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
     return not words or any(name in words for name in names)
 
 
-def _untold(item: Input, source: str, broken: Broken, without: set[int], options: CheckOptions) -> Iterator[Result]:
+def _untold(
+    item: Input, source: str, broken: MutatedText, without: set[int], options: CheckOptions
+) -> Iterator[Result]:
     """What was not tried: functions that can't be broken, and ways that make no Slang."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:
-        yield Result(str(item.path), f"{owner.label}: not mutated", "function", Verdict.SKIPPED, reason=reason)
+        yield _not_mutated(item, f"{owner.label}: not mutated", Finding(Outcome.NOT_MUTATED, reason))
     for number in sorted(without):
         owner = every.owners[number]
         if not _wanted((owner.name, owner.label), item, options):
             continue
         name = f"{owner.label}: {every.labels[number]}"
-        yield Result(str(item.path), name, "function", Verdict.SKIPPED, reason="it does not compile then")
+        yield _not_mutated(item, name, _UNCOMPILED)
+
+
+def _not_mutated(item: Input, name: str, finding: Finding) -> Result:
+    return Result(str(item.path), name, "function", verdict_of(finding.outcome), reason=finding.reason)

@@ -1,4 +1,4 @@
-"""The functions of a Slang text with where each begins and ends: a text goes in, its functions with bodies come out."""
+"""The functions of a Slang text that have a body, with the location of each as offsets and as tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.headers import scan_text
+from slangad.compiler.slang_text.brackets import are_closed, body_of, closing
+from slangad.compiler.slang_text.headers import scan
 from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
@@ -14,122 +15,125 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.slang_text.headers import Header, Scan
-    from slangad.compiler.slang_text.tokens import Token
+    from slangad.compiler.slang_text.tokens import Token, TokenizedText
 
-_OPENED: Final = {"(": ")", "[": "]", "{": "}"}
 _DIFFERENTIABLE: Final = frozenset(
     {"Differentiable", "BackwardDifferentiable", "ForwardDifferentiable", "BackwardDerivative", "ForwardDerivative"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class SlangFunction:
     """A function that has a body.
 
     Attributes:
-        start: The offset of its first attribute or word; ``body`` of its brace, ``end`` of the brace that closes it.
-        called: The names that it calls or is differentiated by; ``words`` are all that it mentions.
+        header: Its head.
+        start: The offset of its first attribute or word.
+        body: The offset of the brace that opens its body.
+        end: The offset of the brace that closes its body.
+        first: The token at ``start``. ``name_token`` is its name, ``opening`` and ``last`` are the braces of its body.
+        called: The names that it calls or is differentiated by.
+        words: All words in it.
     """
 
     header: Header
     start: int
     body: int
     end: int
+    first: int
+    name_token: int
+    opening: int
+    last: int
     called: frozenset[str] = field(repr=False)
     words: frozenset[str] = field(repr=False)
 
     @property
     def name(self) -> str:
-        """Its name with the namespaces and structs it stands in."""
+        """Its name with its namespaces and structs."""
         return ".".join((*(part.split()[-1] for part in self.header.path), self.header.name))
 
     @property
     def span(self) -> Span:
-        """The place of its name."""
+        """The location of its name."""
         return self.header.span
 
     @property
     def returns(self) -> bool:
-        """Whether it gives something back."""
+        """True if it returns a value."""
         return "void" not in self.header.words
 
 
 @dataclass(frozen=True)
-class Bodies:
-    """A text and its functions.
+class SlangSource:
+    """A Slang text and its functions.
 
     Attributes:
-        whole: Whether all brackets close, so that the functions are what they seem.
+        code: The tokens, comments and preprocessor lines of the text.
+        scan: The heads of its functions.
+        is_closed: True if all brackets close. Otherwise the functions may be wrong.
         starts: The offsets of its lines.
+        offsets: The offsets of its tokens.
     """
 
     text: str
+    code: TokenizedText
     scan: Scan
-    functions: tuple[Function, ...]
-    whole: bool
+    functions: tuple[SlangFunction, ...]
+    is_closed: bool
     starts: tuple[int, ...]
+    offsets: tuple[int, ...]
 
-    def at(self, span: Span) -> Function | None:
-        """The function that a place lies in."""
+    @property
+    def file(self) -> str:
+        """The name of the file in spans."""
+        return self.scan.file
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens of the text."""
+        return self.code.tokens
+
+    def at(self, span: Span) -> SlangFunction | None:
+        """Return the function that contains a location."""
         offset = self.offset(span)
         return next((f for f in self.functions if offset is not None and f.start <= offset <= f.end), None)
 
     def offset(self, span: Span) -> int | None:
-        """Where a place is in the text, if it is."""
-        if span.file != self.scan.file or not 0 < span.line <= len(self.starts):
+        """Return the offset of a location, or None if it lies in another file."""
+        if span.file != self.file or not 0 < span.line <= len(self.starts):
             return None
         return self.starts[span.line - 1] + max(0, span.column - 1)
 
-    def is_differentiable(self, function: Function) -> bool:
-        """Whether it says that it can be differentiated, or another function says so of it."""
-        further = self.scan.derivatives_of.get(function.header.name, frozenset())
-        return bool(_DIFFERENTIABLE & {*function.header.attributes, *further})
+    def is_differentiable(self, function: SlangFunction) -> bool:
+        """Return True if the function or one of its derivatives declares that it can be differentiated."""
+        return not _DIFFERENTIABLE.isdisjoint(self.scan.attributes_of(function.header))
 
 
-def read_bodies(text: str, file: str) -> Bodies:
-    """Take a text apart; ``file`` is its name in spans."""
-    tokens = read_text(text).tokens
+def read_source(text: str, file: str) -> SlangSource:
+    """Read the functions of a text. ``file`` is its name in spans."""
+    code = read_text(text)
     starts = tuple(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
-    offsets = [starts[token.line - 1] + token.column - 1 for token in tokens]
-    at = {offset: k for k, offset in enumerate(offsets)}
-    scan = scan_text(text, file)
-    placed = ((h, at[starts[h.span.line - 1] + h.span.column - 1]) for h in scan.headers)
-    functions = tuple(one for h, k in placed if (one := _function(h, tokens, offsets, k)) is not None)
-    return Bodies(text, scan, functions, _is_closed(tokens), starts)
+    offsets = tuple(starts[token.line - 1] + token.column - 1 for token in code.tokens)
+    found = scan(code, file)
+    at = {(token.line, token.column): k for k, token in enumerate(code.tokens)}
+    named = ((header, at[header.span.line, header.span.column]) for header in found.headers)
+    functions = (_function(header, code.tokens, offsets, name) for header, name in named)
+    kept = tuple(function for function in functions if function is not None)
+    return SlangSource(text, code, found, kept, are_closed(code.tokens), starts, offsets)
 
 
-def closing(tokens: Sequence[Token], index: int) -> int:
-    """The token that closes the bracket at ``index``; the same one if it is none."""
-    if tokens[index].text not in _OPENED:
-        return index
-    depth = 0
-    for position in range(index, len(tokens)):
-        depth += (tokens[position].text in _OPENED) - (tokens[position].text in _OPENED.values())
-        if not depth:
-            return position
-    return len(tokens) - 1
-
-
-def _function(header: Header, tokens: Sequence[Token], offsets: Sequence[int], name: int) -> Function | None:
+def _function(header: Header, tokens: Sequence[Token], offsets: Sequence[int], name: int) -> SlangFunction | None:
     first = name
     while first > 0 and tokens[first - 1].text not in (";", "}", "{"):
         first -= 1
-    opening = name
-    while opening < len(tokens) and tokens[opening].text not in ("{", ";"):
-        opening = closing(tokens, opening) + 1
-    if opening >= len(tokens) or tokens[opening].text == ";":
+    opening = body_of(tokens, name)
+    if opening is None:
         return None
     last = closing(tokens, opening)
-    words = frozenset(token.text for token in tokens[first:last] if token.kind == "word")
-    called = header.calls | {*header.attributes}
-    return Function(header, offsets[first], offsets[opening], offsets[last], called, words)
-
-
-def _is_closed(tokens: Sequence[Token]) -> bool:
-    waiting: list[str] = []
-    for token in tokens:
-        if token.text in _OPENED:
-            waiting.append(_OPENED[token.text])
-        elif token.text in _OPENED.values() and (not waiting or waiting.pop() != token.text):
-            return False
-    return not waiting
+    return SlangFunction(
+        header,
+        *(offsets[first], offsets[opening], offsets[last]),
+        *(first, name, opening, last),
+        called=header.calls | {*header.attributes},
+        words=frozenset(token.text for token in tokens[first:last] if token.kind == "word"),
+    )

@@ -1,6 +1,6 @@
-"""What a Slang text declares besides functions: its tokens go in, structs, globals, imports and their places come out.
+"""What a Slang text declares besides functions: structs, globals, imports, with their locations.
 
-What stands in a namespace is declared by itself. What stands in a struct or an extension belongs to that.
+A declaration in a namespace counts by itself. A member of a struct or an extension belongs to that.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.errors.spans import Span
-from slangad.compiler.slang_text.bodies import closing
+from slangad.compiler.slang_text.brackets import closing
 from slangad.compiler.slang_text.headers import declared_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from slangad.compiler.slang_text.bodies import Bodies
+    from slangad.compiler.errors.spans import Span
+    from slangad.compiler.slang_text.bodies import SlangSource
     from slangad.compiler.slang_text.headers import Header
-    from slangad.compiler.slang_text.tokens import Text, Token
+    from slangad.compiler.slang_text.tokens import Token
 
 _STRUCTS: Final = frozenset({"struct", "class", "interface", "enum"})
 _OTHER_NAMES: Final = frozenset({"typedef", "typealias"})
@@ -27,22 +27,21 @@ _KINDS: Final = _STRUCTS | _OTHER_NAMES | _BLOCKS | _NAMELESS | {"extension"}
 _NOTHING: Final = frozenset({";", "module", "implementing"})
 _VISIBILITY: Final = frozenset({"public", "internal", "private"})
 _SHOWN: Final = 20
-"""Characters of something that has no name."""
+"""Characters that are shown of a declaration without a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is declared outside of functions, with all that stands in it.
+    """A declaration outside of functions, with its members.
 
     Attributes:
-        kind: What it is: ``struct``, ``import``, ``global`` and so on.
-        name: What it is known by, with the namespaces it stands in: of an extension what it extends, of an import what
-            is imported.
-        span: The place of its name.
-        start: The offset of its first character, ``end`` of its last one.
-        names: The words that those who use it have in their text, as far as it is known; none of imports.
-        words: All that it mentions outside of functions in it.
-        stubs: What may stand for it, so that what uses it can be read; nothing if nothing can.
+        kind: ``struct``, ``import``, ``global`` and so on.
+        name: Its name with its namespaces. An extension has the name of the type, an import that of the module.
+        span: The location of its name.
+        start: The offset of its first character. ``end`` is that of its last one.
+        names: The words by which other text uses it, if known. Imports have none.
+        words: The words in it, outside of its functions.
+        stubs: Declarations that can replace it, so that Slang can read the text that uses it.
     """
 
     kind: str
@@ -56,29 +55,30 @@ class Declaration:
 
     @property
     def brings_in(self) -> bool:
-        """Whether it declares what stands elsewhere, so that nothing is known of it."""
+        """True if it brings in declarations of another file."""
         return self.kind in _NAMELESS or self.kind == "#include"
 
 
-def declarations_of(bodies: Bodies, text: Text) -> Iterator[Declaration]:
-    """Everything a text declares outside of functions."""
-    functions = {function.start for function in bodies.functions}
-    for first, behind, scopes in _pieces(text.tokens):
-        tokens = text.tokens[first:behind]
-        start, end = _offset(bodies, tokens[0]), _offset(bodies, tokens[-1]) + len(tokens[-1].text) - 1
+def declarations_of(source: SlangSource) -> Iterator[Declaration]:
+    """Yield everything that a text declares outside of functions."""
+    functions = {function.start for function in source.functions}
+    for first, behind, scopes in _pieces(source.tokens):
+        tokens = source.tokens[first:behind]
+        start, end = source.offsets[first], source.offsets[behind - 1] + len(tokens[-1].text) - 1
         if start not in functions and tokens[0].text not in _NOTHING:
-            yield _declaration(_Piece(bodies, tokens, start, end, scopes))
-    for line in text.directives:
+            yield _declaration(_DeclarationTokens(source, tokens, source.offsets[first:behind], start, end, scopes))
+    for line in source.code.directives:
         if line.text.startswith("include"):
-            yield _include(bodies, line)
+            yield _include(source, line)
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _DeclarationTokens:
     """The tokens of a declaration."""
 
-    bodies: Bodies
+    source: SlangSource
     tokens: Sequence[Token]
+    offsets: Sequence[int]
     start: int
     end: int
     scopes: tuple[str, ...]
@@ -86,22 +86,21 @@ class _Piece:
     @property
     def headers(self) -> Iterator[Header]:
         """The heads of functions in it."""
-        for header in self.bodies.scan.headers:
-            if self.start <= (self.bodies.offset(header.span) or 0) <= self.end:
+        for header in self.source.scan.headers:
+            if self.start <= (self.source.offset(header.span) or 0) <= self.end:
                 yield header
 
     @property
     def words(self) -> Iterator[str]:
-        """The words in it that stand in no function."""
-        inside = [(f.start, f.end) for f in self.bodies.functions if self.start <= f.start <= self.end]
-        for token in self.tokens:
-            offset = _offset(self.bodies, token)
+        """The words in it, outside of functions."""
+        inside = [(f.start, f.end) for f in self.source.functions if self.start <= f.start <= self.end]
+        for token, offset in zip(self.tokens, self.offsets, strict=True):
             if token.kind == "word" and not any(start <= offset <= end for start, end in inside):
                 yield token.text
 
     @property
     def top(self) -> Iterator[Token]:
-        """The tokens that stand in no bracket, without brackets."""
+        """The tokens outside of brackets."""
         index = 0
         while index < len(self.tokens):
             behind = closing(self.tokens, index) + 1
@@ -110,12 +109,8 @@ class _Piece:
             index = behind
 
 
-def _offset(bodies: Bodies, token: Token) -> int:
-    return bodies.starts[token.line - 1] + token.column - 1
-
-
 def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The first token of each, the one behind its last, and the namespaces it stands in."""
+    """Yield the first token of each declaration, the token behind its last, and its namespaces."""
     scopes: list[tuple[str, ...]] = []
     start = index = 0
     while index < len(tokens):
@@ -137,7 +132,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, tuple[str, ...]
         yield start, len(tokens), ()
 
 
-def _declaration(piece: _Piece) -> Declaration:
+def _declaration(piece: _DeclarationTokens) -> Declaration:
     top = list(piece.top)
     kind = next((token.text for token in top if token.text in _KINDS), "function" if any(piece.headers) else "global")
     names = tuple(dict.fromkeys(_names(kind, piece, top)))
@@ -146,7 +141,7 @@ def _declaration(piece: _Piece) -> Declaration:
     return Declaration(
         kind=kind,
         name=name if kind in _NAMELESS else ".".join((*piece.scopes, name)),
-        span=_span(piece.bodies.scan.file, place),
+        span=place.span(piece.source.file),
         start=piece.start,
         end=piece.end,
         names=frozenset(names),
@@ -155,21 +150,17 @@ def _declaration(piece: _Piece) -> Declaration:
     )
 
 
-def _include(bodies: Bodies, line: Token) -> Declaration:
-    start = _offset(bodies, line)
-    end = bodies.text.find("\n", start)
+def _include(source: SlangSource, line: Token) -> Declaration:
+    start = source.starts[line.line - 1] + line.column - 1
+    end = source.text.find("\n", start)
     name = line.text.removeprefix("include").split("//")[0].strip(' "<>')
     nothing = frozenset[str]()
-    last = (end if end >= 0 else len(bodies.text)) - 1
-    return Declaration("#include", name, _span(bodies.scan.file, line), start, last, nothing, nothing, ())
+    last = (end if end >= 0 else len(source.text)) - 1
+    return Declaration("#include", name, line.span(source.file), start, last, nothing, nothing, ())
 
 
-def _span(file: str, token: Token) -> Span:
-    return Span(file, token.line, token.column, token.line, token.column + len(token.text))
-
-
-def _names(kind: str, piece: _Piece, top: Sequence[Token]) -> Iterator[str]:
-    """What others call it by; an extension by what it extends, by what, and by what it adds."""
+def _names(kind: str, piece: _DeclarationTokens, top: Sequence[Token]) -> Iterator[str]:
+    """Yield the names by which others use a declaration. An extension has those of its type and its members."""
     if kind in _STRUCTS or kind == "typealias":
         yield from (token.text for token in _behind(kind, top)[:1])
     elif kind == "typedef":
@@ -184,7 +175,7 @@ def _names(kind: str, piece: _Piece, top: Sequence[Token]) -> Iterator[str]:
 
 
 def _behind(kind: str, top: Sequence[Token]) -> list[Token]:
-    """The tokens behind the word that says what it is, if there is one."""
+    """Return the tokens behind the word for the kind of declaration."""
     at = next((k for k, token in enumerate(top) if token.text == kind), len(top))
     return [token for token in top[at + 1 :] if token.text not in ("class", ";")]
 
@@ -199,7 +190,7 @@ def _fields(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _known_by(kind: str, top: Sequence[Token], names: Sequence[str]) -> str:
-    """Its name without namespaces; of what has several, the first one."""
+    """Return the name without namespaces, the first one if there are several."""
     if kind in _NAMELESS:
         return "".join(token.text for token in _behind(kind, top) if token.text != "namespace").strip('"')
     if kind in _BLOCKS or kind == "extension":
@@ -208,7 +199,7 @@ def _known_by(kind: str, top: Sequence[Token], names: Sequence[str]) -> str:
 
 
 def _stubs(kind: str, top: Sequence[Token], names: Collection[str]) -> Iterator[str]:
-    """Declarations of the same names of which Slang tells who uses them; it does not of generic ones."""
+    """Yield declarations of the same names. Slang reports uses of these, but not of generic ones."""
     texts = [token.text for token in top]
     if kind in _NAMELESS or kind in ("function", "extension") or "__generic" in texts:
         return

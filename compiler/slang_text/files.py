@@ -1,33 +1,33 @@
-"""The files that are checked, as text and as functions: each is read once, and again when it has changed."""
+"""The Slang files of a program. Each is read and taken apart once, and again after a change."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
 
-from slangad.compiler.slang_text.bodies import Bodies, read_bodies
+from slangad.compiler.slang_text.bodies import SlangSource, read_source
 
 
 def text_of(file: str) -> str:
-    """The text of a file; empty if it can't be read."""
+    """Return the text of a file; an empty text if it cannot be read."""
     try:
         return _text(file, _state(file))
     except OSError:
         return ""
 
 
-def bodies_of(file: str) -> Bodies:
-    """The functions of a Slang file; none if it can't be read."""
+def source_of(file: str) -> SlangSource:
+    """Return a Slang file with its functions; an empty one if it cannot be read."""
     try:
-        return _bodies(file, _state(file))
+        return _source(file, _state(file))
     except OSError:
-        return read_bodies("", file)
+        return read_source("", file)
 
 
 def _state(file: str) -> tuple[int, int]:
-    """What is another when the file has changed."""
-    found = Path(file).stat()
-    return found.st_mtime_ns, found.st_size
+    """Return a mark that differs after a change of the file."""
+    status = Path(file).stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)
@@ -36,5 +36,5 @@ def _text(file: str, _: tuple[int, int]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _bodies(file: str, state: tuple[int, int]) -> Bodies:
-    return read_bodies(_text(file, state), file)
+def _source(file: str, state: tuple[int, int]) -> SlangSource:
+    return read_source(_text(file, state), file)

@@ -1,7 +1,7 @@
-"""Where things stand in a Slang file: its text goes in, the headers of functions with comments and attributes come out.
+"""Scan a Slang text for the heads of functions, with their comments and attributes.
 
-Slang's reflection says what a file declares, but not where. The scan only serves places, comments, and hints; what it
-takes for a function need not be one, and preprocessor conditions are not evaluated.
+Slang's reflection says what a file declares, but not where. The scan adds locations, comments and hints. It does not
+evaluate preprocessor conditions, and it may take something else for a function.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.spans import NOWHERE, Span
-from slangad.compiler.slang_text.tokens import Comment, Text, Token, read_text
+from slangad.compiler.slang_text.brackets import CLOSING_OF, closing
+from slangad.compiler.slang_text.tokens import LineComment, Token, TokenizedText, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _NOT_NAMES: Final = frozenset(["if", "for", "while", "switch", "catch", "else", "return", "do", "sizeof"])
-_OPENED: Final = {"(": ")", "[": "]", "{": "}"}
-_NESTING: Final = {**_OPENED, "<": ">"}
+_NESTING: Final = {**CLOSING_OF, "<": ">"}
 _SCOPES: Final = frozenset(["struct", "class", "interface", "extension", "namespace", "enum"])
 _UNREFLECTED: Final = frozenset({"extension", "class"})
-"""Scopes whose methods reflection does not show."""
+"""Scopes whose methods reflection omits."""
 _VISIBILITY: Final = frozenset(["public", "internal", "private", "module", "implementing"])
 _PASSING: Final = frozenset(["in", "const", "uniform", "no_diff"])
-"""Words before a parameter that make no other function of it."""
+"""Words before a parameter that are no part of the signature."""
 _BEFORE_TYPES: Final = frozenset(["out", "inout", ".", "::"])
-_DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
+DERIVATIVE_OF: Final = frozenset(["BackwardDerivativeOf", "ForwardDerivativeOf", "PrimalSubstituteOf"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Header:
 
     Attributes:
         name: Its name, such as ``shade`` or ``operator+``.
-        path: The namespaces and structs it stands in, as far as braces tell; others like ``extension Name``.
+        path: Its namespaces and structs, found by braces. An extension appears as ``extension Name``.
         params: The names of its parameters.
-        types: Their types as they are written, with ``out`` and ``inout``.
-        generic: Whether it has generic parameters.
+        types: Their types as written, with ``out`` and ``inout``.
+        generic: True if it has generic parameters.
         attributes: The words of the attributes before it, such as ``Differentiable``.
         words: Every other word before its name: modifiers, its type, macros.
         comments: The comment lines directly above it, and those inside its head.
-        span: Its name.
-        calls: Every name in its body that arguments follow.
+        span: The location of its name.
+        calls: Every name in its body with arguments behind it.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Header:
     params: tuple[str, ...]
     attributes: tuple[str, ...]
     words: tuple[str, ...]
-    comments: tuple[Comment, ...]
+    comments: tuple[LineComment, ...]
     span: Span
     calls: frozenset[str] = frozenset()
     types: tuple[str, ...] = ()
@@ -59,16 +59,22 @@ class Header:
 
     @property
     def signature(self) -> str:
-        """What tells it from other functions of its name: ``(float3, inout float)``."""
+        """Its parameter types, which distinguish it from its overloads: ``(float3, inout float)``."""
         return f"({', '.join(self.types)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """All that is known of one file's text.
+    """The heads and hints of one text.
 
-    ``words`` has the first place of every word, ``begins`` the first two, ``derivatives_of`` the attributes that other
-    functions give a function by naming it (``BackwardDerivativeOf`` gives ``BackwardDerivative``).
+    Attributes:
+        file: The name of the file in spans.
+        headers: The heads of its functions, those without a body too.
+        words: The first location of every word.
+        directives: Its preprocessor lines without ``#``.
+        derivatives_of: By function, the attributes that others give it (``BackwardDerivativeOf`` gives
+            ``BackwardDerivative``).
+        begins: Its first two tokens.
     """
 
     file: str
@@ -80,12 +86,12 @@ class Scan:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a part of a module whose main file is another."""
+        """True if it is a part of a module with another main file."""
         return self.begins[:1] == ("implementing",)
 
     @property
     def unreflected(self) -> tuple[Header, ...]:
-        """The differentiable methods that reflection does not show."""
+        """The differentiable methods that reflection omits."""
         return tuple(
             header
             for header in self.headers
@@ -94,22 +100,23 @@ class Scan:
 
     @property
     def controls_visibility(self) -> bool:
-        """Whether some of what it declares may be hidden from those who import it."""
+        """True if some of its declarations may be hidden from importers."""
         dialect = any(directive.startswith(("lang", "version")) for directive in self.directives)
         return dialect or any(word in self.words for word in _VISIBILITY)
 
     @property
     def has_entry_points(self) -> bool:
-        """Whether it has entry points of its own."""
+        """True if it has entry points."""
         return any("shader" in header.attributes for header in self.headers)
 
     @property
-    def macros(self) -> Iterator[str]:
-        """The names of the macros it defines."""
+    def defines(self) -> Iterator[tuple[str, tuple[Token, ...]]]:
+        """The macros that it defines, each with the tokens behind its name."""
         for directive in self.directives:
             word, _, rest = directive.partition(" ")
-            if word == "define" and rest:
-                yield rest.partition("(")[0].split()[0]
+            tokens = read_text(rest).tokens if word == "define" else ()
+            if tokens:
+                yield tokens[0].text, tokens[1:]
 
     def find(
         self,
@@ -120,14 +127,14 @@ class Scan:
         *,
         generic: bool = False,
     ) -> Header | None:
-        """The header of a function; of several, the one most like it.
+        """Return the header of a function, the most similar one if there are several.
 
         Args:
             name: Its name.
-            path: The namespaces and structs it stands in.
+            path: Its namespaces and structs.
             params: The names of its parameters.
-            which: Its number among the differentiable functions of which all this is the same, and how many there are.
-            generic: Whether it has generic parameters.
+            which: Its number among the differentiable functions with the same of all this, and their count.
+            generic: True if it has generic parameters.
         """
 
         def likeness(header: Header) -> tuple[bool, bool, bool]:
@@ -138,17 +145,25 @@ class Scan:
         alike = [header for header in named if likeness(header) == best]
         marked = [header for header in alike if "Differentiable" in header.attributes]
         number, count = which
-        told_apart = next((found for found in (marked, alike) if len(found) == count), alike[:1])
-        return told_apart[min(number, len(told_apart) - 1)] if told_apart else None
+        numbered = next((headers for headers in (marked, alike) if len(headers) == count), alike[:1])
+        return numbered[min(number, len(numbered) - 1)] if numbered else None
+
+    def attributes_of(self, header: Header) -> frozenset[str]:
+        """Return the attributes of a function, those included that its derivatives give it."""
+        return self.derivatives_of.get(header.name, frozenset()).union(header.attributes)
 
 
 def scan_text(source: str, file: str) -> Scan:
-    """Scan a file's text; ``file`` is its name in spans."""
-    text = read_text(source)
+    """Scan a text. ``file`` is its name in spans."""
+    return scan(read_text(source), file)
+
+
+def scan(text: TokenizedText, file: str) -> Scan:
+    """Scan the tokens of a text."""
     words: dict[str, Span] = {}
     for token in text.tokens:
         if token.kind == "word":
-            words.setdefault(token.text, _span(token, file))
+            words.setdefault(token.text, token.span(file))
     return Scan(
         file=file,
         headers=tuple(_headers(text, file)),
@@ -159,23 +174,19 @@ def scan_text(source: str, file: str) -> Scan:
     )
 
 
-def _span(token: Token, file: str) -> Span:
-    return Span(file, token.line, token.column, token.line, token.column + len(token.text))
-
-
 def _derivatives_of(tokens: Sequence[Token]) -> dict[str, frozenset[str]]:
-    """The last word in the parentheses of ``[BackwardDerivativeOf(f)]`` and its like, and what that makes of ``f``."""
+    """Return by function the attributes that ``[BackwardDerivativeOf(f)]`` and its like give to ``f``."""
     found: dict[str, frozenset[str]] = {}
     for index, token in enumerate(tokens):
-        if token.text in _DERIVATIVE_OF:
-            inside = tokens[index + 2 : _closing(tokens, index + 1)]
+        if token.text in DERIVATIVE_OF:
+            inside = tokens[index + 2 : closing(tokens, index + 1)]
             for name in [t.text for t in inside if t.kind == "word"][-1:]:
                 found[name] = found.get(name, frozenset()) | {token.text.removesuffix("Of")}
     return found
 
 
-def _headers(text: Text, file: str) -> Iterator[Header]:
-    """Every ``word word(…) {`` and ``word word(…);``; bodies of functions are not looked into."""
+def _headers(text: TokenizedText, file: str) -> Iterator[Header]:
+    """Yield a header for every ``word word(…) {`` and ``word word(…);`` outside of bodies."""
     tokens = text.tokens
     scopes: list[tuple[str, ...]] = []
     start = index = 0
@@ -189,9 +200,9 @@ def _headers(text: Text, file: str) -> Iterator[Header]:
                 scopes.pop()
             start = index + 1
         elif token.text == "[":
-            index = _closing(tokens, index)
+            index = closing(tokens, index)
         elif token.text == "(" and (name := _name_before(tokens, start, index)) is not None:
-            end = _closing(tokens, index)
+            end = closing(tokens, index)
             path = tuple(part for names in scopes for part in names)
             after = _after_body(tokens, end)
             calls = frozenset(_calls(tokens[end:after]))
@@ -202,14 +213,14 @@ def _headers(text: Text, file: str) -> Iterator[Header]:
 
 
 def _calls(body: Sequence[Token]) -> Iterator[str]:
-    """Names before arguments, with generic arguments in between or not."""
+    """Yield the names before arguments, with or without generic arguments in between."""
     for token, following in pairwise(body):
         if token.kind == "word" and following.text in ("(", "<"):
             yield token.text
 
 
 def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """What a brace belongs to: ``('ns', 'inner')`` for ``namespace ns.inner``, nothing for other blocks."""
+    """Return the scope that a brace opens: ``('ns', 'inner')`` for ``namespace ns.inner``, () for other blocks."""
     for index, token in enumerate(tokens):
         if token.text in _SCOPES:
             names = []
@@ -226,7 +237,7 @@ def _scope_name(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
-    """The function's name before a parenthesis, if that is what it is: something must stand before the name."""
+    """Return the token of a function's name before a parenthesis, or None. A name needs a word before it."""
     if (operator := _operator_before(tokens, start, index)) is not None:
         return operator
     name = index - 1
@@ -245,38 +256,24 @@ def _name_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
 
 
 def _operator_before(tokens: Sequence[Token], start: int, index: int) -> int | None:
-    """The word ``operator`` with nothing but marks between it and a parenthesis, and something before it."""
+    """Return the word ``operator`` if only marks stand between it and a parenthesis, and something stands before it."""
     word = index - 1
     while word > start and tokens[word].kind == "mark" and tokens[word].text not in ("]", ")", "}"):
         word -= 1
     return word if word > start and tokens[word].text == "operator" else None
 
 
-def _closing(tokens: Sequence[Token], index: int) -> int:
-    """The index of the bracket that closes the one at ``index``; the last token when none does."""
-    waiting: list[str] = []
-    for position in range(index, len(tokens)):
-        text = tokens[position].text
-        if text in _OPENED:
-            waiting.append(_OPENED[text])
-        elif waiting and text == waiting[-1]:
-            waiting.pop()
-        if not waiting:
-            return position
-    return len(tokens) - 1
-
-
 def _after_body(tokens: Sequence[Token], end: int) -> int:
-    """Where to go on after a header: behind the body's closing brace, or behind the semicolon."""
+    """Return the token behind a function: behind its body's brace, or behind the semicolon."""
     for position in range(end + 1, len(tokens)):
         if tokens[position].text == "{":
-            return _closing(tokens, position) + 1
+            return closing(tokens, position) + 1
         if tokens[position].text == ";":
             return position + 1
     return len(tokens)
 
 
-def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], file: str) -> Header:
+def _header(text: TokenizedText, at: tuple[int, int, int, int], path: tuple[str, ...], file: str) -> Header:
     start, name, opening, end = at
     tokens = text.tokens
     attributes: list[str] = []
@@ -284,9 +281,9 @@ def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], fi
     index = start
     while index < name:
         if tokens[index].text == "[":
-            closing = _closing(tokens, index)
-            attributes += [t.text for t in tokens[index : min(closing, name)] if t.kind == "word"]
-            index = closing
+            end_of = closing(tokens, index)
+            attributes += [t.text for t in tokens[index : min(end_of, name)] if t.kind == "word"]
+            index = end_of
         elif tokens[index].kind == "word":
             words.append(tokens[index].text)
         index += 1
@@ -298,14 +295,17 @@ def _header(text: Text, at: tuple[int, int, int, int], path: tuple[str, ...], fi
         attributes=tuple(attributes),
         words=tuple(words),
         comments=tuple(_comments(text, tokens[start].line, tokens[name].line)),
-        span=_span(tokens[name], file),
+        span=tokens[name].span(file),
         types=tuple(_types(tokens[opening + 1 : end])),
         generic=(tokens[name + 1].text == "<" and not is_operator) or "__generic" in words,
     )
 
 
 def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
-    """The names in a list of parameters or variables: the last word of each before its value, extents or semantic."""
+    """Yield the names in a list of parameters or variables.
+
+    A name is the last word before a value, extents or a semantic.
+    """
     depth, done, name = 0, False, ""
     for token in tokens:
         depth += token.text in _NESTING
@@ -316,13 +316,13 @@ def declared_names(tokens: Sequence[Token]) -> Iterator[str]:
             done = True
         elif not depth and not done and token.kind == "word":
             name = token.text
-        depth -= token.text in _NESTING.values()
+        depth = max(0, depth - (token.text in _NESTING.values()))
     if name:
         yield name
 
 
 def _types(tokens: Sequence[Token]) -> Iterator[str]:
-    """The types in a list of parameters, each ``float x : semantic = value`` or ``x : float = value``."""
+    """Yield the types in a list of parameters, each ``float x : semantic = value`` or ``x : float = value``."""
     depth, done = 0, False
     own: list[Token] = []
     for token in tokens:
@@ -342,7 +342,7 @@ def _types(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _type(tokens: Sequence[Token]) -> str:
-    """The type of one parameter, which may have no name; extents behind its name are part of it."""
+    """Return the type of one parameter, with or without a name. Extents behind the name are part of the type."""
     depth = name = 0
     for index, token in enumerate(tokens):
         depth += token.text in _NESTING
@@ -353,7 +353,7 @@ def _type(tokens: Sequence[Token]) -> str:
 
 
 def _written(tokens: Sequence[Token]) -> str:
-    """Tokens as people write a type."""
+    """Return tokens as people write a type."""
     text = "".join(token.text for token in tokens[:1])
     for before, token in pairwise(tokens):
         apart = before.text == "," or before.kind == token.kind == "word"
@@ -361,8 +361,8 @@ def _written(tokens: Sequence[Token]) -> str:
     return text
 
 
-def _comments(text: Text, first: int, last: int) -> Iterator[Comment]:
-    """The comment lines that end right above a header, then those inside it."""
+def _comments(text: TokenizedText, first: int, last: int) -> Iterator[LineComment]:
+    """Yield the comment lines that end right above a header, then those inside it."""
     above = first
     while above - 1 in text.comments:
         above -= 1
@@ -372,5 +372,5 @@ def _comments(text: Text, first: int, last: int) -> Iterator[Comment]:
 
 
 def whole_file(file: str) -> Span:
-    """The span of something whose place in a file is not known."""
+    """Return the span of something at an unknown location in a file."""
     return Span(file, 0, 0, 0, 0) if file else NOWHERE

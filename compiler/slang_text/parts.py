@@ -1,19 +1,20 @@
-"""The parts of a Slang text, functions and declarations, each of which can be taken out; who uses which, by the text.
+"""Take functions and declarations out of a Slang text, and find by the text which part uses which.
 
-A text goes in. What comes out has the same lines: a part that is taken out leaves blanks. The head of a function may
-stay, with a body that gives zeros, and of a declaration a stub; both with a mark that makes Slang tell who uses it.
+The lines of the text stay. A removed part leaves blanks. A function may keep its head, with a body that returns zeros,
+and a declaration may become a stub. Both get a mark by which Slang reports their uses.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from slangad.compiler.slang_text.bodies import Bodies, Function, read_bodies
+from slangad.compiler.ir.calls import closure
+from slangad.compiler.slang_text.bodies import SlangFunction, SlangSource, read_source
+from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.declarations import Declaration, declarations_of
-from slangad.compiler.slang_text.tokens import read_text
+from slangad.compiler.slang_text.tokens import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _ZEROS: Final = " return {}; "
 
-Part: TypeAlias = Function | Declaration
+Part: TypeAlias = SlangFunction | Declaration
 
 
 @dataclass(frozen=True)
@@ -31,46 +32,48 @@ class Parts:
     """A text and its parts.
 
     Attributes:
-        every: Its parts in the order of the text; functions in structs come after those.
-        macros: The words of each macro's text, those of macros in it too.
+        every: Its parts in the order of the text. A struct comes before its functions.
+        macros: The words of each macro's text, those of macros in it included.
         conforming: The structs that have an interface besides ``IDifferentiable``.
     """
 
-    bodies: Bodies
+    source: SlangSource
     every: tuple[Part, ...]
     macros: Mapping[str, frozenset[str]]
     conforming: frozenset[str]
 
     def at(self, span: Span) -> Part | None:
-        """The smallest part that a place lies in; of a comment above a function that one."""
-        offset = self.bodies.offset(span)
+        """Return the smallest part that contains a location. A comment above a function belongs to that."""
+        offset = self.source.offset(span)
         if offset is None:
             return None
-        told = (f for f in self.bodies.functions if any(comment.line == span.line for comment in f.header.comments))
+        commented = (
+            f for f in self.source.functions if any(comment.line == span.line for comment in f.header.comments)
+        )
         around = [part for part in self.every if part.start <= offset <= part.end]
-        return min(around, key=lambda part: part.end - part.start, default=next(told, None))
+        return min(around, key=lambda part: part.end - part.start, default=next(commented, None))
 
     def is_in_head(self, part: Part, span: Span) -> bool:
-        """Whether a place lies in a function before its body."""
-        offset = self.bodies.offset(span)
-        return isinstance(part, Function) and offset is not None and part.start <= offset < part.body
+        """Return True if a location lies in a function before its body."""
+        offset = self.source.offset(span)
+        return isinstance(part, SlangFunction) and offset is not None and part.start <= offset < part.body
 
     def is_differentiable(self, part: Part) -> bool:
-        """Whether it is a function that can be differentiated."""
-        return isinstance(part, Function) and self.bodies.is_differentiable(part)
+        """Return True if a part is a function that can be differentiated."""
+        return isinstance(part, SlangFunction) and self.source.is_differentiable(part)
 
     def brings_in(self, file: str) -> Declaration | None:
-        """The import or inclusion of a file, as far as its name tells."""
+        """Return the import or inclusion of a file, found by its name."""
         stem = _plain(file)
         named = (part for part in self.every if isinstance(part, Declaration) and part.brings_in)
         return next((part for part in named if _plain(part.name) == stem), None)
 
     def users_of(self, part: Part, *, gone: bool) -> Iterator[Part]:
-        """The parts that may use one in a way of which Slang does not tell.
+        """Yield the parts that may use one in a way that Slang does not report.
 
-        Slang tells of no use of a generic function, nor of one that is gone; and of a use in a macro it tells there.
-        What a struct does by an interface may be used wherever the struct is mentioned. What stands in a declaration
-        goes with it; where there are two of its name, the other one may be taken for it.
+        Slang reports no use of a generic function or of one that is gone. It reports a use in a macro at the macro.
+        A method of an interface may be used wherever its struct is mentioned. Members of a declaration go with it. If
+        there are two of a name, Slang may take the other one.
         """
         names = names_of(part)
         macros = {macro for macro, words in self.macros.items() if names & words}
@@ -82,11 +85,11 @@ class Parts:
         unknown = names if gone or part.header.generic else frozenset()
         suspect = macros | self.conforming.intersection(part.header.path[-1:])
         for one in others:
-            if isinstance(one, Function) and (unknown & one.called or suspect & one.words):
+            if isinstance(one, SlangFunction) and (unknown & one.called or suspect & one.words):
                 yield one
 
     def without(self, marks: Mapping[Part, str], gone: Collection[Part]) -> Remains:
-        """The text in which some parts have a mark and nothing in them, and others are gone."""
+        """Return the text with some parts marked and emptied, and others removed."""
         out = {*marks, *gone}
         kept = [part for part in out if not any(contains(one, part) for one in out)]
         blanks, added = list[tuple[int, int]](), list[tuple[int, str]]()
@@ -99,15 +102,15 @@ class Parts:
                 added += ((part.start, deprecated), (part.end, _ZEROS if part.returns else ""))
             if isinstance(part, Declaration) and part not in gone:
                 added.append((part.end, "".join(f" {deprecated}{stub}" for stub in part.stubs)))
-        return _remains(self.bodies, blanks, sorted(added))
+        return _remains(self.source, blanks, sorted(added))
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is left of a text.
+    """A text after the removal of parts.
 
     Attributes:
-        added: What was put in, by lines: before which columns, and how much.
+        added: The insertions by line: before which columns, and how many characters.
     """
 
     text: str
@@ -123,68 +126,68 @@ class Remains:
 
 def read_parts(text: str, file: str) -> Parts:
     """Take a text apart; ``file`` is its name in spans."""
-    bodies, read = read_bodies(text, file), read_text(text)
-    every: list[Part] = [*bodies.functions, *declarations_of(bodies, read)]
+    source = read_source(text, file)
+    every: list[Part] = [*source.functions, *declarations_of(source)]
     every.sort(key=lambda part: part.start)
-    return Parts(bodies, tuple(every), _macros(bodies.scan.directives), frozenset(_conforming(read.tokens)))
+    return Parts(source, tuple(every), _macros(source), frozenset(_conforming(source.tokens)))
 
 
 def contains(part: Part, other: Part) -> bool:
-    """Whether a part is a declaration that another part stands in."""
+    """Return True if a part is a declaration that contains another part."""
     return isinstance(part, Declaration) and part != other and part.start <= other.start and other.end <= part.end
 
 
 def is_derivative(part: Part, other: Part) -> bool:
-    """Whether a function is the derivative that another one names: Slang dies of one that is not there."""
-    return isinstance(part, Function) and isinstance(other, Function) and part.header.name in other.header.attributes
+    """Return True if another function names this one as its derivative. Slang dies if the derivative is missing."""
+    return (
+        isinstance(part, SlangFunction)
+        and isinstance(other, SlangFunction)
+        and part.header.name in other.header.attributes
+    )
 
 
 def mentions(part: Part, other: Part) -> bool:
-    """Whether a part has another's name in its text, that of a function where it calls one."""
-    if isinstance(part, Function) and isinstance(other, Function):
+    """Return True if a part has the name of another in its text, or calls it if both are functions."""
+    if isinstance(part, SlangFunction) and isinstance(other, SlangFunction):
         return other.header.name in part.called
     return not part.words.isdisjoint(names_of(other))
 
 
 def names_of(part: Part) -> frozenset[str]:
-    """The words by which others use it, as far as they are known."""
+    """Return the words by which other text uses a part, as far as known."""
     return part.names if isinstance(part, Declaration) else frozenset({part.header.name})
 
 
 def _plain(file: str) -> str:
-    """The last part of a file's or a module's name, without its ending, the way Slang takes them for the same."""
+    """Return the last part of a file's or module's name without its ending, as Slang compares them."""
     name = re.split(r"[/\\]", file)[-1].removesuffix(".slang").removesuffix(".h").removesuffix(".slangh")
     return name.rpartition(".")[2].replace("_", "-")
 
 
-def _remains(bodies: Bodies, blanks: Sequence[tuple[int, int]], added: Sequence[tuple[int, str]]) -> Remains:
-    text = bodies.text
+def _remains(source: SlangSource, blanks: Sequence[tuple[int, int]], added: Sequence[tuple[int, str]]) -> Remains:
+    text = source.text
     for start, end in blanks:
         text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for offset, put in reversed(added):
         line = text.count("\n", 0, offset) + 1
-        column = offset - bodies.starts[line - 1] + 1
+        column = offset - source.starts[line - 1] + 1
         lines[line] = ((column, len(put)), *lines.get(line, ()))
         text = text[:offset] + put + text[offset:]
     return Remains(text, lines)
 
 
 def _conforming(tokens: Sequence[Token]) -> Iterator[str]:
-    """The structs of ``struct Name : Interface``, unless there is none but ``IDifferentiable``."""
+    """Yield the structs of ``struct Name : Interface``, unless the only interface is ``IDifferentiable``."""
     for k, token in enumerate(tokens):
         if token.text == "struct" and k + 2 < len(tokens):
-            head = list(takewhile(lambda one: one.text not in ("{", ";"), tokens[k + 2 :]))
-            named = {one.text for one in head if one.kind == "word"} - {"IDifferentiable"}
+            head = until(tokens[k + 2 :], "{", ";")
+            named = words_of(head) - {"IDifferentiable"}
             if named and any(one.text == ":" for one in head):
                 yield tokens[k + 1].text
 
 
-def _macros(directives: Sequence[str]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for directive in directives:
-        name, *words = re.findall(r"\w+", directive.removeprefix("define")) if directive.startswith("define") else [""]
-        found[name] = frozenset(words)
-    for _ in found:
-        found = {name: words.union(*(found.get(word, ()) for word in words)) for name, words in found.items()}
-    return found
+def _macros(source: SlangSource) -> Mapping[str, frozenset[str]]:
+    """Return the words of each macro's text, those of macros in it included."""
+    macros = {name: words_of(tokens) for name, tokens in source.scan.defines}
+    return {name: frozenset(closure(words, lambda word: macros.get(word, ()))) for name, words in macros.items()}

@@ -1,10 +1,15 @@
-"""Slang text becomes tokens, comment lines and preprocessor lines, each with its place; first step of the scan."""
+"""Split a Slang text into tokens, comment lines and preprocessor lines, each with its location."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.errors.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _TOKEN: Final = re.compile(
     r"""
@@ -33,10 +38,14 @@ class Token:
     line: int
     column: int
 
+    def span(self, file: str) -> Span:
+        """Return the location of the token in a file."""
+        return Span(file, self.line, self.column, self.line, self.column + len(self.text))
+
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment from ``//`` to the end of its line, with nothing before it on that line; ``text`` has the slashes."""
+class LineComment:
+    """A comment from ``//`` to the end of its line. Nothing else stands on that line. ``text`` includes the slashes."""
 
     text: str
     line: int
@@ -44,18 +53,18 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A file taken apart: its code, its comment lines by line, its preprocessor lines without ``#``."""
+class TokenizedText:
+    """The tokens of a text, its comment lines by line number, and its preprocessor lines without ``#``."""
 
     tokens: tuple[Token, ...]
-    comments: dict[int, Comment]
+    comments: dict[int, LineComment]
     directives: tuple[Token, ...]
 
 
-def read_text(source: str) -> Text:
-    """Take a text apart; never fails, whatever the text is."""
+def read_text(source: str) -> TokenizedText:
+    """Split a text into tokens. This never fails, whatever the text is."""
     tokens: list[Token] = []
-    comments: dict[int, Comment] = {}
+    comments: dict[int, LineComment] = {}
     directives: list[Token] = []
     position, line, start, fresh = 0, 1, 0, True
     while position < len(source):
@@ -69,10 +78,9 @@ def read_text(source: str) -> Text:
             kind = (match.lastgroup if match else None) or "mark_"
         column = position - start + 1
         if kind == "directive":
-            said = " ".join(found[1:].replace("\\\n", " ").split())
-            directives.append(Token(kind, said, line, column))
+            directives.append(Token(kind, " ".join(found[1:].replace("\\\n", " ").split()), line, column))
         if kind == "line_comment" and fresh:
-            comments[line] = Comment(found.rstrip(), line, column)
+            comments[line] = LineComment(found.rstrip(), line, column)
         elif kind in ("word", "number", "string", "char", "raw", "mark_"):
             tokens.append(Token("mark" if kind == "mark_" else kind, found, line, column))
         fresh = kind == "newline" or (fresh and kind in ("space", "block_comment"))
@@ -80,4 +88,9 @@ def read_text(source: str) -> Text:
         if "\n" in found:
             line += found.count("\n")
             start = position - len(found) + found.rindex("\n") + 1
-    return Text(tuple(tokens), comments, tuple(directives))
+    return TokenizedText(tuple(tokens), comments, tuple(directives))
+
+
+def words_of(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the words among some tokens."""
+    return frozenset(token.text for token in tokens if token.kind == "word")

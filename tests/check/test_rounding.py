@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from slangad.compiler.check.reference.rounding import rounded, scatter, terms
+from slangad.compiler.check.reference.rounding import scatter, spread_by_weights, term_sizes
 from slangad.compiler.check.tolerances import ULP64
 from slangad.compiler.report.model import Leg, LegState, Verdict
 
@@ -270,10 +270,10 @@ def test_rounding__of_terms_that_cancel__is_as_large_as_they_are(size: float) ->
     def jacobian(c: Floats) -> Floats:
         return ((c * 0.7 + c * 0.2 + c * 0.1 - c) * size / c)[:, None]
 
-    found = terms(jacobian, (50, 1), np.random.default_rng(0))
+    found = term_sizes(jacobian, (50, 1), np.random.default_rng(0))
     assert 0.1 * size < np.median(found) < 10.0 * size
 
 
 def test_rounding__of_what_is_not_linear__stays_small() -> None:
-    far = rounded(lambda w: w * w, np.ones((50, 1)), ULP64, np.random.default_rng(0))
+    far = spread_by_weights(lambda w: w * w, np.ones((50, 1)), ULP64, np.random.default_rng(0))
     assert far.max() < 1e-12

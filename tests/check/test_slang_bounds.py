@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.twins.slang_loop_bounds import counted
+from slangad.compiler.check.twins.slang_loop_bounds import with_counters
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_counted__loops_in_one_another_without_braces__turns_are_counted_in_each
         "[Differentiable] float f(float x, int n) { [MaxIters(3)] for (int i = 0; i < n; ++i) "
         "[MaxIters(N)] while (x < 1.0) if (x > 0.0) x += 1.0; else x += 2.0; return x; }"
     )
-    assert counted(text, "f.slang").startswith(
+    assert with_counters(text, "f.slang").startswith(
         "[Differentiable] float f(float x, int n) { { int check_turns_0 = 0; [MaxIters(3)] for (int i = 0; i < n; ++i) "
         "{ if (++check_turns_0 > (3)) check_flag = 1; { int check_turns_3 = 0; [MaxIters(N)] while (x < 1.0) "
         "{ if (++check_turns_3 > (N)) check_flag = 1; if (x > 0.0) x += 1.0; else x += 2.0; }} }} return x; }"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from slangad.compiler.emit.library import DOUBLE, library_text
+from slangad.compiler.slang_text.files import text_of
 from slangad.compiler.toolchain.jobs.request import CompileJob
 
 if TYPE_CHECKING:
@@ -75,10 +76,7 @@ def _with_bits(
     the folders in which an import may find it. Some are ``known`` to have another text than on disk.
     """
     placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
-    texts = {
-        place: known.get(place) or Path(file).read_text(encoding="utf-8", errors="replace")
-        for place, file in placed.items()
-    }
+    texts = {place: known.get(place) or text_of(file) for place, file in placed.items()}
     changed = {place: _TEXELS.sub(r"\1int\2", text) for place, text in texts.items()}
     changed |= {
         place: f'{text}\nimport "{"../" * place.count("/")}{_BITS}";\n'

@@ -28,7 +28,7 @@ from slangad.compiler.runtime.device.cxx import RejectionError, build_shared_lib
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slangad.compiler.check.twins.slang_loop_bounds import Turns
+    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.slang_compilers import SlangCompilers
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -88,7 +88,7 @@ class Setting:
 
 
 def build_both(
-    module: Module, setting: Setting, compilers: tuple[SlangCompilers, SlangCompilers], turns: Turns | None = None
+    module: Module, setting: Setting, compilers: tuple[SlangCompilers, SlangCompilers], turns: LoopTwins | None = None
 ) -> tuple[Built, Built]:
     """The float64 twin and the program itself, built at the same time; the former with the twins that count turns.
 
@@ -108,7 +108,7 @@ def build_both(
         return replace(built, libraries=(*built.libraries, *counting)), other
 
 
-def _build_turns(turns: Turns | None, setting: Setting, compilers: SlangCompilers) -> tuple[Library, ...]:
+def _build_turns(turns: LoopTwins | None, setting: Setting, compilers: SlangCompilers) -> tuple[Library, ...]:
     """The twins that count turns, as far as they can be built."""
     if turns is None:
         return ()

@@ -1,104 +1,92 @@
-"""Which kernels of a Slang file have to be built entry point by entry point: a module goes in, their names come out.
+"""Find the kernels of Slang files that must be built entry point by entry point.
 
-A method with a derivative of its own may be what a type gives an interface. Slang forgets the derivative, for everybody
-who calls the method, in any program that holds a generic function called with that type. So what reaches a method of
-such a name says something of what is shipped, entry point by entry point, only if it is built in the same way.
+A type may implement a method of an interface and give it a custom derivative. Slang forgets that derivative, for every
+caller of the method, in a program with a generic function that is called with that type. Shipped code is built entry
+point by entry point. So the check must build kernels that reach a method of such a name in the same way.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.bodies import read_bodies
+from slangad.compiler.ir.calls import closure
+from slangad.compiler.slang_text.bodies import read_source
+from slangad.compiler.slang_text.calls import function_at
 from slangad.compiler.slang_text.files import text_of
-from slangad.compiler.slang_text.reachable_code import same_file
-from slangad.compiler.slang_text.tokens import read_text
+from slangad.compiler.slang_text.tokens import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.nodes import Module
-    from slangad.compiler.slang_text.bodies import Bodies
+    from slangad.compiler.slang_text.bodies import SlangSource
 
-_OWN: Final = frozenset({"BackwardDerivative", "ForwardDerivative", "PrimalSubstitute"})
+_CUSTOM: Final = frozenset({"BackwardDerivative", "ForwardDerivative", "PrimalSubstitute"})
 _UNNAMED: Final = ("operator", "__")
-"""How names of methods begin that are called without them."""
+"""How the names of methods begin that text calls without the name."""
 
 
 def kernels_apart(module: Module, texts: Mapping[str, str]) -> frozenset[str]:
-    """The kernels that have to be built by themselves, those of Slang files each of their modes too.
+    """Return the kernels that must be built separately. Those of Slang files are built mode by mode, too.
 
-    Of descriptions that call into such Slang files, those are all.
+    If a description calls into such a Slang file, these are all of its kernels.
 
     Args:
         module: A program.
-        texts: What stands for Slang files, by name.
+        texts: Texts to use in place of Slang files, by name.
     """
     read = {file: texts.get(Path(file).name) or text_of(file) for file in module.sources if file.endswith(".slang")}
     if not any("interface" in text for text in read.values()) or not any(
-        word in text for word in _OWN for text in read.values()
+        word in text for word in _CUSTOM for text in read.values()
     ):
         return frozenset()
-    files = [read_bodies(text, file) for file, text in read.items()]
-    touchy = _with_own_derivatives(files)
-    if not touchy:
+    files = [read_source(text, file) for file, text in read.items()]
+    affected = _with_custom_derivatives(files)
+    if not affected:
         return frozenset()
     words = _words(files)
-    return frozenset(kernel.name for kernel in module.kernels if touchy & _reached(_start(kernel.span, files), words))
+
+    def reached(span: Span) -> set[str]:
+        return closure(_start(span, files) | words[""], lambda word: words.get(word, ()))
+
+    return frozenset(kernel.name for kernel in module.kernels if affected & reached(kernel.span))
 
 
-def _with_own_derivatives(files: Sequence[Bodies]) -> frozenset[str]:
-    """The names of what interfaces ask for that some type gives a derivative of its own."""
-    asked = {name for bodies in files for name in _asked(bodies)}
-    hidden = any(word in directive for bodies in files for directive in bodies.scan.directives for word in _OWN)
-    own = {
-        header.name
-        for bodies in files
-        for header in bodies.scan.headers
-        if _OWN & {*header.attributes, *bodies.scan.derivatives_of.get(header.name, ())}
+def _with_custom_derivatives(files: Sequence[SlangSource]) -> frozenset[str]:
+    """Return the names of interface methods to which some type gives a custom derivative."""
+    methods = {name for source in files for name in _interface_methods(source)}
+    hidden = any(word in directive for source in files for directive in source.scan.directives for word in _CUSTOM)
+    custom = {
+        header.name for source in files for header in source.scan.headers if _CUSTOM & source.scan.attributes_of(header)
     }
-    return frozenset(asked if hidden else asked & own)
+    return frozenset(methods if hidden else methods & custom)
 
 
-def _asked(bodies: Bodies) -> Iterator[str]:
-    """The names of the functions in interfaces."""
-    tokens = read_text(bodies.text).tokens
-    interfaces = {after.text for token, after in pairwise(tokens) if token.text == "interface"}
-    return (header.name for header in bodies.scan.headers if interfaces & {*header.path[-1:]})
+def _interface_methods(source: SlangSource) -> Iterator[str]:
+    """Return the names of the functions in interfaces."""
+    interfaces = {after.text for token, after in pairwise(source.tokens) if token.text == "interface"}
+    return (header.name for header in source.scan.headers if interfaces & {*header.path[-1:]})
 
 
-def _words(files: Sequence[Bodies]) -> dict[str, set[str]]:
-    """By the names of functions and macros, the words they are made of."""
+def _words(files: Sequence[SlangSource]) -> dict[str, set[str]]:
+    """Return the words in functions and macros by their names."""
     found: dict[str, set[str]] = {"": set()}
-    for bodies in files:
-        for function in bodies.functions:
+    for source in files:
+        for function in source.functions:
             name = function.header.name
             found.setdefault("" if name.startswith(_UNNAMED) else name, set()).update({name, *function.words})
-        for directive in bodies.scan.directives:
-            words = [token.text for token in read_text(directive).tokens if token.kind == "word"]
-            if words[:1] == ["define"]:
-                found.setdefault("".join(words[1:2]), set()).update(words[2:])
+        for name, tokens in source.scan.defines:
+            found.setdefault(name, set()).update(words_of(tokens))
     return found
 
 
-def _start(span: Span, files: Sequence[Bodies]) -> set[str]:
-    """The words of the function at a place; of one that is not found, all there are."""
-    for bodies in files:
-        here = same_file(bodies.scan.file, span.file)
-        function = bodies.at(replace(span, file=bodies.scan.file)) if here else None
+def _start(span: Span, files: Sequence[SlangSource]) -> set[str]:
+    """Return the words of the function at a location; those of all functions if there is none."""
+    for source in files:
+        function = function_at(source, span)
         if function is not None:
             return {function.header.name, *function.words}
-    return {word for bodies in files for function in bodies.functions for word in function.words}
-
-
-def _reached(start: set[str], words: Mapping[str, set[str]]) -> set[str]:
-    """These words and all that they lead to."""
-    found, fresh = set[str](), start | words[""]
-    while fresh:
-        found |= fresh
-        fresh = {word for name in fresh for word in words.get(name, ())} - found
-    return found
+    return {word for source in files for function in source.functions for word in function.words}

@@ -1,1 +1,5 @@
-"""Kinks: one-sided derivatives, ties and corners."""
+"""Kinks: entries that are right or wrong only together with entries of other inputs.
+
+- ``corners``: kinks of several inputs at once, by slopes along them (``group_slopes``).
+- ``ties``: rows that are derivatives at places close by.
+"""

@@ -1,4 +1,4 @@
-"""Kinks of several inputs at once: findings go in, and entries that fit no subgradient together are marked in them."""
+"""Kinks of several inputs at once: entries that together are no subgradient."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.kinks.slopes import Together, pairs_of, slopes_along
+from slangad.compiler.check.kinks.group_slopes import InputGroup, pairs_of, slopes_of_group
 from slangad.compiler.check.model.findings import Corner, State
 
 if TYPE_CHECKING:
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.findings import Findings
     from slangad.compiler.check.model.samples import Samples
-    from slangad.compiler.check.reference.entries import Examiner
+    from slangad.compiler.check.reference.function import ExaminedFunction
     from slangad.compiler.report.model import Leg
 
 
-def look_at_corners(examiner: Examiner, samples: Samples, found: Mapping[Leg, Floats], findings: Findings) -> None:
-    """Hold the entries at kinks of two inputs, and at ties of three, against slopes along all of them at once."""
-    most = min(tol.CORNERS, examiner.most_deep // 2)
-    ties = _ties(samples.rows[:, examiner.inputs], findings)[:most]
-    for several in (*_pairs(findings)[:most], *ties):
-        columns = Together(several.sample, tuple(examiner.inputs[list(several.columns)].tolist()), several.signs)
-        row, scales = samples.rows[several.sample], samples.scales[several.sample]
-        bounds = slopes_along(examiner.evaluate, examiner.inputs, columns, row, scales)
-        for leg, jacobian in found.items():
-            _mark(findings, leg, jacobian[several.sample], several, bounds)
+def compare_corners(
+    function: ExaminedFunction, samples: Samples, jacobians: Mapping[Leg, Floats], findings: Findings
+) -> None:
+    """Mark entries at kinks of two inputs, and at ties of three, that no slopes along all of them allow."""
+    most = min(tol.CORNERS, function.most_deep // 2)
+    ties = _ties(samples.rows[:, function.inputs], findings)[:most]
+    for places in (*_pairs(findings)[:most], *ties):
+        columns = tuple(function.inputs[list(places.columns)].tolist())
+        row, scales = samples.rows[places.sample], samples.scales[places.sample]
+        group = InputGroup(places.sample, columns, places.signs)
+        bounds = slopes_of_group(function.evaluate, function.inputs, group, row, scales)
+        for mode, jacobian in jacobians.items():
+            _mark(findings, mode, jacobian[places.sample], places, bounds)
 
 
-def _pairs(findings: Findings) -> list[Together]:
-    """Pairs of entries, not of columns, at samples where one result has a kink in both."""
+def _pairs(findings: Findings) -> list[InputGroup]:
+    """Return pairs of places among the inputs, at samples where one result has a kink along both."""
     kinks = np.any([states == State.KINK for states in findings.states.values()], axis=0)
     several = np.any(kinks.sum(axis=2) >= 2, axis=1)
     return [
@@ -43,33 +46,34 @@ def _pairs(findings: Findings) -> list[Together]:
     ]
 
 
-def _ties(rows: Floats, findings: Findings) -> list[Together]:
-    """Entries of inputs that are equal, of each sample the most."""
-    ties: list[Together] = []
+def _ties(rows: Floats, findings: Findings) -> list[InputGroup]:
+    """Return places of inputs that are equal, of each sample the largest group."""
+    ties: list[InputGroup] = []
     for sample in np.flatnonzero(findings.finite):
         values, counts = np.unique(rows[sample], return_counts=True)
         if counts.max(initial=0) >= tol.CORNER_EQUAL:
             same = np.flatnonzero(rows[sample] == values[counts.argmax()])
-            ties.append(Together(int(sample), tuple(same.tolist()), (1,) * len(same)))
+            ties.append(InputGroup(int(sample), tuple(same.tolist()), (1,) * len(same)))
     return ties
 
 
-def _mark(findings: Findings, leg: Leg, jacobian: Floats, several: Together, bounds: tuple[Floats, Floats]) -> None:
-    """Mark the results for which some entries fit no subgradient."""
-    columns = list(several.columns)
-    entries, states = jacobian[:, columns], findings.states[leg][several.sample][:, columns]
-    together = entries @ np.array(several.signs, np.float64)
+def _mark(findings: Findings, mode: Leg, jacobian: Floats, group: InputGroup, bounds: tuple[Floats, Floats]) -> None:
+    """Mark the results for which the entries of a group are no subgradient."""
+    places = list(group.columns)
+    entries, states = jacobian[:, places], findings.states[mode][group.sample][:, places]
+    together = entries @ np.array(group.signs, np.float64)
     low, high = bounds
     with np.errstate(all="ignore"):
-        slack = tol.CORNER_SLACK * np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))
+        sizes = np.maximum(np.abs(entries).sum(axis=1), np.maximum(np.abs(low), np.abs(high)))
+        slack = tol.CORNER_SLACK * sizes
         outside = (together < low - slack) | (together > high + slack)
-    fine = (states == State.KINK) | ((states == State.OK) & (len(columns) >= tol.CORNER_EQUAL))
-    for number in np.flatnonzero(outside & fine.all(axis=1)):
+    settled = (states == State.KINK) | ((states == State.OK) & (len(places) >= tol.CORNER_EQUAL))
+    for number in np.flatnonzero(outside & settled.all(axis=1)):
         result = int(number)
-        told = float(together[result]), float(low[result]), float(high[result])
-        turned = (-told[0], -told[2], -told[1])
-        findings.states[leg][several.sample, result, columns] = State.KINK_BAD
-        for own, sign in zip(columns, several.signs, strict=True):
-            others = tuple(k for k in columns if k != own)
-            numbers = told if sign > 0 else turned
-            findings.corners[leg, several.sample, result, own] = Corner(others, several.signs[-1], *numbers)
+        numbers = float(together[result]), float(low[result]), float(high[result])
+        negated = (-numbers[0], -numbers[2], -numbers[1])
+        findings.states[mode][group.sample, result, places] = State.KINK_BAD
+        for place, sign in zip(places, group.signs, strict=True):
+            others = tuple(k for k in places if k != place)
+            shown = numbers if sign > 0 else negated
+            findings.corners[mode, group.sample, result, place] = Corner(others, group.signs[-1], *shown)

@@ -12,10 +12,11 @@ from slangad.compiler.check.legs.float32_coverage import coverage, with_samples_
 from slangad.compiler.check.legs.float32_steps import differences_agree
 from slangad.compiler.check.legs.outcome import Numbers, outcome
 from slangad.compiler.check.model.findings import Compared, State
-from slangad.compiler.check.reference.rounding import moved, terms
+from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
+from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
     from slangad.compiler.check.legs.context import LegContext
@@ -28,7 +29,7 @@ _MESSAGE: Final = "{} mode in float32 is far from the same in float64, further t
 
 def compare_float32(context: LegContext) -> Compared:
     """Compare derivatives in float32, where the user asked for it: on the CPU, or on a device."""
-    device, launches = context.companions.device, context.companions.reach
+    device, launches = context.companions.device, context.companions.indices
     if isinstance(device, str):
         return _missing(device)
     if device is not None and launches is not None:
@@ -74,7 +75,7 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             wrong = _wrong(numbers, certain)
     compared = outcome(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
     covered = coverage(context.findings, mode, certain)
-    return replace(compared, verdict=Verdict.PRECISION, float32=numbers.actual, single=covered)
+    return replace(compared, outcome=Outcome.IMPRECISE, float32=numbers.actual, single=covered)
 
 
 def _wrong(numbers: Numbers, certain: Bools) -> Bools:
@@ -134,9 +135,9 @@ class _Float32:
     ) -> Floats:
         """Return how far derivatives in both precisions move as inputs move by rounding."""
         f64, f32, ulp = ModeDerivative(self._f64, self.mode), ModeDerivative(self.f32, self.mode), self._ulp
-        far = tol.F32_CONDITION * moved(f64, rows, bases[0], inputs, ulp, rng, tries)
+        far = tol.F32_CONDITION * spread_by_inputs(f64, rows, bases[0], inputs, ulp, rng, tries)
         ulps = tol.F32_CONDITION_ULPS * ulp
-        return far + tol.F32_CONDITION_OWN * moved(f32, rows, bases[1], inputs, ulps, rng, tries)
+        return far + tol.F32_CONDITION_OWN * spread_by_inputs(f32, rows, bases[1], inputs, ulps, rng, tries)
 
     def slack_nearby(self, some: Indices, actual: Floats) -> Floats:
         """Return more slack for some of the samples, from a closer look.
@@ -150,7 +151,7 @@ class _Float32:
         more = self._conditioning(rows, (expected, actual[some]), floating, rng, tol.F32_TRIES_CLOSELY)
         derivative = ModeDerivative(self._f64, self.mode)
         shape = len(some), expected.shape[1 if derivative.is_reverse else 2]
-        left = tol.F32_TERMS * self._ulp * terms(lambda sizes: derivative(rows, sizes), shape, rng)
+        left = tol.F32_TERMS * self._ulp * term_sizes(lambda sizes: derivative(rows, sizes), shape, rng)
         gap = np.abs(actual[some] - expected)
         alive = (actual[some] != 0.0) | ((actual != 0.0).mean(axis=0) >= tol.F32_ALIVE)
         more += np.where(alive & self._of_own_function(rows, actual[some], gap), gap, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.outcome import Numbers, outcome
 from slangad.compiler.check.reference.median import known_median
-from slangad.compiler.check.reference.rounding import moved
+from slangad.compiler.check.reference.rounding import spread_by_inputs
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def compare_primal(context: LegContext) -> Compared:
     with np.errstate(all="ignore"):
         actual = function.tangents(rows, directions)[0][:, results]
         alone = function.values(rows)[:, results]
-        slack = tol.LEG_ROUNDING * moved(
+        slack = tol.LEG_ROUNDING * spread_by_inputs(
             lambda near: function.values(near)[:, results], rows, alone, inputs, tol.ULP64, rng
         )
         slack += tol.PRIMAL_CLOSE * np.maximum(np.abs(alone), known_median(np.abs(alone))) + tol.UNDERFLOW

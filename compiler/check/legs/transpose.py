@@ -19,7 +19,7 @@ from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.reference.differences import power_of_two
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.overflow import overflows_if_large
-from slangad.compiler.check.reference.rounding import moved, rounded, scatter
+from slangad.compiler.check.reference.rounding import scatter, spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
@@ -86,15 +86,15 @@ def _compare_linearity(context: LegContext, mode: Leg) -> Compared:
         actual = derivative.along(rows, all_weights)
         jacobians = context.jacobians.get(other, own), own
         expected, slack = _weighted_sum(over_entries, jacobians, context.findings, axis)
-        slack += tol.LEG_ROUNDING * moved(
+        slack += tol.LEG_ROUNDING * spread_by_inputs(
             lambda near: derivative.along(near, all_weights), rows, actual, inputs, tol.ULP64, rng
         )
         certain = np.asarray(context.agreed.all(axis=axis))
 
         def cancelled(some: Indices) -> Floats:
             here, ones = rows[some], np.ones(weights[some].shape)
-            left = rounded(lambda w: derivative.along(here, w), all_weights[some], tol.ULP64, rng)
-            entries = rounded(lambda w: derivative(here, w), ones, tol.ULP64, rng)
+            left = spread_by_weights(lambda w: derivative.along(here, w), all_weights[some], tol.ULP64, rng)
+            entries = spread_by_weights(lambda w: derivative(here, w), ones, tol.ULP64, rng)
             return np.asarray(left + (np.abs(over_entries[some]) * entries).sum(axis=axis))
 
         def scattered(some: Indices) -> Floats:

@@ -1,8 +1,8 @@
-"""Derivatives of a function that is only evaluated: the function and places go in, slopes with error bars come out.
+"""Slopes of a function that is only evaluated, with error bars.
 
-A window is a sample, a column to move and a half width; ``stencil`` says where in it to evaluate and what to make of
-it. A ladder is a row of windows from wide to narrow. No step is right for all functions, so every window's slope comes
-with an error bar, and what the ladder says is what its most certain window says, unless a narrower one contradicts:
+A window is a sample, a column to move and a half width. ``stencil`` has its nodes and the polynomial through the values
+there. A ladder is a row of windows from wide to narrow. No width is right for all functions, so the slope of every
+window has an error bar. The slope of a ladder is that of its most certain window, unless a narrower window contradicts:
 then the wide one has overlooked structure.
 """
 
@@ -14,48 +14,49 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.reference.stencil import Stencil, central, one_sided, second
+from slangad.compiler.check.reference.stencil import Stencil, central, confirming, one_sided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.functions import Evaluate
-
-    Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Samples to look at along one column each.
+class Slices:
+    """Slices of a function along one column each.
 
     Attributes:
         rows: The samples, shape (K, inputs).
-        columns: The column to move, shape (K,).
-        scales: Powers of two that say what is far for that input, shape (K,).
+        columns: The column that moves, shape (K,).
+        scales: Powers of two about as large as that input is, shape (K,).
     """
 
     rows: Floats
-    columns: Integers
+    columns: Indices
     scales: Floats
 
-    def pick(self, which: npt.NDArray[np.bool_] | Integers) -> Places:
-        """Some of them."""
-        return Places(self.rows[which], self.columns[which], self.scales[which])
+    def pick(self, which: Bools | Indices) -> Slices:
+        """Return some of the slices."""
+        return Slices(self.rows[which], self.columns[which], self.scales[which])
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Slopes:
-    """What a ladder of windows says: shape (K, levels, results) each; the bar is infinite where nothing can be said.
+class Ladder:
+    """Slopes of windows of several widths, shape (K, levels, results) each.
 
-    ``values`` is what the polynomial makes of the function at the sample itself, ``moves`` how far apart the largest
-    and the smallest value are, ``sizes`` how large the largest is; ``steps`` marks windows most of whose values are
-    equal.
+    Attributes:
+        widths: Half widths, shape (K, levels).
+        slope: The slopes.
+        bar: Half their error bars; infinite where a window shows nothing.
+        values: The values of the polynomials at the samples.
+        moves: The largest value in a window minus the smallest.
+        sizes: The largest magnitude of a value in a window.
+        steps: Most values in a window are equal.
     """
 
     widths: Floats
@@ -64,131 +65,142 @@ class Slopes:
     values: Floats
     moves: Floats
     sizes: Floats
-    steps: npt.NDArray[np.bool_]
+    steps: Bools
 
+    def pick(self, which: Indices) -> Ladder:
+        """Return the ladders of some of the slices."""
+        return Ladder(
+            self.widths[which],
+            self.slope[which],
+            self.bar[which],
+            self.values[which],
+            self.moves[which],
+            self.sizes[which],
+            self.steps[which],
+        )
 
-def pick(slopes: Slopes, which: Integers) -> Slopes:
-    """Those of some of the places."""
-    return Slopes(
-        slopes.widths[which],
-        slopes.slope[which],
-        slopes.bar[which],
-        slopes.values[which],
-        slopes.moves[which],
-        slopes.sizes[which],
-        slopes.steps[which],
-    )
+    def residues(self) -> Floats:
+        """Return what polynomials miss of the values, in the units of error bars."""
+        return self.bar * self.widths[:, :, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One slope with half its error bar, shape (K, results) each, and the level it comes from."""
+    """A slope, half its error bar, and the level of its window; shape (K, results) each."""
 
     slope: Floats
     bar: Floats
-    level: Integers
+    level: Indices
 
-    def pick(self, which: Integers) -> Estimate:
-        """That of some of the places."""
+    def pick(self, which: Indices) -> Estimate:
+        """Return the estimates of some of the slices."""
         return Estimate(self.slope[which], self.bar[which], self.level[which])
 
 
-def climb(evaluate: Evaluate, places: Places, levels: Sequence[int], stencil: Stencil) -> Slopes:
-    """Evaluate windows of several sizes around every place."""
-    widths = places.scales[:, None] * np.exp2(-np.array(levels, np.float64))[None, :]
-    count, depth, nodes = len(places), len(levels), len(stencil.nodes)
-    chunk = max(1, tol.POINTS_AT_ONCE // (depth * nodes))
+def measure(evaluate: Evaluate, slices: Slices, levels: Sequence[int], stencil: Stencil) -> Ladder:
+    """Return the slopes of windows, ``levels`` binary places below the scale of each slice."""
+    widths = slices.scales[:, None] * np.exp2(-np.array(levels, np.float64))[None, :]
+    count, depth, nodes = len(slices), len(levels), len(stencil.nodes)
+    step = max(1, tol.POINTS_AT_ONCE // (depth * nodes))
     parts = [
-        _climb(
-            evaluate, places.pick(np.arange(start, min(count, start + chunk))), widths[start : start + chunk], stencil
+        _measure(
+            evaluate, slices.pick(np.arange(start, min(count, start + step))), widths[start : start + step], stencil
         )
-        for start in range(0, count, chunk)
+        for start in range(0, count, step)
     ]
     slope, bar, values, moves, sizes, steps = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Slopes(widths, slope, bar, values, moves, sizes, steps > 0)
+    return Ladder(widths, slope, bar, values, moves, sizes, steps > 0)
 
 
-def _climb(evaluate: Evaluate, places: Places, widths: Floats, stencil: Stencil) -> tuple[Floats, ...]:
+def _measure(evaluate: Evaluate, slices: Slices, widths: Floats, stencil: Stencil) -> tuple[Floats, ...]:
     count, depth = widths.shape
-    moves = widths[:, :, None] * stencil.nodes
-    base = np.repeat(places.rows, depth * len(stencil.nodes), axis=0)
+    nodes = depth * len(stencil.nodes)
+    base = np.repeat(slices.rows, nodes, axis=0)
     rows = base.copy()
-    rows[np.arange(len(rows)), np.repeat(places.columns, depth * len(stencil.nodes))] += moves.reshape(-1)
-    found = evaluate(rows, base).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
-    slope, bar = stencil.fit(found)
-    fine = widths >= tol.WINDOW_GRAIN * np.abs(places.rows[np.arange(count), places.columns])[:, None]
+    rows[np.arange(len(rows)), np.repeat(slices.columns, nodes)] += (widths[:, :, None] * stencil.nodes).reshape(-1)
+    values = evaluate(rows, base).reshape(count, depth, len(stencil.nodes), -1).swapaxes(2, 3)
+    slope, bar = stencil.fit(values)
+    exact = widths >= tol.WINDOW_GRAIN * np.abs(slices.rows[np.arange(count), slices.columns])[:, None]
     with np.errstate(all="ignore"):
-        bar = np.where(fine[:, :, None], bar / widths[:, :, None], np.inf)
-        moves, sizes = found.max(axis=-1) - found.min(axis=-1), np.abs(found).max(axis=-1)
-        ordered = np.sort(found, axis=-1)
+        bar = np.where(exact[:, :, None], bar / widths[:, :, None], np.inf)
+        moves, sizes = values.max(axis=-1) - values.min(axis=-1), np.abs(values).max(axis=-1)
+        ordered = np.sort(values, axis=-1)
         equal = (ordered[..., 1:] == ordered[..., :-1]).sum(axis=-1)
-        steps = (equal > found.shape[-1] // 2).astype(np.float64)
-        return slope / widths[:, :, None], bar, found @ stencil.value, moves, sizes, steps
+        steps = (equal > values.shape[-1] // 2).astype(np.float64)
+        return slope / widths[:, :, None], bar, values @ stencil.value, moves, sizes, steps
 
 
-def best(slopes: Slopes, noise: Floats | None = None) -> Estimate:
-    """The most certain window that no narrower one contradicts.
+def best_estimate(ladder: Ladder, noise: Floats | None = None) -> Estimate:
+    """Return the most certain windows that no narrower ones contradict.
 
-    Rounding makes a staircase of every function. Windows as narrow as a step see none of its slope, and don't count
-    where wider ones are certain and the steps small enough for rounding. ``noise`` is how much noise beside the values
-    rounding may bring, shape (K, results), if that is known: then, steps need not be level.
+    Rounding makes a staircase of every function. Windows as narrow as a step show nothing of the slope. They do not
+    count where wider ones are certain and the steps are low enough for rounding.
+
+    Args:
+        ladder: The windows.
+        noise: Rounding of the values, relative, shape (K, results); None if unknown. If it is known, windows between
+            two steps are recognised even if the steps are not level.
     """
-    between = slopes.steps & _rounded(slopes)[:, None]
+    on_step = ladder.steps & _steps_are_rounding(ladder)[:, None]
     if noise is not None:
-        between |= _plateaus(slopes, noise) > 0.0
-    everything = _best(slopes, np.isfinite(slopes.bar))
-    if not between.any():
-        return everything
-    above = _best(slopes, np.isfinite(slopes.bar) & ~between)
+        on_step |= _noise_before_drop(ladder, noise) > 0.0
+    of_all = _most_certain(ladder, np.isfinite(ladder.bar))
+    if not on_step.any():
+        return of_all
+    of_wide = _most_certain(ladder, np.isfinite(ladder.bar) & ~on_step)
     with np.errstate(all="ignore"):
-        certain = above.bar <= tol.CERTAIN * np.abs(above.slope)
-    return Estimate(*(np.where(certain, a, b) for a, b in zip(_parts(above), _parts(everything), strict=True)))
+        certain = of_wide.bar <= tol.CERTAIN * np.abs(of_wide.slope)
+    return Estimate(
+        np.where(certain, of_wide.slope, of_all.slope),
+        np.where(certain, of_wide.bar, of_all.bar),
+        np.where(certain, of_wide.level, of_all.level),
+    )
 
 
-def quantised(slopes: Slopes, estimate: Estimate) -> npt.NDArray[np.bool_]:
-    """Whether windows narrower than an estimate's show steps that are too high for rounding."""
-    narrower = np.arange(slopes.slope.shape[1])[None, :, None] > estimate.level[:, None]
-    stairs = slopes.steps & (slopes.moves > 0.0) & narrower
-    return np.asarray(stairs.any(axis=1) & ~_rounded(slopes))
+def has_stairs(ladder: Ladder, estimate: Estimate) -> Bools:
+    """Return True where windows narrower than that of an estimate show steps that are too high for rounding."""
+    narrower = np.arange(ladder.slope.shape[1])[None, :, None] > estimate.level[:, None]
+    stairs = ladder.steps & (ladder.moves > 0.0) & narrower
+    return np.asarray(stairs.any(axis=1) & ~_steps_are_rounding(ladder))
 
 
-def _plateaus(slopes: Slopes, noise_: Floats) -> Floats:
-    """For windows between steps of rounding, where noise is gone all of a sudden, that of wider ones; else 0."""
-    found = np.zeros(slopes.slope.shape)
+def _noise_before_drop(ladder: Ladder, noise: Floats) -> Floats:
+    """Return, for windows between two steps of rounding, the noise of wider windows; 0 for other windows.
+
+    In a window between two steps the noise drops at once.
+    """
+    before = np.zeros(ladder.slope.shape)
     with np.errstate(all="ignore"):
-        noise = slopes.bar * slopes.widths[:, :, None]
-        least = np.zeros(noise_.shape)
-        for level in range(tol.NOISE_WINDOWS, noise.shape[1]):
-            wider = noise[:, level - tol.NOISE_WINDOWS : level]
+        residues = ladder.residues()
+        level_noise = np.zeros(noise.shape)
+        for level in range(tol.NOISE_WINDOWS, residues.shape[1]):
+            wider = residues[:, level - tol.NOISE_WINDOWS : level]
             low, high = wider.min(axis=1), wider.max(axis=1)
-            seen = (high <= tol.NOISE_CONSTANT * low) & (high <= noise_ * slopes.sizes[:, level - 1])
-            least = np.where(seen & (noise[:, level] * tol.NOISE_DROP <= low), low, least)
-            least = np.where(noise[:, level] * tol.NOISE_DROP <= least, least, 0.0)
-            found[:, level] = least
-    return found
+            steady = (high <= tol.NOISE_CONSTANT * low) & (high <= noise * ladder.sizes[:, level - 1])
+            level_noise = np.where(steady & (residues[:, level] * tol.NOISE_DROP <= low), low, level_noise)
+            level_noise = np.where(residues[:, level] * tol.NOISE_DROP <= level_noise, level_noise, 0.0)
+            before[:, level] = level_noise
+    return before
 
 
-def _rounded(slopes: Slopes) -> npt.NDArray[np.bool_]:
-    """Whether the smallest step seen is small enough for rounding."""
+def _steps_are_rounding(ladder: Ladder) -> Bools:
+    """Return True where the lowest step is low enough for rounding."""
     with np.errstate(all="ignore"):
-        least = np.where(slopes.moves > 0.0, slopes.moves, np.inf).min(axis=1)
-        return np.asarray(least <= tol.ROUNDING_STEP * np.fmax(slopes.sizes.max(axis=1), 1.0))
+        lowest = np.where(ladder.moves > 0.0, ladder.moves, np.inf).min(axis=1)
+        return np.asarray(lowest <= tol.ROUNDING_STEP * np.fmax(ladder.sizes.max(axis=1), 1.0))
 
 
-def _parts(estimate: Estimate) -> tuple[Floats, Floats, Integers]:
-    return estimate.slope, estimate.bar, estimate.level
-
-
-def _best(slopes: Slopes, usable: npt.NDArray[np.bool_]) -> Estimate:
-    depth = slopes.slope.shape[1]
+def _most_certain(ladder: Ladder, usable: Bools) -> Estimate:
+    """Return the window with the smallest bar among those that agree with all narrower ones."""
+    depth = ladder.slope.shape[1]
     with np.errstate(all="ignore"):
-        low, high = slopes.slope - slopes.bar, slopes.slope + slopes.bar
-    allowed = np.ones(slopes.slope.shape[::2], bool)
+        low, high = ladder.slope - ladder.bar, ladder.slope + ladder.bar
+    allowed = np.ones(ladder.slope.shape[::2], bool)
     floor, roof = np.full(allowed.shape, -np.inf), np.full(allowed.shape, np.inf)
     least = np.full(allowed.shape, np.inf)
     chosen = np.zeros(allowed.shape, np.int64)
     for level in reversed(range(depth)):
-        bar = slopes.bar[:, level]
+        bar = ladder.bar[:, level]
         known = usable[:, level]
         fits = known & (low[:, level] <= roof) & (high[:, level] >= floor)
         allowed &= fits | ~known | (bar > tol.CONTRADICTING_BAR * least)
@@ -197,89 +209,95 @@ def _best(slopes: Slopes, usable: npt.NDArray[np.bool_]) -> Estimate:
         roof = np.where(use, np.minimum(roof, high[:, level]), roof)
         better = use & (bar < least)
         least, chosen = np.where(better, bar, least), np.where(better, level, chosen)
-    slope = np.take_along_axis(slopes.slope, chosen[:, None, :], axis=1)[:, 0]
+    slope = _at_level(ladder.slope, chosen)
     return Estimate(np.where(np.isfinite(least), slope, np.nan), least, chosen)
 
 
-def side(evaluate: Evaluate, places: Places, sign: int, noise: Floats | None = None) -> tuple[Estimate, Floats, Floats]:
-    """The slope on one side, the value the function tends to from there, and how sure that is.
-
-    Where ``noise`` is known, as ``best`` takes it, a slope between two steps of rounding is not sure at all.
-    """
-    slopes = climb(evaluate, places, tol.LADDER, one_sided(sign))
-    found = best(slopes, noise)
-    if noise is not None:
-        found = replace(found, bar=np.fmax(found.bar, _unsure(slopes, found, noise)))
-    values = np.take_along_axis(slopes.values, found.level[:, None, :], axis=1)[:, 0]
-    widths = np.take_along_axis(slopes.widths[:, :, None], found.level[:, None, :], axis=1)[:, 0]
-    with np.errstate(all="ignore"):
-        slack = found.bar * widths + tol.SIDE_VALUE * np.fmax(np.abs(values), np.abs(found.slope) * widths)
-    return found, np.where(np.isfinite(found.bar), values, np.nan), slack
+def _at_level(levels: Floats, chosen: Indices) -> Floats:
+    """Return what an array of all levels has at one level of each slice and result."""
+    return np.asarray(np.take_along_axis(levels, chosen[:, None, :], axis=1)[:, 0])
 
 
-def _unsure(slopes: Slopes, estimate: Estimate, noise: Floats) -> Floats:
-    """What steps of rounding make of slopes in windows as wide as those of an estimate that lies between them."""
-    level = estimate.level[:, None, :]
-    steps, widths = _plateaus(slopes, noise), slopes.widths[:, :, None]
-    return np.asarray((np.take_along_axis(steps, level, axis=1) / np.take_along_axis(widths, level, axis=1))[:, 0])
-
-
-def plausible(slopes: Slopes, estimate: Estimate, own: Floats, slack: Floats, noise_: Floats) -> npt.NDArray[np.bool_]:
-    """Whether a slope agrees with a window that contradicts the estimate and has no more noise than rounding may bring.
-
-    The function as computed then does have the estimated slope, but only between steps of its rounding. ``noise_`` is
-    how much noise beside the values that may be, shape (K, results).
-    """
-    with np.errstate(all="ignore"):
-        noise = slopes.bar * slopes.widths[:, :, None]
-        quiet = noise <= noise_[:, None] * slopes.sizes
-        contradicts = np.abs(slopes.slope - estimate.slope[:, None]) > slopes.bar + estimate.bar[:, None]
-        agrees = np.abs(slopes.slope - own[:, None]) <= slopes.bar + slack[:, None]
-    return np.asarray((quiet & contradicts & agrees & ~slopes.steps).any(axis=1))
-
-
-def neighbourhood(
-    evaluate: Evaluate, places: Places, inputs: Integers, usual: Floats, seed: int
-) -> tuple[Floats, Floats]:
-    """The least and largest slope close by, where that is not the same everywhere; else an empty interval.
+def one_sided_estimate(
+    evaluate: Evaluate, slices: Slices, sign: int, noise: Floats | None = None
+) -> tuple[Estimate, Floats, Floats]:
+    """Return the slope on one side, the value to which the function tends from there, and its uncertainty.
 
     Args:
         evaluate: The function.
-        places: Where.
+        slices: Where.
+        sign: 1 for the right side, -1 for the left.
+        noise: As for ``best_estimate``; if it is known, slopes between two steps of rounding are uncertain.
+    """
+    ladder = measure(evaluate, slices, tol.LADDER, one_sided(sign))
+    estimate = best_estimate(ladder, noise)
+    widths = _at_level(ladder.widths[:, :, None], estimate.level)
+    if noise is not None:
+        step_slope = _at_level(_noise_before_drop(ladder, noise), estimate.level) / widths
+        estimate = replace(estimate, bar=np.fmax(estimate.bar, step_slope))
+    values = _at_level(ladder.values, estimate.level)
+    with np.errstate(all="ignore"):
+        sizes = np.fmax(np.abs(values), np.abs(estimate.slope) * widths)
+        uncertainty = estimate.bar * widths + tol.SIDE_VALUE * sizes
+    return estimate, np.where(np.isfinite(estimate.bar), values, np.nan), uncertainty
+
+
+def noise_excuses(ladder: Ladder, estimate: Estimate, derivative: Floats, slack: Floats, noise: Floats) -> Bools:
+    """Return True where a derivative agrees with a window that contradicts the estimate.
+
+    The window must have no more noise than rounding may bring. The function as computed then has the estimated slope
+    only between steps of its rounding. ``noise`` is relative to the values, shape (K, results).
+    """
+    with np.errstate(all="ignore"):
+        quiet = ladder.residues() <= noise[:, None] * ladder.sizes
+        contradicts = np.abs(ladder.slope - estimate.slope[:, None]) > ladder.bar + estimate.bar[:, None]
+        agrees = np.abs(ladder.slope - derivative[:, None]) <= ladder.bar + slack[:, None]
+    return np.asarray((quiet & contradicts & agrees & ~ladder.steps).any(axis=1))
+
+
+def slopes_around(
+    evaluate: Evaluate, slices: Slices, inputs: Indices, usual: Floats, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest slope close by; an empty interval where all slopes are the same.
+
+    Args:
+        evaluate: The function.
+        slices: Where.
         inputs: The columns to move.
-        usual: What is far in each of them, usually.
-        seed: Of where they move.
+        usual: The usual scale of every column.
+        seed: That of the moves.
     """
     rng = np.random.default_rng(seed)
-    far = np.maximum(np.abs(places.rows), usual) * tol.AROUND_RADIUS
+    radius = np.maximum(np.abs(slices.rows), usual) * tol.AROUND_RADIUS
     lows, highs = [], []
     for _ in range(tol.AROUND_PLACES):
-        moves = rng.uniform(-1.0, 1.0, places.rows.shape)
-        rows = places.rows.copy()
-        rows[:, inputs] += (moves * far)[:, inputs]
-        found = climb(evaluate, Places(rows, places.columns, places.scales), tol.NEAR_LEVELS, central())
+        moves = rng.uniform(-1.0, 1.0, slices.rows.shape)
+        rows = slices.rows.copy()
+        rows[:, inputs] += (moves * radius)[:, inputs]
+        ladder = measure(evaluate, replace(slices, rows=rows), tol.NEAR_LEVELS, central())
         with np.errstate(all="ignore"):
-            good = found.bar <= tol.CERTAIN * np.abs(found.slope) + tol.AROUND_ZERO * np.abs(found.slope).max()
-        lows.append(np.where(good, found.slope - found.bar, np.inf).min(axis=1))
-        highs.append(np.where(good, found.slope + found.bar, -np.inf).max(axis=1))
+            sizes = np.abs(ladder.slope)
+            known = ladder.bar <= tol.CERTAIN * sizes + tol.AROUND_ZERO * sizes.max()
+        lows.append(np.where(known, ladder.slope - ladder.bar, np.inf).min(axis=1))
+        highs.append(np.where(known, ladder.slope + ladder.bar, -np.inf).max(axis=1))
     low, high = np.min(lows, axis=0), np.max(highs, axis=0)
     with np.errstate(all="ignore"):
-        flat = high - low <= tol.AROUND_SAME * np.maximum(np.abs(low), np.abs(high))
-    return np.where(flat, np.inf, low), np.where(flat, -np.inf, high)
+        same = high - low <= tol.AROUND_SAME * np.maximum(np.abs(low), np.abs(high))
+    return np.where(same, np.inf, low), np.where(same, -np.inf, high)
 
 
-def look_deep(evaluate: Evaluate, places: Places, noise: Floats) -> tuple[Slopes, Estimate]:
-    """All windows, both sides."""
-    slopes = climb(evaluate, places, tol.LADDER, central())
-    return slopes, best(slopes, noise)
+def deep_estimate(evaluate: Evaluate, slices: Slices, noise: Floats) -> tuple[Ladder, Estimate]:
+    """Return windows of all sizes, on both sides, and the best of them."""
+    ladder = measure(evaluate, slices, tol.LADDER, central())
+    return ladder, best_estimate(ladder, noise)
 
 
-def look_again(evaluate: Evaluate, places: Places, noise: Floats) -> Estimate:
-    """All windows with other nodes, to confirm what ``look_deep`` found."""
+def confirming_estimate(evaluate: Evaluate, slices: Slices, noise: Floats) -> Estimate:
+    """Return an estimate by windows of other sizes with other nodes, to confirm that of ``deep_estimate``."""
     levels = tuple(level + 1 for level in tol.LADDER)
-    return best(climb(evaluate, places, levels, second()), noise)
+    return best_estimate(measure(evaluate, slices, levels, confirming()), noise)
 
 
 def power_of_two(sizes: Floats) -> Floats:
-    """The powers of two at or below positive numbers."""
+    """Return the powers of two at or below positive numbers."""
     return np.asarray(np.exp2(np.floor(np.log2(sizes))), np.float64)

@@ -1,4 +1,4 @@
-"""The median of what is known: numpy's ``nanmedian``, which goes through masked arrays where samples are few."""
+"""The median of known numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def known_median(sizes: Floats) -> Floats:
-    """The median along the first axis of what is not ``NaN``; ``NaN`` where nothing is known."""
+    """Return the median along the first axis of numbers that are not NaN; NaN where all are.
+
+    It does what ``numpy.nanmedian`` does, which is slow for few samples.
+    """
     ordered = np.sort(sizes, axis=0)  # NaN comes last
     known = np.count_nonzero(~np.isnan(ordered), axis=0)
     if not len(ordered):

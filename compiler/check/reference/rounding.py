@@ -1,11 +1,10 @@
-"""What rounding makes of derivatives: how they are computed goes in, how far they may be off comes out.
+"""How far rounding may bring derivatives off.
 
-Inputs that move by units in the last place show the conditioning. Cotangents and directions that do show how large the
-terms are that cancel out, since derivatives are linear in them: nothing changes but how each term is rounded. So what
-is left of terms that cancel to zero is told from a mistake, which stays as large as it is.
-
-Cancellation in what a derivative is computed from (``1 - cos(x)``) is the same at inputs some units away, since it
-rounds alike there. What shows it is how a derivative scatters around a smooth curve, in windows of several sizes.
+- Inputs that move by ulps show the conditioning.
+- Cotangents and directions that move by ulps show the size of terms that cancel out. Derivatives are linear in them,
+  so only the rounding of each term changes. A mistake stays as large as it is.
+- Cancellation in a number on the way (``1 - cos(x)``) is the same a few ulps away, since it rounds alike there. It
+  shows in how a derivative scatters around a smooth curve, in windows of several sizes.
 """
 
 from __future__ import annotations
@@ -20,12 +19,10 @@ from slangad.compiler.check.reference.stencil import scattered
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Floats, Indices
 
 
-def moved(
+def spread_by_inputs(
     evaluate: Callable[[Floats], Floats],
     rows: Floats,
     base: Floats,
@@ -34,59 +31,57 @@ def moved(
     rng: np.random.Generator,
     tries: int = tol.CONDITION_TRIES,
 ) -> Floats:
-    """How far something moves when the inputs move by units in the last place."""
+    """Return how far numbers move from ``base`` as inputs move by one ulp, ``unit``."""
     far = np.zeros(base.shape)
     for _ in range(tries):
         near = rows.copy()
         near[:, inputs] *= 1.0 + rng.integers(-1, 2, (len(rows), len(inputs))) * unit
-        far = np.fmax(far, _apart(evaluate(near), base))
+        far = np.fmax(far, _finite_distance(evaluate(near), base))
     return far
 
 
-def rounded(
+def spread_by_weights(
     evaluate: Callable[[Floats], Floats],
     weights: Floats,
     unit: float,
     rng: np.random.Generator,
     tries: int = tol.CANCELLATION_TRIES,
 ) -> Floats:
-    """How far a derivative moves when its cotangents, or directions, move by units in the last place."""
+    """Return how far a derivative moves as its cotangents or directions move by several ulps."""
     base = evaluate(weights)
     far = np.zeros(base.shape)
     for _ in range(tries):
         steps = rng.integers(1, tol.ROUNDING_UNITS + 1, weights.shape) * rng.choice((-1, 1), weights.shape)
-        far = np.fmax(far, _apart(evaluate(weights * (1.0 + steps * unit)), base))
+        far = np.fmax(far, _finite_distance(evaluate(weights * (1.0 + steps * unit)), base))
     return far
 
 
-def terms(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """How large what is added up to the entries of a float64 Jacobian is, by what rounding leaves of it.
+def term_sizes(jacobian: Callable[[Floats], Floats], shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+    """Return the sizes of the terms whose sums are the entries of a float64 Jacobian, measured by their rounding.
 
     Args:
-        jacobian: Divided by the sizes of the cotangents or directions that it takes.
-        shape: Of these sizes.
-        rng: Draws them. They are anything from 1 to 2, so it must be sure that the derivative is linear in them.
+        jacobian: Entries for sizes of cotangents or directions, divided by these. It must be linear in them.
+        shape: That of the sizes.
+        rng: Draws sizes from 1 to 2.
     """
     base = jacobian(np.ones(shape))
     far = np.zeros(base.shape)
     for _ in range(tol.CANCELLATION_TRIES):
-        far = np.fmax(far, _apart(jacobian(rng.uniform(1.0, 2.0, shape)), base))
+        far = np.fmax(far, _finite_distance(jacobian(rng.uniform(1.0, 2.0, shape)), base))
     return far / tol.ULP64
 
 
-def scatter(
-    evaluate: Callable[[Floats], Floats], rows: Floats, columns: npt.NDArray[np.int64], widths: Floats
-) -> Floats:
-    """How far a derivative may be off where it scatters around a smooth curve, on the side where it does so most.
+def scatter(evaluate: Callable[[Floats], Floats], rows: Floats, columns: Indices, widths: Floats) -> Floats:
+    """Return how far a derivative scatters around a smooth curve, on the side where it does so most.
 
-    A mistake at one place, beside an edge or in a narrow stretch is no scatter: most of the places in a window must be
-    off, in windows of sizes that are far apart.
+    A mistake at one place, beside an edge or in a narrow stretch is no scatter. Most of the places in a window must be
+    off, in windows of several sizes.
 
     Args:
-        evaluate: Entries of the derivative at rows, of which there are several, one after another, for each place.
+        evaluate: Entries of the derivative. It gets several rows for each place, one after another.
         rows: The places.
-        columns: The column to move, for each of them.
-        widths: How far to go at most.
+        columns: The column to move, for each place.
+        widths: How far to go at most, for each place.
     """
     far = []
     for sign in (-1, 1):
@@ -94,26 +89,26 @@ def scatter(
         moves = (widths[:, None] * np.array(tol.SCATTER_WINDOWS))[:, :, None] * stencil.nodes
         near = np.repeat(rows, moves[0].size, axis=0)
         near[np.arange(len(near)), np.repeat(columns, moves[0].size)] += moves.reshape(-1)
-        found = evaluate(near).reshape(*moves.shape, -1).swapaxes(2, 3)
+        entries = evaluate(near).reshape(*moves.shape, -1).swapaxes(2, 3)
         with np.errstate(all="ignore"):
-            missed = np.median(np.abs(found - found @ stencil.smooth.T), axis=3)
-        missed = np.where(np.isfinite(missed), missed, 0.0)
-        steady = np.lib.stride_tricks.sliding_window_view(missed, tol.SCATTER_RUN, axis=1).min(axis=3)
+            residue = np.median(np.abs(entries - entries @ stencil.smooth.T), axis=3)
+        residue = np.where(np.isfinite(residue), residue, 0.0)
+        steady = np.lib.stride_tricks.sliding_window_view(residue, tol.SCATTER_RUN, axis=1).min(axis=3)
         far.append(steady.max(axis=1))
     return np.asarray(tol.SCATTER_SAFETY * np.maximum(*far))
 
 
-def apart_nearby(
-    narrow: Callable[[Floats], Floats],
-    wide: Callable[[Floats], Floats],
+def f32_error_nearby(
+    f32: Callable[[Floats], Floats],
+    f64: Callable[[Floats], Floats],
     rows: Floats,
     values: Floats,
     inputs: list[int],
     seed: int,
 ) -> Floats:
-    """How far values in float32 are from those in float64, beside them, where inputs are nearly the same.
+    """Return the relative error of values in float32 at inputs close by; 0 where they are not finite.
 
-    At the rows themselves they may be close by accident. Places where they are not finite don't count.
+    At the samples themselves they may agree by accident.
     """
     rng = np.random.default_rng([seed, 8])
     far = np.zeros(values.shape)
@@ -122,23 +117,23 @@ def apart_nearby(
         moves = rng.uniform(-tol.VALUES_NEAR, tol.VALUES_NEAR, (len(rows), len(inputs)))
         near[:, inputs] = (rows[:, inputs] * (1.0 + moves)).astype(np.float32)
         with np.errstate(all="ignore"):
-            found = wide(near)
-            far = np.fmax(far, _apart(narrow(near), found) / np.fmax(np.abs(values), np.abs(found)))
+            exact = f64(near)
+            far = np.fmax(far, _finite_distance(f32(near), exact) / np.fmax(np.abs(values), np.abs(exact)))
     return np.where(np.isfinite(far), far, 0.0)
 
 
-def nearby(sizes: Floats, inputs: Floats) -> Floats:
-    """The median size at the samples whose value of the input is close by."""
-    found = np.empty_like(sizes)
+def median_nearby(sizes: Floats, inputs: Floats) -> Floats:
+    """Return for every entry the median size over the samples with a similar value of its input."""
+    medians, beside = np.empty_like(sizes), tol.NEIGHBOURS_BESIDE
     for column in range(sizes.shape[2]):
         order = np.argsort(inputs[:, column], kind="stable")
-        padded = np.pad(sizes[order, :, column], ((tol.NEIGHBOURS_BESIDE, tol.NEIGHBOURS_BESIDE), (0, 0)), mode="edge")
-        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * tol.NEIGHBOURS_BESIDE + 1, axis=0)
-        found[order, :, column] = np.median(windows, axis=2)
-    return found
+        padded = np.pad(sizes[order, :, column], ((beside, beside), (0, 0)), mode="edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * beside + 1, axis=0)
+        medians[order, :, column] = np.median(windows, axis=2)
+    return medians
 
 
-def _apart(one: Floats, other: Floats) -> Floats:
-    """How far apart, where that is finite."""
+def _finite_distance(one: Floats, other: Floats) -> Floats:
+    """Return how far apart numbers are; 0 where that is not finite."""
     gap = np.abs(one - other)
     return np.where(np.isfinite(gap), gap, 0.0)

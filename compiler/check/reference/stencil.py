@@ -1,10 +1,9 @@
-"""Polynomials through function values around a point: values go in, slopes with error bars come out.
+"""Polynomials through function values around a point: their slopes, with error bars.
 
-Central differences extrapolated by Richardson are the polynomial through the points of a ladder of steps. Here that
-polynomial is fitted to more points than it needs, and what it misses says how far its slope can be trusted: rounding
-noise, too large a step, a kink or a jump inside the window all show up as residue. Nodes are multiples of 1/4096 by odd
-numbers, so that a point plus a node times a power of two is exact in float64, and no two windows fall into step with
-a function that oscillates.
+Richardson's extrapolation of central differences is the polynomial through the points of a ladder of steps. Here the
+polynomial is fitted to more points than it needs. Its residue shows how far its slope can be trusted: rounding, too
+wide a window, a kink or a jump all leave a residue. Nodes are odd multiples of 1/4096. So a point plus a node times a
+power of two is exact in float64, and no two windows fall into step with a function that oscillates.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stencil:
-    """Where to evaluate, in units of the window's half width, and what to make of the values.
+    """Nodes, in units of a window's half width, and the polynomial through the values there.
 
     Attributes:
         nodes: Shape (M,).
         slope: The slope at zero is this times the values.
-        value: The value at zero, likewise.
-        smooth: What the polynomial makes of the values; the residue is their difference.
+        value: The value at zero is this times the values.
+        smooth: The polynomial at the nodes is this times the values.
         spread: Standard error of the slope for values of standard error one.
-        freedom: Values more than coefficients.
+        freedom: Number of values minus number of coefficients.
     """
 
     nodes: Floats
@@ -42,7 +41,7 @@ class Stencil:
     freedom: int
 
     def fit(self, values: Floats) -> tuple[Floats, Floats]:
-        """Slope and half its error bar for a window of half width one; values are along the last axis."""
+        """Return the slope and half its error bar for half width one; values are along the last axis."""
         with np.errstate(all="ignore"):
             size = np.max(np.abs(values), axis=-1)
             moved = values - values[..., :1]
@@ -76,23 +75,23 @@ def _slope_at_zero(index: int, degree: int) -> float:
 
 @cache
 def central() -> Stencil:
-    """Both sides and the point itself; exact for polynomials up to degree 8."""
+    """Return nodes on both sides and at the point itself; exact for polynomials up to degree 8."""
     return _stencil((*(-n for n in reversed(tol.CENTRAL_NODES)), 0, *tol.CENTRAL_NODES), tol.CENTRAL_DEGREE)
 
 
 @cache
-def second() -> Stencil:
-    """Other points and a lower degree, to confirm what ``central`` found."""
+def confirming() -> Stencil:
+    """Return other nodes and a lower degree, to confirm a slope of ``central``."""
     return _stencil((*(-n for n in reversed(tol.CONFIRM_NODES)), 0, *tol.CONFIRM_NODES), tol.CONFIRM_DEGREE)
 
 
 @cache
 def one_sided(sign: int) -> Stencil:
-    """One side, without the point itself, where a jump may be; exact for polynomials up to degree 7."""
+    """Return nodes on one side, without the point itself, where a jump may be; exact up to degree 7."""
     return _stencil(tuple(sign * n for n in tol.SIDE_NODES), tol.SIDE_DEGREE)
 
 
 @cache
 def scattered(sign: int) -> Stencil:
-    """One side, likewise; a low degree that leaves the noise of the values nearly as it is."""
+    """Return nodes on one side with a low degree, which leaves the noise of the values nearly as it is."""
     return _stencil(tuple(sign * n for n in tol.SIDE_NODES), tol.SCATTER_DEGREE)

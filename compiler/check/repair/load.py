@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import DEATHS
+from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.repair.repaired import Lack, Mended, Telling
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.ir.nodes import Module
-from slangad.compiler.report.model import Verdict
-from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.parts import (
     Part,
@@ -48,8 +48,8 @@ _UNREAD: Final = "unexpected "
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
 """How codes of what Slang says begin."""
-_UNCOMPILED: Final = Lack("does not compile", Verdict.FAIL)
-_TWINLESS: Final = Lack("has no float64 twin", Verdict.INCONCLUSIVE)
+_UNCOMPILED: Final = Lack("does not compile", Outcome.NOT_COMPILED)
+_TWINLESS: Final = Lack("has no float64 twin", Outcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files in which there is nothing to check: also of what is left of one."""
 
@@ -86,7 +86,7 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
     except CompileError:
         return None
     parts = read_parts(text, str(path))
-    return _Mender(path, setting, parts, _UNCOMPILED).run(error) if parts.bodies.whole else None
+    return _Mender(path, setting, parts, _UNCOMPILED).run(error) if parts.source.is_closed else None
 
 
 def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
@@ -200,7 +200,7 @@ class _Mender:
         blamed: dict[Part, list[Diagnostic]] = {}
         for diagnostic in diagnostics:
             part = self._at(diagnostic.span) or self._import_of(diagnostic.span)
-            if part is not None and (isinstance(part, Function) or diagnostic.code.startswith(_SLANGS)):
+            if part is not None and (isinstance(part, SlangFunction) or diagnostic.code.startswith(_SLANGS)):
                 blamed.setdefault(part, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
         declarations: dict[Part, list[Diagnostic]] = {
             one: found for one, found in blamed.items() if isinstance(one, Declaration)
@@ -266,7 +266,7 @@ class _Mender:
     def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:
         """The functions that Slang dies of, each by itself, or else the declarations; none if it dies without them."""
         known = {*self.told, *self.users}
-        functions = {part: None for part in self.parts.every if isinstance(part, Function)}
+        functions = {part: None for part in self.parts.every if isinstance(part, SlangFunction)}
         declarations = {part: None for part in self.parts.every if isinstance(part, Declaration)}
         found = self._killers([part for part in functions if part not in known], {*functions, *known})
         if found is None:

@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.subjects.overloads import told_apart
-from slangad.compiler.report.model import Failure, Leg, Verdict
-from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.report.model import Leg
+from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.parts import contains
 
@@ -26,7 +27,7 @@ _UNDEFINED: Final = "undefined identifier "
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenPart:
     """A function or declaration that does not compile, or a function that uses one.
 
     ``head`` is its name, ``span`` the place to look at.
@@ -35,7 +36,7 @@ class Broken:
     name: str
     kind: Kind
     span: Span
-    failure: Failure
+    failure: Disagreement
     head: Span
     signature: str = ""
 
@@ -51,7 +52,7 @@ class Mended:
 
     text: str | None
     module: Module
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[BrokenPart, ...] = ()
 
     def with_broken(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
         """These subjects and the parts that can't be checked, in the order of their places if there are any."""
@@ -63,10 +64,10 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is the matter with what is taken out, and what that makes of it."""
+    """What is the matter with the parts that are taken out."""
 
     words: str
-    verdict: Verdict
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,16 @@ class Telling:
     told: Mapping[Part, Sequence[Diagnostic]]
     users: Mapping[Part, Part]
 
-    def broken(self) -> Iterator[Broken]:
+    def broken(self) -> Iterator[BrokenPart]:
         """All that is to blame, and the differentiable functions among its users."""
         for part, diagnostics in self.told.items():
             yield self._told(part, diagnostics)
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
                 failure = self._failure(self._why(part, other), ())
-                yield Broken(part.name, "function", part.span, failure, part.span, _signature(part))
+                yield BrokenPart(part.name, "function", part.span, failure, part.span, _signature(part))
 
-    def _told(self, part: Part, diagnostics: Sequence[Diagnostic]) -> Broken:
+    def _told(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
         first = diagnostics[0]
         told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
         told += [f"help: {d.help}" for d in diagnostics if d.help]
@@ -104,7 +105,7 @@ class Telling:
         span = first.span if first.span.file == part.span.file else part.span
         failure = self._failure(reason, tuple(dict.fromkeys(told)))
         kind: Kind = "declaration" if declared else "function"
-        return Broken(part.name, kind, span, failure, part.span, _signature(part))
+        return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
     def _perhaps(self) -> str:
         """Where something that is not defined may have been meant to come from."""
@@ -118,16 +119,16 @@ class Telling:
         how = f"{_use(part, other)} {self.lack.words}"
         if root != other:
             how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.verdict is not Verdict.FAIL and root in self.told:
+        if self.lack.outcome is Outcome.NO_TWIN and root in self.told:
             how = f"{how}: {self.told[root][0].message}"
         return how
 
-    def _failure(self, message: str, notes: tuple[str, ...]) -> Failure:
-        return Failure(Leg.COMPILE, self.lack.verdict, re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
+        return Disagreement(Leg.COMPILE, self.lack.outcome, re.sub(r"\s+", " ", message), notes=notes)
 
 
 def _signature(part: Part) -> str:
-    return part.header.signature if isinstance(part, Function) else ""
+    return part.header.signature if isinstance(part, SlangFunction) else ""
 
 
 def _called(part: Part) -> str:
@@ -141,7 +142,7 @@ def _use(part: Part, other: Part) -> str:
         return f"it {'stands in' if contains(other, part) else 'uses'} '{_called(other)}', which"
     name = other.header.name
     struct = next((word for word in reversed(other.header.path) if word in part.words), "")
-    if isinstance(part, Function) and name in part.header.attributes:
+    if isinstance(part, SlangFunction) and name in part.header.attributes:
         return f"its derivative '{other.name}'"
     if struct and name not in part.words:
         return f"it uses '{struct}', whose '{name}'"

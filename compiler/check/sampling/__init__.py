@@ -1,1 +1,7 @@
-"""Samples: random points, corner cases, and points that look for trouble."""
+"""Samples: the inputs at which a subject is examined, and the sizes of its launches.
+
+- ``samples``: random samples, and samples where mistakes are likely.
+- ``scouts``: cheap comparisons at many places, whose worst become samples.
+- ``blocks``: subjects of many inputs: which of them to examine.
+- ``shapes``, ``pipeline_shapes``: domains and shapes of tensors.
+"""

@@ -1,8 +1,8 @@
-"""Many inputs: a launch and samples go in, the inputs and results that are worth a look of their own come out.
+"""Blocks of inputs, for subjects with too many inputs to examine each: they select the inputs and results to examine.
 
-Inputs are taken together in blocks of neighbours. The derivative along a random direction of a block is one number, for
-a random combination of the results; each mode's is held against differences. Where they disagree the block is halved,
-down to the input that is wrong. Those that are found are then examined entry by entry, with some others.
+A block has neighbouring inputs. Its derivative along a random direction, for a random combination of the results, is
+one number, which is compared with differences. Blocks that disagree are halved, down to the wrong input. Wrong inputs
+are then examined entry by entry, with some others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """A function with fewer inputs and results that are looked at; what it computes is the same."""
+    """A function of which fewer inputs and results are examined; it computes the same."""
 
     runner: RowFunction
     inputs: Table
@@ -38,34 +38,36 @@ class Focus:
 
     @property
     def entries(self) -> Mapping[Mode, object]:
-        """The modes that there are."""
+        """Return its modes."""
         return self.runner.entries
 
     def values(self, rows: Floats) -> Floats:
-        """The results, of the function alone."""
+        """Return the results of the function alone."""
         return self.runner.values(rows)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others."""
+        """Return the results at rows, with frozen parts as they are at others."""
         return self.runner.moved(rows, base)
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row."""
+        """Return the gradient of every input for one cotangent a row."""
         return self.runner.gradients(rows, cotangents)
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
+        """Return the results that forward mode computes, and their tangents for one direction a row."""
         return self.runner.tangents(rows, directions)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came of blocks.
+    """The outcome of comparing blocks.
 
     Attributes:
-        inputs: The columns to look at; ``results`` those of the results.
-        rows: The samples at which something looks wrong.
-        compared: Blocks that could be compared, of ``blocks``.
+        inputs: The columns of the inputs to examine.
+        results: The columns of the results to examine.
+        rows: The samples at which a block is wrong.
+        compared: The number of blocks that could be compared.
+        blocks: The number of blocks.
     """
 
     inputs: tuple[int, ...]
@@ -76,12 +78,12 @@ class Found:
 
 
 def is_large(runner: RowFunction) -> bool:
-    """Whether a function has too many inputs or results to look at all of them by themselves."""
+    """Return True if a function has too many inputs or results to examine all entries."""
     return len(runner.inputs.differentiable) > tol.FEW_INPUTS or len(runner.results.differentiable) > tol.FEW_RESULTS
 
 
 def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> Focus:
-    """The function with these columns only."""
+    """Return the function with these columns only."""
     return Focus(runner, _only(runner.inputs, set(inputs)), _only(runner.results, set(results)))
 
 
@@ -94,10 +96,10 @@ def _only(table: Table, kept: set[int]) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Looks at a function of many inputs, block by block.
+    """The comparison of a function of many inputs, block by block.
 
     Attributes:
-        evaluate: Its differentiable results, with what is declared away frozen.
+        evaluate: Its differentiable results, with parts frozen whose derivative is declared away.
         modes: ``backward`` and ``jvp``, as far as they exist.
     """
 
@@ -107,7 +109,7 @@ class Blocks:
     seed: int
 
     def look(self, rows: Floats, scales: Floats) -> Found:
-        """Look at the blocks of all inputs at a few samples."""
+        """Return the outcome for the blocks of all inputs at a few samples."""
         rows = rows[: tol.BLOCK_SAMPLES]
         blocks = self._blocks()
         places = [(row, block) for row in range(len(rows)) for block in blocks]
@@ -125,7 +127,7 @@ class Blocks:
         )
 
     def _blocks(self) -> list[Integers]:
-        """Neighbouring columns of one buffer."""
+        """Return blocks of neighbouring columns of one buffer."""
         flows = set(self.runner.inputs.differentiable)
         blocks = []
         for start, end in self.runner.inputs.stretches.values():
@@ -139,7 +141,7 @@ class Blocks:
     def _narrowed(
         self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]
     ) -> list[tuple[int, Integers]]:
-        """Single inputs that are wrong, from halving blocks that are; the blocks' first ones where that finds none."""
+        """Return single inputs that are wrong, by halving wrong blocks; if that finds none, first inputs of blocks."""
         found: list[tuple[int, Integers]] = []
         while suspects and len(found) < tol.BLOCK_SUSPECTS:
             suspects = suspects[: tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS]
@@ -160,7 +162,7 @@ class Blocks:
     def _compare(
         self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Integers]]
     ) -> tuple[list[bool], list[bool]]:
-        """Whether each block is wrong at its sample, and whether it can be told."""
+        """Return for each block whether it is wrong at its sample, and whether it could be compared."""
         rng = np.random.default_rng([self.seed, 17])
         inputs, outputs = self.runner.inputs, self.runner.results.differentiable
         cotangents = np.zeros((len(rows), len(self.runner.results.columns)))
@@ -188,7 +190,7 @@ class Blocks:
         return [bool(w) for w in wrong], [bool(s) for s in sharp]
 
     def _with_others(self, suspects: tuple[int, ...]) -> tuple[int, ...]:
-        """Suspects, and inputs of every buffer: the first, the last, and some between."""
+        """Return suspects with inputs of every buffer: the first, the last and some between."""
         rng = np.random.default_rng([self.seed, 18])
         flows = set(self.runner.inputs.differentiable)
         stretches = [
@@ -201,7 +203,7 @@ class Blocks:
         return tuple(sorted({*suspects, *others}))
 
     def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]) -> tuple[int, ...]:
-        """The results that suspects move most, and some others."""
+        """Return the results that suspects move most, and some others."""
         rng = np.random.default_rng([self.seed, 19])
         outputs = np.array(self.runner.results.differentiable, np.int64)
         some = rng.permutation(outputs)[: tol.BLOCK_SHOWN_RESULTS]

@@ -1,7 +1,7 @@
-"""How large a pipeline's values are: what its stages need goes in, a domain and shapes of its tensors come out.
+"""Sizes of a pipeline's values: a domain, and a shape for every tensor, that fit all stages.
 
-Nobody declares shapes. Small ones are tried; where two stages don't agree, the parameter that one of them was given
-takes the shape that the other says, and where an index leads outside a tensor it grows.
+Nobody declares shapes. Small ones are tried. If two stages disagree, the parameter of one takes the shape that the
+other needs. If an index leads outside a tensor, the tensor grows.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainSearch:
-    """Looks for the shapes of one pipeline.
+class PipelineShapeSearch:
+    """The search for the shapes of one pipeline.
 
     Attributes:
-        oracle: The pipeline stage by stage, at a size.
-        given: Shapes that were declared; that of an ``Each`` parameter is the domain.
-        ranges: Where samples are drawn.
+        oracle: The pipeline stage by stage, for sizes of its values.
+        given: Declared shapes; that of an ``Each`` parameter is the domain.
+        ranges: Declared ranges.
     """
 
     chain: Chain
@@ -47,7 +47,7 @@ class ChainSearch:
     seed: int
 
     def find(self) -> Prepared | str:
-        """The sizes, or why there are none that fit."""
+        """Return the sizes, or the reason why none fit."""
         why = ""
         for sizes in tol.PIPELINE_TENSORS:
             found = self._from(sizes)
@@ -83,27 +83,27 @@ class ChainSearch:
         return Prepared(domain, extents, {})
 
     def _agreed(self, prepared: Prepared) -> Prepared | str:
-        """Sizes on which all stages agree."""
+        """Return sizes on which all stages agree."""
         for _ in range(tol.SHAPE_ROUNDS):
             wrong = self._disagreement(prepared)
-            mended = self._mended(prepared) if wrong else prepared
-            if mended is None or (wrong and mended == prepared):
+            corrected = self._corrected(prepared) if wrong else prepared
+            if corrected is None or (wrong and corrected == prepared):
                 return f"{wrong}: {self._remedy()}"
             if not wrong:
                 return prepared
-            prepared = mended
+            prepared = corrected
         return f"its stages do not agree about sizes: {self._remedy()}"
 
     def _disagreement(self, prepared: Prepared) -> str:
-        """What the runtime would say of these sizes; empty if they are right."""
+        """Return the runtime's error for these sizes; empty if they are right."""
         try:
             shapes_of(self.chain, prepared)
         except InputError as error:
             return error.diagnostics[0].message
         return ""
 
-    def _mended(self, prepared: Prepared) -> Prepared | None:
-        """A parameter takes the shape that the first stage with a different opinion says."""
+    def _corrected(self, prepared: Prepared) -> Prepared | None:
+        """Return the sizes with one parameter corrected for the first stage that disagrees; None if none can be."""
         known: dict[str, Shape] = dict(prepared.extents)
         known |= {
             v.name: prepared.domain if v.per_element else () for v in self.chain.signature.parameters if not v.is_tensor
@@ -111,10 +111,10 @@ class ChainSearch:
         free = {v.name for v in self.chain.signature.parameters if v.name not in self.given}
         for stage in self.chain.pipeline.stages:
             signature = self.chain.kernels[stage.kernel].signature
-            told = [known[name] for name in self._elementwise(stage) if name not in free]
-            told = [tuple(size_of(size, known) for size in stage.domain), *told] if stage.domain else told
-            told += [known[name] for name in self._elementwise(stage) if name in free]
-            domain = told[0] if told else next(iter(self._written(stage, known)), ())
+            sizes = [known[name] for name in self._elementwise(stage) if name not in free]
+            sizes = [tuple(size_of(size, known) for size in stage.domain), *sizes] if stage.domain else sizes
+            sizes += [known[name] for name in self._elementwise(stage) if name in free]
+            domain = sizes[0] if sizes else next(iter(self._written(stage, known)), ())
             for name in self._elementwise(stage):
                 if known[name] != domain and name in free:
                     return _with(prepared, name, domain)
@@ -135,7 +135,7 @@ class ChainSearch:
                 yield known[argument.value][: signature.dims]
 
     def _grown(self, prepared: Prepared) -> Prepared:
-        """Room for every index: in the parameter it leads outside of, else in all, from which the others follow."""
+        """Return sizes with room for every index: in its parameter if that is free, else in all free parameters."""
         oracle = self.oracle(prepared)
         rows = self._rows(oracle)
         for stage, name, axis, most in list(oracle.most(rows)):

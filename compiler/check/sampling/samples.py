@@ -1,7 +1,7 @@
-"""Where to look: declared ranges and types go in, samples come out; random ones, and ones that look for trouble.
+"""Samples of a subject: random ones within ranges, and ones where mistakes are likely.
 
-All values are representable in float32 (or in half, for half), so that float32 and float64 see the same inputs. The
-same seed gives the same samples, whatever else the file holds.
+All values are representable in float32, or in half for halves, so float32 and float64 get the same inputs. The same
+seed gives the same samples, whatever else the file holds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ BESIDE_NUMBER: Final = "beside a number of the text"
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """Where one column is drawn; ``declared`` unless it is the default of its type."""
+class SampleInterval:
+    """The interval in which a column is drawn; ``declared``, or the default of its type."""
 
     low: float
     high: float
@@ -50,16 +50,16 @@ def draw(
     constants: Sequence[float],
     integers: Integers = NO_INTEGERS,
 ) -> Samples:
-    """Draw samples for one subject.
+    """Return samples for one subject.
 
     Args:
-        columns: Of its inputs.
-        ranges: Declared ones; the more specific wins, the later of two equal ones.
-        count: How many random samples.
-        seed: The user's.
-        name: The subject's, so that what else is checked makes no difference.
-        constants: Numbers that stand in its text: thresholds are often among them.
-        integers: Where undeclared ones are tried besides, and which have to differ.
+        columns: Its inputs.
+        ranges: Declared ranges. The most specific wins, of equal ones the last.
+        count: The number of random samples.
+        seed: The user's seed.
+        name: The subject's name, so that samples do not depend on other subjects.
+        constants: Numbers in the subject's text, which are often thresholds.
+        integers: Values of undeclared integers to try, and integers that must differ.
     """
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
@@ -67,15 +67,15 @@ def draw(
     low, high = (np.array([getattr(i, side) for i in intervals], np.float64) for side in ("low", "high"))
     rows = [rng.uniform(low, high, (count, len(columns)))]
     origins = ["random"] * count
-    trouble = _Trouble(columns, intervals, rng, constants)
-    apart = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
-    third = replace(trouble, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
-    for origin, row in (*trouble.rows(), *apart.many_ties(), *third.near_zero(), *third.corners()):
+    chosen = _ChosenSamples(columns, intervals, rng, constants)
+    ties = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[8:16], "little")))
+    small = replace(chosen, rng=np.random.default_rng(int.from_bytes(digest[16:24], "little")))
+    for origin, row in (*chosen.rows(), *ties.many_ties(), *small.near_zero(), *small.corners()):
         rows.append(row[None])
         origins.append(origin)
     together = np.concatenate(rows) if columns else np.zeros((count, 0))
     together = _representable(together, columns, low, high, rng, count)
-    tried = _tried(together[:count], columns, intervals, integers, rng)
+    tried = _with_tried_integers(together[:count], columns, intervals, integers, rng)
     together = np.concatenate([together, tried])
     origins += [AT_NUMBER] * len(tried)
     keep_apart(together, columns, intervals, integers, rng)
@@ -95,7 +95,7 @@ def draw_random(
     name: str,
     integers: Integers = NO_INTEGERS,
 ) -> Floats:
-    """Random rows, nothing on purpose."""
+    """Return random rows only."""
     digest = hashlib.sha256(f"{seed}|{name}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
     declared = tuple(ranges)
@@ -115,9 +115,9 @@ def draw_beyond(
     constants: Sequence[float],
     integers: Integers = NO_INTEGERS,
 ) -> Samples:
-    """Samples whose floats without a declared range are where they are not drawn: at numbers of the text and past them.
+    """Return samples whose floats without a declared range lie outside [-1, 1], at numbers of the text and farther out.
 
-    One float at a time, then all such at once; what else there is is random.
+    One such float at a time, then all at once. Other inputs are random.
     """
     declared = tuple(ranges)
     free = [k for k, c in enumerate(columns) if c.floating and not interval_of(c, declared).declared][
@@ -140,7 +140,7 @@ def draw_beyond(
 
 
 def _narrowed(value: float, column: Column) -> float:
-    """The nearest number that a column has."""
+    """Return the nearest number of a column's type."""
     with np.errstate(over="ignore"):
         return float(np.float16(value) if column.scalar == "half" else np.float32(value))
 
@@ -148,11 +148,11 @@ def _narrowed(value: float, column: Column) -> float:
 def keep_apart(
     rows: Floats,
     columns: Sequence[Column],
-    intervals: Sequence[Interval],
+    intervals: Sequence[SampleInterval],
     integers: Integers,
     rng: np.random.Generator,
 ) -> bool:
-    """Make different what says where threads store, in place; False if a declared range has no room for that."""
+    """Make integers differ that select where threads store, in place; return False if a declared range is too small."""
     room = True
     for path in integers.stores:
         own = [k for k, c in enumerate(columns) if path == c.anywhere and not c.floating]
@@ -170,7 +170,7 @@ def keep_apart(
 
 
 def _keep_counted(rows: Floats, columns: Sequence[Column], integers: Integers) -> None:
-    """Make threads' numbers and how many there are such as a launch may have, in place: ``0 <= id < count``."""
+    """Make numbers of threads and their counts consistent, in place: ``0 <= id < count``."""
     at = {column.path: k for k, column in enumerate(columns)}
     for number, count in integers.counted:
         least = np.ones(len(rows))
@@ -181,14 +181,14 @@ def _keep_counted(rows: Floats, columns: Sequence[Column], integers: Integers) -
             rows[:, at[count]] = np.maximum(rows[:, at[count]], least)
 
 
-def _tried(
+def _with_tried_integers(
     rows: Floats,
     columns: Sequence[Column],
-    intervals: Sequence[Interval],
+    intervals: Sequence[SampleInterval],
     integers: Integers,
     rng: np.random.Generator,
 ) -> Floats:
-    """Random rows with values worth a try, which some of the random ones get as well."""
+    """Return random rows with integers worth a try; some of ``rows`` get such integers, in place."""
     fresh = rows.copy()
     more: list[Floats] = []
     for k, (column, interval) in enumerate(zip(columns, intervals, strict=True)):
@@ -208,27 +208,27 @@ def _tried(
     return np.array(more[: tol.COMBINATIONS_MOST]).reshape(-1, len(columns))
 
 
-def interval_of(column: Column, ranges: Iterable[Range]) -> Interval:
-    """The declared range of a column, or that of its type."""
-    best: tuple[int, Interval] | None = None
+def interval_of(column: Column, ranges: Iterable[Range]) -> SampleInterval:
+    """Return the declared range of a column, or that of its type."""
+    best: tuple[int, SampleInterval] | None = None
     for declared in ranges:
         within = covers(declared.path, column.path) or covers(declared.path, column.anywhere)
         if within and (best is None or len(declared.path) >= best[0]):
-            best = len(declared.path), Interval(declared.low, declared.high, declared=True)
+            best = len(declared.path), SampleInterval(declared.low, declared.high, declared=True)
     if best is not None:
         return best[1]
     if column.scalar == "bool":
-        return Interval(0.0, 1.0)
-    return Interval(-1.0, 1.0) if column.floating else Interval(*tol.UNDECLARED_INTEGERS)
+        return SampleInterval(0.0, 1.0)
+    return SampleInterval(-1.0, 1.0) if column.floating else SampleInterval(*tol.UNDECLARED_INTEGERS)
 
 
 def covers(path: str, scalar: str) -> bool:
-    """Whether a path leads to a scalar or to what it is a part of."""
+    """Return True if a path leads to a scalar, or to a value that contains it."""
     return scalar == path or (scalar.startswith(path) and scalar[len(path)] in ".[")
 
 
 def constants_in(text: str) -> tuple[float, ...]:
-    """The numbers in a text, as float32, each once; a few of many, first those that something is compared with."""
+    """Return the numbers in a text, as float32, each once; of many a few, first those in comparisons."""
     text = re.sub(r"(\d)[fFhHuU]\b", r"\1", text)
     values = _numbers_of(re.findall(_NUMBER, text))
     if len(values) > tol.CONSTANTS_MOST:
@@ -238,37 +238,37 @@ def constants_in(text: str) -> tuple[float, ...]:
 
 
 def _numbers_of(words: Iterable[str]) -> list[float]:
-    """What words say, as float32, each once."""
+    """Return words as float32 numbers, each once."""
     with np.errstate(over="ignore"):
         values = dict.fromkeys(float(np.float32(word)) for word in words)
     return [value for value in values if np.isfinite(value)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Trouble:
-    """Samples on purpose; what is not said on purpose is random."""
+class _ChosenSamples:
+    """Samples at values where mistakes are likely; other inputs are random."""
 
     columns: Sequence[Column]
-    intervals: Sequence[Interval]
+    intervals: Sequence[SampleInterval]
     rng: np.random.Generator
     constants: Sequence[float]
 
     def rows(self) -> Iterator[tuple[str, Floats]]:
-        """Zeros, ties, ends of ranges, numbers of the text, equal integers and all combinations of few."""
+        """Yield zeros, ties, ends of ranges, numbers of the text, equal integers and combinations of integers."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
-        whole = [k for k, column in enumerate(self.columns) if not column.floating]
+        integral = [k for k, column in enumerate(self.columns) if not column.floating]
         yield from self._zeros(floating)
         yield from self._ties(floating)
         yield from self._numbers(floating)
-        if whole:
-            yield from self._whole(whole)
+        if integral:
+            yield from self._integers(integral)
 
     def _fresh(self) -> Floats:
         low, high = (np.array([getattr(i, side) for i in self.intervals], np.float64) for side in ("low", "high"))
         return np.asarray(self.rng.uniform(low, high), np.float64)
 
     def _with(self, values: Mapping[int, float]) -> Floats | None:
-        """A random sample with some values given; None if one of them is out of its range."""
+        """Return a random sample with some values fixed; None if one of them is outside its range."""
         row = self._fresh()
         for k, value in values.items():
             if not self.intervals[k].low <= value <= self.intervals[k].high:
@@ -290,7 +290,7 @@ class _Trouble:
         yield from self._possible(wanted)
 
     def many_ties(self) -> Iterator[tuple[str, Floats]]:
-        """All floats of a type equal, or each three of a few, and two of them opposite."""
+        """Yield all floats of a type equal; of few floats all groups of three equal, and all pairs opposite."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         for scalar in dict.fromkeys(self.columns[k].scalar for k in floating):
             own = [k for k in floating if self.columns[k].scalar == scalar]
@@ -303,7 +303,7 @@ class _Trouble:
             yield from self._possible(wanted)
 
     def _equal(self, signs: Mapping[int, float]) -> dict[int, float]:
-        """One number, or minus it, for some columns, from what is in the ranges of all, if anything is."""
+        """Return one number, times signs, for some columns; it is in the ranges of all, if possible."""
         ends = [sorted((sign * self.intervals[k].low, sign * self.intervals[k].high)) for k, sign in signs.items()]
         low, high = max(low for low, _ in ends), min(high for _, high in ends)
         value = float(self.rng.uniform(low, max(low, high)))
@@ -320,7 +320,7 @@ class _Trouble:
         yield from self._possible(wanted)
 
     def near_zero(self) -> Iterator[tuple[str, Floats]]:
-        """Vectors, and all floats, nearer to zero than small numbers of the text and their roots; others so near."""
+        """Yield vectors nearer to zero than small numbers of the text and their roots, and pairs as near."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         small = [abs(number) for number in self.constants if 0.0 < abs(number) < tol.SMALL_NUMBER][: tol.SMALL_MOST]
         groups = self._groups(floating)
@@ -337,7 +337,7 @@ class _Trouble:
             yield from self._possible(wanted)
 
     def corners(self) -> Iterator[tuple[str, Floats]]:
-        """All floats at ends of their ranges; of few, and of short vectors, in all combinations."""
+        """Yield all floats at ends of their ranges; of few floats and of short vectors all combinations."""
         floating = [k for k, column in enumerate(self.columns) if column.floating]
         groups = self._groups(floating)
         together = [own for own in (floating, *groups) if 1 < len(own) <= tol.ENDS_MOST][: tol.ENDS_MOST]
@@ -352,12 +352,12 @@ class _Trouble:
         )
 
     def _groups(self, floating: list[int]) -> list[list[int]]:
-        """The floats of each vector, matrix and array."""
+        """Return the floats of each vector, matrix and array."""
         groups = dict.fromkeys(self.columns[k].group for k in floating)
         return [[k for k in floating if self.columns[k].group == group] for group in groups]
 
-    def _whole(self, whole: list[int]) -> Iterator[tuple[str, Floats]]:
-        sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in whole]
+    def _integers(self, integral: list[int]) -> Iterator[tuple[str, Floats]]:
+        sizes = [int(self.intervals[k].high) - int(self.intervals[k].low) + 1 for k in integral]
         total = 1
         for size in sizes:
             total *= min(max(size, 1), tol.INTEGERS_TOTAL)
@@ -369,14 +369,14 @@ class _Trouble:
         )
         for pick in picks:
             row, rest = self._fresh(), pick
-            for k, size in zip(whole, sizes, strict=True):
+            for k, size in zip(integral, sizes, strict=True):
                 row[k], rest = int(self.intervals[k].low) + rest % size, rest // size
             yield "integers", row
         equal = [
-            ("equal integers", dict.fromkeys(whole, float(np.floor(self._fresh()[whole[0]]))))
+            ("equal integers", dict.fromkeys(integral, float(np.floor(self._fresh()[integral[0]]))))
             for _ in range(tol.EQUAL_INTEGERS)
         ]
-        ends = [("bound", {k: getattr(self.intervals[k], end) for k in whole}) for end in ("low", "high")]
+        ends = [("bound", {k: getattr(self.intervals[k], end) for k in integral}) for end in ("low", "high")]
         yield from self._possible([*equal, *ends])
 
     def _possible(self, wanted: Iterable[tuple[str, Mapping[int, float]]]) -> Iterator[tuple[str, Floats]]:

@@ -1,7 +1,8 @@
-"""Scouts: many places looked at cheaply, so that a mistake in a rare branch is met; what looks wrong becomes a sample.
+"""Scouts: cheap comparisons at many places, which find mistakes in rare branches.
 
-A scout compares one number: the derivative along a random direction of a random combination of the results, as each
-mode has it and as differences have it. That takes as few evaluations for a function of many inputs as for one of one.
+A scout compares one number: the derivative of a random combination of the results along a random direction, by each
+mode and by differences. That takes as few evaluations for many inputs as for one. Places that look wrong become
+samples.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 def scout(
     runner: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[str]
 ) -> Floats:
-    """The rows at which some mode looks wrong, the worst first.
+    """Return the rows at which some mode looks wrong, the worst first.
 
     Args:
-        runner: Gives the derivatives.
-        evaluate: Gives the values.
+        runner: The derivatives.
+        evaluate: The values.
         rows: The places.
-        scales: What is far, by column.
-        seed: Of directions and cotangents.
+        scales: The scale of every column.
+        seed: That of directions and cotangents.
         modes: ``backward`` and ``jvp``, as far as they exist.
     """
     rng = np.random.default_rng([seed, 7])
@@ -62,7 +63,7 @@ def scout(
 def slopes_along(
     evaluate: Evaluate, rows: Floats, directions: Floats, weights: Floats, windows: Sequence[float] = tol.SCOUT_WINDOWS
 ) -> tuple[Floats, Floats]:
-    """The slope along each direction of the weighted results, with half its bar, from the sharper of the windows."""
+    """Return slopes of the weighted results along directions, and half their error bars, from the sharpest windows."""
     stencil = central()
     slopes, bars = [], []
     for width in windows:

@@ -1,8 +1,8 @@
-"""How large a launch has to be: a kernel that tells how far it reaches goes in, a domain and shapes come out.
+"""Sizes of launches: a domain, and a shape for every tensor, that fit a kernel's indices.
 
-Nobody declares shapes. The domain is a few threads, and an odd number of them. A tensor that is read at ``w[i, 3]`` has
-four columns at least: the twin of ``reach`` runs with small tensors and writes down its indices, and the tensors become
-as large as they have to be. Where a kernel asks for an extent it copes with any, and gets a few elements.
+Nobody declares shapes. The domain is an odd number of a few threads. A tensor that is read at ``w[i, 3]`` needs four
+columns: a twin runs with small tensors and records its indices, and the tensors grow until all indices fit. A tensor
+whose extent the kernel asks for gets a few elements, since the kernel copes with any extent.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """Looks for the shapes of one kernel.
+class ShapeSearch:
+    """The search for the shapes of one kernel.
 
     Attributes:
-        twin: The runner of the twin that writes down indices, for a launch of some size.
+        twin: The twin that records indices, for a launch of some size.
         asked: Axes whose extents the kernel asks for.
-        given: Shapes that were declared; that of an ``Each`` parameter is the domain.
-        ranges: Where samples are drawn.
-        domain: The domain, where it is not to be chosen.
-        looked: How many samples to look at.
-        integers: Where integers are worth a try; among them the number of a thread.
+        given: Declared shapes; that of an ``Each`` parameter is the domain.
+        ranges: Declared ranges.
+        domain: The domain; empty if it is free.
+        looked: The number of samples that show indices.
+        integers: Integers worth a try, among them numbers of threads.
     """
 
     kernel: Kernel
@@ -56,7 +56,7 @@ class Search:
     integers: Integers = NO_INTEGERS
 
     def find(self) -> Extents | str:
-        """The size of a launch, or why there is none that fits."""
+        """Return the size of a launch, or the reason why none fits."""
         for name, shape in self.given.items():
             axes = next((self._axes(p) for p in self.kernel.params if p.name == name), 0)
             if len(shape) != axes:
@@ -75,11 +75,11 @@ class Search:
         return f"no shapes of its tensors fit its indices: {_remedy(self.kernel, name)}"
 
     def _axes(self, param: KernelParam) -> int:
-        """Axes that a parameter's shape has; those of an ``Each`` are the domain's."""
+        """Return the number of axes of a parameter's shape; an ``Each`` has those of the domain."""
         return self.kernel.dims if param.memory is Memory.EACH else rank_of(param.type)
 
     def at(self, domain: Shape, small: Extents) -> Extents | str:
-        """The size of a launch over another domain; no tensor is smaller than in one that fits a small one."""
+        """Return the size of a launch over another domain; no tensor is smaller than in a fitting small launch."""
         found = replace(self, domain=domain, looked=tol.SHAPE_SAMPLES_AGAIN).find()
         if isinstance(found, str):
             return found
@@ -91,7 +91,7 @@ class Search:
         return Extents(domain, shapes)
 
     def _first(self) -> Extents:
-        """The domain, and tensors like it or of a few elements."""
+        """Return the domain, and tensors of its shape or of a few elements."""
         each = [p.name for p in self.kernel.params if p.memory is Memory.EACH]
         ruling = each or [p.name for p in self.kernel.params if self._rules(p)]
         declared = [self.given[name] for name in ruling if len(self.given.get(name, ())) == self.kernel.dims]
@@ -107,7 +107,7 @@ class Search:
         return Extents(domain, shapes)
 
     def _chosen(self) -> Shape:
-        """A small domain, with a thread beyond every number that a thread's own is compared with, within reason."""
+        """Return a small domain that exceeds the numbers that a thread's own number is compared with, up to a limit."""
         extents = list(tol.DOMAINS[self.kernel.dims])
         for axis, number in self.integers.threads:
             wanted = [*extents[:axis], max(extents[axis], number + 2), *extents[axis + 1 :]]
@@ -116,14 +116,14 @@ class Search:
         return tuple(extents)
 
     def _rules(self, param: KernelParam) -> bool:
-        """Whether the domain is a tensor's shape: there is nothing else that says it."""
+        """Return True if the shape of a tensor is the domain, because nothing else determines the domain."""
         memories = [*(p.memory for p in self.kernel.params), *(r.memory for r in self.kernel.results)]
         if Memory.EACH in memories:
             return False
         return param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and rank_of(param.type) == self.kernel.dims
 
     def _reached(self, extents: Extents) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int], float]:
-        """The least and the largest index of each axis, and the share of samples that stay inside."""
+        """Return the least and the largest index of each axis, and the share of samples whose indices fit."""
         runner = self.twin(extents)
         inputs = launch_inputs(self.kernel, extents)
         rows = self._drawn(inputs)
@@ -140,13 +140,13 @@ class Search:
         )
 
     def _drawn(self, inputs: Table) -> Floats:
-        """Where to look: also where integers are equal, or as large as they can be."""
+        """Return samples, also with integers that are equal or as large as possible."""
         if self.looked < tol.SHAPE_SAMPLES:
             return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, self.integers)
         return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, (), self.integers).rows
 
     def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
-        """The shapes with room for every index, and no more where nothing asks how much there is."""
+        """Return shapes that fit every index; they are larger only if the kernel asks for the extent."""
         ruled = {p.name for p in self.kernel.params if self._rules(p)}
         shapes = {
             name: shape
@@ -165,7 +165,7 @@ class Search:
     def _outside(
         self, extents: Extents, least: Mapping[tuple[str, int], int], most: Mapping[tuple[str, int], int]
     ) -> str:
-        """Which index leads outside, in words."""
+        """Return the message about an index that leads outside."""
         for (name, axis), low in least.items():
             size = extents.shapes[name][axis]
             if low < 0 or most[name, axis] >= size:
@@ -175,7 +175,7 @@ class Search:
 
 
 def show(shape: Shape) -> str:
-    """A shape as users write it on the command line."""
+    """Return a shape as users write it on the command line."""
     return "x".join(str(extent) for extent in shape)
 
 

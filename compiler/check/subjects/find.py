@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from slangad.compiler.check.model.names import LAUNCHED, STANDING, is_launch
 from slangad.compiler.check.model.subject import SourceFacts, Subject
-from slangad.compiler.check.subjects.global_memory import facts_of
 from slangad.compiler.check.subjects.integers import integers_of
 from slangad.compiler.check.subjects.pipelines import add_pipelines, as_launch
+from slangad.compiler.check.subjects.source_facts import facts_of
 from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import (
     Automatic,

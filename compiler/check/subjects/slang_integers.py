@@ -16,7 +16,7 @@ from slangad.compiler.check.subjects.integers import around, beside, solved
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slangad.compiler.slang_text.reachable_code import Code
+    from slangad.compiler.slang_text.calls import FunctionCode
 
 _BRACES: Final = re.compile(r"[{}]")
 _BOUND: Final = re.compile(r"MaxIters\(\s*(\d+)\s*\)")
@@ -36,7 +36,7 @@ _ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
 
 
 def integers_in(
-    text: str, names: tuple[str, ...], codes: Sequence[Code] = (), constants: Mapping[str, int] | None = None
+    text: str, names: tuple[str, ...], codes: Sequence[FunctionCode] = (), constants: Mapping[str, int] | None = None
 ) -> Integers:
     """Where the integers of a function are worth a try.
 
@@ -90,7 +90,9 @@ def _first_body(text: str) -> str:
     return text
 
 
-def _further(codes: Sequence[Code], names: tuple[str, ...], constants: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def _further(
+    codes: Sequence[FunctionCode], names: tuple[str, ...], constants: Mapping[str, int]
+) -> Iterator[tuple[str, int]]:
     """The numbers that all of a function's code tries its integers with; of indices, only those they may be."""
     found: list[tuple[str, int, bool]] = []
     indices: set[str] = set()
@@ -148,7 +150,7 @@ def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
     return re.sub(shifts, lambda found: str(_shifted(int(found[1]), int(found[2]))), spelled)
 
 
-def _ways(codes: Sequence[Code], names: tuple[str, ...]) -> Iterator[tuple[Code, Mapping[str, str]]]:
+def _ways(codes: Sequence[FunctionCode], names: tuple[str, ...]) -> Iterator[tuple[FunctionCode, Mapping[str, str]]]:
     """Each code with the paths in it that stand for integers of the first one."""
     known: dict[str, dict[str, str]] = {codes[0].name: {name: name for name in names}} if codes else {}
     for code in codes:
@@ -193,7 +195,7 @@ def _arguments(text: str) -> list[str]:
     return parts
 
 
-def _compact(code: Code) -> str:
+def _compact(code: FunctionCode) -> str:
     """The text of a function without blanks but those between words."""
     return re.sub(r"(?<!\w) | (?!\w)", "", " ".join(token.text for token in code.tokens))
 

@@ -1,20 +1,19 @@
-"""Why Slang uses a name that it declares nowhere: a program and a kernel go in, what to write instead comes out.
+"""Find the likely cause when Slang's code uses a name that it declares nowhere, and what to write instead.
 
-Two things are known to make its reverse mode do so (docs/slang-notes.md), each looked for in the Slang text of what
-the kernel calls. What is described has neither: the passes write it in another way.
+Two patterns are known to make reverse mode do so (docs/slang-notes.md). Both are searched in the Slang text that a
+kernel calls. Code from a description has neither: the passes write it in another way.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.ir.calls import reached
 from slangad.compiler.ir.nodes import External, SlangBody
-from slangad.compiler.slang_text.brackets import closing, is_stored, steps_behind
-from slangad.compiler.slang_text.files import bodies_of
-from slangad.compiler.slang_text.reachable_code import codes_of
+from slangad.compiler.slang_text.brackets import closing, is_stored, steps_behind, until, written
+from slangad.compiler.slang_text.calls import codes_of
+from slangad.compiler.slang_text.files import source_of
 from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _TYPES: Final = frozenset({"int", "uint", "let", "var"})
 
 
 def remedy(module: Module, kernel: str) -> str:
-    """What to write in place of what Slang may have stumbled over."""
+    """Return what to write in place of the likely cause."""
     texts = list(_texts(module, kernel))
     found = [_FROM_ZERO] if any(_begins_anywhere(text) for text in texts) else []
     found += [_ROW] if any(_stores_through_one_twice(text) for text in texts) else []
@@ -48,7 +47,7 @@ def remedy(module: Module, kernel: str) -> str:
 
 
 def _texts(module: Module, kernel: str) -> Iterator[Sequence[Token]]:
-    """The Slang text that a kernel reaches, function by function."""
+    """Yield the Slang text that a kernel reaches, function by function."""
     functions = {function.key: function for function in module.functions}
     for key in reached(functions, {one.function for one in module.kernels if one.name == kernel}):
         function = functions[key]
@@ -62,21 +61,21 @@ def _texts(module: Module, kernel: str) -> Iterator[Sequence[Token]]:
 
 
 def _external(function: Function, body: External, sources: Sequence[str]) -> Iterator[Sequence[Token]]:
-    """A function of a Slang file and what it calls; if it is only known by its name, all of that name."""
+    """Return a function of a Slang file and its callees. If only its name is known, take all functions of that name."""
     codes = list(codes_of(function.span, sources))
     if not codes:
         name = re.split(r"::|\.", body.symbol.partition("<")[0])[-1]
-        files = [bodies_of(file) for file in sources if file.endswith(".slang")]
-        spans = [one.span for bodies in files for one in bodies.functions if one.header.name == name]
+        files = [source_of(file) for file in sources if file.endswith(".slang")]
+        spans = [one.span for source in files for one in source.functions if one.header.name == name]
         codes = [code for span in spans for code in codes_of(span, sources)]
     return (code.tokens for code in codes)
 
 
 def _begins_anywhere(tokens: Sequence[Token]) -> bool:
-    """Whether a ``for`` steps on from anything but a number."""
+    """Return True if a ``for`` loop starts at something other than a number."""
     heads = [k for k, token in enumerate(tokens[:-1]) if token.text == "for" and tokens[k + 1].text == "("]
     for head in (tokens[k + 2 : closing(tokens, k + 1)] for k in heads):
-        start = [token.text for token in takewhile(lambda token: token.text != ";", head)]
+        start = [token.text for token in until(head, ";")]
         value = start[start.index("=") + 1 :] if "=" in start else start
         if not start or any(word[0].isalpha() or word[0] == "_" for word in value if word not in _TYPES):
             return True
@@ -91,7 +90,7 @@ def _stores_through_one_twice(tokens: Sequence[Token]) -> bool:
 
 
 def _repeats(tokens: Sequence[Token], index: int) -> bool:
-    """Whether two of the indices behind a variable are the same text, and no number."""
+    """Return True if two of the indices behind a variable have the same text and are no numbers."""
     opened = [k for k in steps_behind(tokens, index)[0] if tokens[k].text == "["]
-    indices = [" ".join(token.text for token in tokens[k + 1 : closing(tokens, k)]) for k in opened]
+    indices = [written(tokens[k + 1 : closing(tokens, k)]) for k in opened]
     return any(indices.count(text) > 1 for text in indices if not text.isdecimal())

@@ -66,7 +66,7 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
         return module, {}
     called = touched - {k.function for k in kernels if k.function.startswith(LAUNCHED)}
     twins = {key: _twin(functions[key], touched) for key in functions if key in called}
-    asked = [asking(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
+    asked = [watching(functions[kernel.function], kernel, twins[kernel.function]) for kernel in watched]
     added = (*helpers(), *twins.values(), *(function for function, _ in asked))
     made = replace(
         module,
@@ -140,8 +140,8 @@ def helpers() -> Iterator[Function]:
         yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
 
 
-def asking(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
-    """A function that says whether a loop of another, or of what that calls, would have run longer."""
+def watching(function: Function, kernel: Kernel, twin: Function) -> tuple[Function, Kernel]:
+    """Return a function that tells if a loop of another, or of its callees, would have run longer."""
     reset = Let("check_reset", INT, Call(_RESET, (), INT))
     answer = Return(Call(_EXCEEDED, (), INT))
     if is_launch(kernel):

@@ -1,4 +1,4 @@
-"""One function of a Slang file becomes a function and a kernel of the IR, or is left out with a reason."""
+"""Convert one function of a Slang file to a function and a kernel of the IR, or leave it out with a reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.frontends.slang.locations import Place
+    from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.reflected import DeclaredFunction, DeclaredStruct
     from slangad.compiler.slang_text.headers import Header
 
@@ -43,22 +43,27 @@ _FORWARD_ALONE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A function to compile: as declared, how Slang names it from outside, where it stands, its further attributes.
+class Candidate:
+    """A function to compile.
 
-    ``lost`` is the function it calls, if any, for which Slang gets its forward mode wrong.
+    Attributes:
+        declared: The function as reflected.
+        symbol: Its qualified name.
+        place: Its location.
+        attributes: The attributes that its derivatives give it.
+        lost: A callee for which Slang gets its forward mode wrong; empty if there is none.
     """
 
     declared: DeclaredFunction
     symbol: str
-    place: Place
+    place: FunctionLocation
     attributes: frozenset[str] = frozenset()
     lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A function of the IR, what its kernel takes and gives, and the entry points it can't have."""
+    """A function of the IR, the parameters and results of its kernel, and the entry points that it cannot have."""
 
     function: Function
     params: tuple[KernelParam, ...]
@@ -67,52 +72,52 @@ class Converted:
     left_out: tuple[LeftOut, ...]
 
     def kernel(self, name: str) -> Kernel:
-        """Its kernel."""
+        """Return its kernel."""
         return Kernel(name, self.function.key, self.params, self.results, span=self.function.span, modes=self.modes)
 
 
-def convert(found: Found, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
+def convert(candidate: Candidate, file: str, structs: Mapping[str, DeclaredStruct], problems: Problems) -> Converted:
     """Convert a function.
 
     Args:
-        found: The function.
-        file: The file it is declared in, as the emitted module names it.
+        candidate: The function.
+        file: The file that declares it, as the emitted module names it.
         structs: The structs that types mention.
-        problems: Where bad ranges are reported.
+        problems: Receives bad ranges.
 
     Raises:
-        Unlaid: It can't be a kernel.
+        Unlaid: It cannot be a kernel.
     """
-    declared, header = found.declared, found.place.header
-    params = tuple(_params(found, structs))
+    declared, header = candidate.declared, candidate.place.header
+    params = tuple(_params(candidate, structs))
     result = _laid_out("its result", declared.result, structs)
     if result == VOID and all(param.direction == "in" for param in params):
         raise Unlaid("it returns nothing and has no out parameter")
     comments = header.comments if header else ()
     types = {param.name: param.type for param in params if param.direction != "out"}
     function = Function(
-        key=f"{found.symbol}({', '.join(show(param.type) for param in params)})",
+        key=f"{candidate.symbol}({', '.join(show(param.type) for param in params)})",
         name=declared.name,
         params=params,
         result=result,
-        body=External(found.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
+        body=External(candidate.symbol, file, declared.overloaded and bool(declared.owner) and not declared.static),
         owner="" if declared.static else declared.owner,
-        ranges=read_ranges(comments, found.place.span.file, types, problems),
-        span=found.place.span,
+        ranges=read_ranges(comments, candidate.place.span.file, types, problems),
+        span=candidate.place.span,
     )
-    modes, missing = _modes(header, found.attributes)
-    if found.lost and not missing:
-        modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=found.lost), ("jvp",))
-    left_out = (LeftOut(found.symbol, *missing, span=found.place.span),) if missing else ()
+    modes, missing = _modes(header, candidate.attributes)
+    if candidate.lost and not missing:
+        modes, missing = ("forward", "backward"), (_CALLS_BACKWARD_ALONE.format(name=candidate.lost), ("jvp",))
+    left_out = (LeftOut(candidate.symbol, *missing, span=candidate.place.span),) if missing else ()
     return Converted(function, tuple(_kernel_params(function)), tuple(_results(function)), modes, left_out)
 
 
-def _params(found: Found, structs: Mapping[str, DeclaredStruct]) -> Iterator[Param]:
-    declared, span = found.declared, found.place.span
+def _params(candidate: Candidate, structs: Mapping[str, DeclaredStruct]) -> Iterator[Param]:
+    declared, span = candidate.declared, candidate.place.span
     taken = [param.name for param in declared.params]
     if declared.owner and not declared.static:
         type_ = _laid_out("its object", {"kind": "struct", "name": declared.owner}, structs)
-        header = found.place.header
+        header = candidate.place.header
         passive = structs[declared.owner].differential is None or bool(header and "NoDiffThis" in header.attributes)
         direction = "inout" if declared.mutating else "in"
         yield Param(_free("self", taken), type_, passive, span, direction)
@@ -139,9 +144,9 @@ def _free(wanted: str, taken: Collection[str]) -> str:
 def _modes(
     header: Header | None, further: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, tuple[str, ...]] | None]:
-    """The entry points a function can have as far as its attributes tell, and why not the others.
+    """Return the entry points that a function can have by its attributes, and why it cannot have the others.
 
-    Only where they tell for certain; for the rest Slang decides.
+    Return no entry points where the attributes are inconclusive: Slang decides then.
     """
     if header is None or any(word.isupper() and len(word) > 1 for word in header.words):
         return (), None
@@ -162,7 +167,7 @@ def _kernel_params(function: Function) -> Iterator[KernelParam]:
 
 
 def _results(function: Function) -> Iterator[KernelResult]:
-    """What it returns, then what it stores; an ``inout`` parameter ``x`` comes out as ``x_out``."""
+    """Yield what a function returns, then what it stores. The result of an ``inout`` parameter ``x`` is ``x_out``."""
     taken = {param.name for param in function.params}
     if function.result != VOID:
         yield KernelResult(_free("result", taken), Memory.EACH, function.result)
@@ -174,7 +179,7 @@ def _results(function: Function) -> Iterator[KernelResult]:
 
 
 def kernel_names(functions: tuple[Function, ...]) -> tuple[str, ...]:
-    """A name for each kernel: the function's with its path; overloads are told apart by their parameters' types."""
+    """Return a name for each kernel: the function's with its path, for overloads with their parameters' types."""
     plain = [_word(_symbol(function)) for function in functions]
     names: list[str] = []
     for function, name in zip(functions, plain, strict=True):

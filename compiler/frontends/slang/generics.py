@@ -1,10 +1,11 @@
-"""Arguments that fit a generic function: its name and the text of files go in, an example comes out."""
+"""Suggest arguments for a generic function from the text of its files: ``Table<float, 4>.first``."""
 
 from __future__ import annotations
 
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.tokens import read_text
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ _YOURS: Final = "YOUR_TYPE"
 
 
 def example_of(pattern: str, span: Span | None, texts: Sequence[str]) -> str:
-    """A generic function's name with arguments that fit as far as the text tells: ``Table<float, 4>.first``.
+    """Return a generic function's name with suitable arguments, as far as the text shows: ``Table<float, 4>.first``.
 
     Args:
-        pattern: Its name from outside, with ``<>`` where arguments are due.
-        span: The place of its name in the first of the texts, if it stands there.
-        texts: The files that it may stand in.
+        pattern: Its qualified name with ``<>`` in place of arguments.
+        span: The location of its name in the first text, if it stands there.
+        texts: The files that may declare it.
     """
     tokens = [read_text(text).tokens for text in texts]
     parts = pattern.split(".")
@@ -44,7 +45,7 @@ def _filled(part: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> s
 
 
 def _parameters(name: str, span: Span | None, texts: Sequence[Sequence[Token]]) -> Iterator[list[list[Token]]]:
-    """The generic parameters that follow a name, each with what ``where`` says of it."""
+    """Yield the generic parameters behind a name, each with its ``where`` constraint."""
     for tokens in texts:
         for k, token in enumerate(tokens[:-1]):
             here = span is None or (tokens is texts[0] and (token.line, token.column) == (span.line, span.column))
@@ -59,30 +60,30 @@ def _declares(before: Token) -> bool:
 
 
 def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The parameters up to the bracket that closes them."""
+    """Yield the parameters up to the closing bracket."""
     depth = 0
-    own: list[Token] = []
+    current: list[Token] = []
     for token in tokens:
         depth += {"<": 1, ">": -1}.get(token.text, 0)
         if depth < 0 or (not depth and token.text == ","):
-            yield own
-            own = []
+            yield current
+            current = []
         else:
-            own.append(token)
+            current.append(token)
         if depth < 0:
             return
 
 
 def _required(parameter: Sequence[Token], tokens: Sequence[Token]) -> Iterator[Token]:
-    """What a ``where`` before the body asks of a parameter."""
-    head = list(takewhile(lambda token: token.text not in ("{", ";"), tokens))
+    """Yield what a ``where`` before the body requires of a parameter."""
+    head = until(tokens, "{", ";")
     for k, token in enumerate(head[:-2]):
         if token.text == "where" and parameter and head[k + 1].text == parameter[0].text:
-            yield from takewhile(lambda one: one.text != "where", head[k + 2 :])
+            yield from until(head[k + 2 :], "where")
 
 
 def _argument(parameter: Sequence[Token], texts: Sequence[Sequence[Token]]) -> str:
-    """What may stand for a parameter: ``let N : int``, ``T``, ``T : Interface``."""
+    """Return an argument for a parameter such as ``let N : int``, ``T`` or ``T : Interface``."""
     words = [token.text for token in parameter if token.kind == "word"]
     if words and words[0] in _NUMBERS:
         return "true" if "bool" in words else "4"
@@ -97,9 +98,8 @@ def _argument(parameter: Sequence[Token], texts: Sequence[Sequence[Token]]) -> s
 
 
 def _conforming(interface: str, tokens: Sequence[Token]) -> Iterator[str]:
-    """The structs that say that they have an interface, and are not generic."""
+    """Yield the structs that declare an interface and are not generic."""
     for k, token in enumerate(tokens[:-2]):
-        if token.text == "struct" and tokens[k + 2].text == ":":
-            head = takewhile(lambda one: one.text not in ("{", ";"), tokens[k + 3 :])
-            if any(one.text == interface for one in head):
-                yield tokens[k + 1].text
+        declares = token.text == "struct" and tokens[k + 2].text == ":"
+        if declares and any(one.text == interface for one in until(tokens[k + 3 :], "{", ";")):
+            yield tokens[k + 1].text

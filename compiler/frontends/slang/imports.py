@@ -1,8 +1,7 @@
-"""Which imports of a Slang file its kernels must repeat: imports in Slang end at the file that they stand in.
+"""Find the imports of a Slang file that its kernels must repeat.
 
-The full names of structs in signatures go in, with the files that Slang read; what to import comes out, and what that
-declares. A file all of whose structs are its own needs nothing. Conditions are not evaluated: what Slang did not read
-is not imported.
+An import in Slang is visible in its own file only. Kernels need those imports that declare structs of their signatures.
+Conditions are not evaluated: a file that Slang did not read is not imported.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.slang_text.bodies import SlangFunction
+from slangad.compiler.slang_text.brackets import until
 from slangad.compiler.slang_text.parts import names_of, read_parts
 from slangad.compiler.slang_text.tokens import read_text
 
@@ -38,7 +38,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """A module that some file imports, by a path that leads to it from the main file."""
+    """A module that some file imports, with its path from the main file."""
 
     path: str
     module: SourceText
@@ -53,7 +53,7 @@ class _Import:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """The paths to import, from the folder of the main file, and the names that this brings in."""
+    """The paths to import, relative to the folder of the main file, and the names that they bring in."""
 
     paths: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
@@ -62,11 +62,11 @@ class Repeated:
 def repeated_imports(
     structs: Collection[str], own: Collection[str], main: SourceText, others: Sequence[SourceText]
 ) -> Repeated:
-    """What kernels must import to name structs.
+    """Return the imports that kernels need to name structs.
 
     Args:
-        structs: Their full names.
-        own: What the main file declares at its top.
+        structs: The full names of the structs.
+        own: The names that the main file declares at its top.
         main: The main file.
         others: The other files that Slang read for it.
     """
@@ -85,7 +85,7 @@ def repeated_imports(
 
 
 def _imports(main: SourceText, others: Sequence[SourceText]) -> Iterator[_Import]:
-    """Every import that Slang followed, the main file's first, as often as it is written."""
+    """Yield every import that Slang followed, those of the main file first, duplicates included."""
     for importer in (main, *others):
         for written in _written(read_text(importer.text).tokens):
             module = _meant(written, importer, others)
@@ -96,19 +96,18 @@ def _imports(main: SourceText, others: Sequence[SourceText]) -> Iterator[_Import
 
 
 def _written(tokens: Sequence[Token]) -> Iterator[str]:
-    """What the imports of a text say, as paths: ``a/b`` for ``import a.b;``."""
+    """Yield the imports of a text as paths: ``a/b`` for ``import a.b;``."""
     for k, token in enumerate(tokens):
         if token.text == "import" and (not k or tokens[k - 1].text in _BEFORE_IMPORTS):
-            end = next((n for n in range(k, len(tokens)) if tokens[n].text == ";"), len(tokens))
-            said = tokens[k + 1 : end]
-            if said and said[0].kind == "string":
-                yield said[0].text.strip('"')
+            path = until(tokens[k + 1 :], ";")
+            if path and path[0].kind == "string":
+                yield path[0].text.strip('"')
             else:
-                yield "".join(one.text for one in said).replace(".", "/")
+                yield "".join(one.text for one in path).replace(".", "/")
 
 
 def _meant(written: str, importer: SourceText, others: Sequence[SourceText]) -> SourceText | None:
-    """The file that Slang read for an import: one beside the importer, else one that ends like that."""
+    """Return the file that Slang read for an import: one beside the importer, else one with the same ending."""
     near = _alike(os.path.normpath(importer.path.parent / written))
     behind = "/" + _alike(re.sub(r"^(?:\.{1,2}/)+", "", written))
     beside = (one for one in others if _alike(str(one.path)) == near)
@@ -117,12 +116,12 @@ def _meant(written: str, importer: SourceText, others: Sequence[SourceText]) -> 
 
 
 def _alike(path: str) -> str:
-    """A path as Slang compares modules' names with files'."""
+    """Return a path in the form in which Slang compares names of modules and files."""
     return path.replace("\\", "/").removesuffix(".slang").replace("_", "-")
 
 
 def _as_written(written: str, module: SourceText) -> str:
-    """What an import says, with the name that the file really has."""
+    """Return the path of an import with the real name of the file."""
     folder, _, _ = written.rpartition("/")
     return f"{folder}/{module.path.name}" if folder else module.path.name
 
@@ -135,7 +134,7 @@ def _from(folder: Path, file: Path) -> str:
 
 
 def _names(module: SourceText) -> Iterator[str]:
-    """What a module declares at its top, but for what is generic, which nothing in kernels is taken for."""
+    """Yield the names that a module declares at its top, without generic functions, which no kernel name resembles."""
     for part in read_parts(module.text, str(module.path)).every:
-        if not (isinstance(part, Function) and (part.header.path or part.header.generic)):
+        if not (isinstance(part, SlangFunction) and (part.header.path or part.header.generic)):
             yield from names_of(part)

@@ -1,4 +1,4 @@
-"""Types of Slang files as types of the IR, where their values can lie in buffers; else the reason why they can't."""
+"""Convert types of Slang files to types of the IR, or give the reason why their values cannot lie in buffers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _NOISE: Final = re.compile(r", (?:DefaultDataLayout|Access\.\w+|AddressSpace\.\w
 _VECTOR: Final = re.compile(r"\bvector<(\w+),\s*(\d)>")
 _MATRIX: Final = re.compile(r"\bmatrix<(\w+),\s*(\d),\s*(\d)>")
 _MANY: Final = 4096
-"""Most scalars of one value; beyond it a kernel's text and compile time explode."""
+"""Most entries of an array. Larger arrays make the text and the compile time of a kernel explode."""
 
 
 class Unlaid(Exception):  # noqa: N818  (control flow, not an error users see)
-    """A type's values can't lie in buffers; the text says why, to follow the name of what has the type."""
+    """The values of a type cannot lie in buffers. The text gives the reason, to follow the name of a parameter."""
 
 
 def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
-    """The IR's type for a reflected one.
+    """Return the IR's type for a reflected one.
 
     Raises:
         Unlaid: There is none.
@@ -49,7 +49,7 @@ def type_of(record: Json, structs: Mapping[str, DeclaredStruct]) -> Type:
 
 
 def shown_name(name: str) -> str:
-    """A type's name as people write it: ``StructuredBuffer<float3>``, without the arguments that have defaults."""
+    """Return a type's name as people write it: ``StructuredBuffer<float3>``, without default arguments."""
     shaped = _VECTOR.sub(r"\1\2", _MATRIX.sub(r"\1\2x\3", name))
     return _NOISE.sub("", shaped)
 
@@ -68,7 +68,7 @@ def _matrix(record: Json) -> Matrix:
 
 
 def _struct(name: str, structs: Mapping[str, DeclaredStruct]) -> Struct:
-    """A struct; its fields carry gradient where its Differential has them too."""
+    """Return a struct. Its fields carry gradient if its Differential has them too."""
     struct = structs[name]
     if not struct.fields:
         raise Unlaid(f"is {_article(shown_name(name))}, which has no fields, or none that are known")

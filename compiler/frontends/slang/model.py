@@ -1,4 +1,4 @@
-"""What the Slang front end asks of whoever has a Slang compiler, and the answer; so that it needs none itself."""
+"""The interface by which the Slang front end asks a Slang compiler for reflection. It needs no compiler itself."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What a Slang file declares.
+    """The declarations of a Slang file.
 
     Attributes:
-        text: The declarations as JSON; see ``toolchain.declarations``.
-        dependencies: Files it imports or includes, itself too, absolute.
-        warnings: What Slang points out.
+        text: The declarations as JSON; see ``toolchain/workers/declarations.py``.
+        dependencies: The absolute paths of the files that it imports or includes, and its own.
+        warnings: Slang's warnings.
     """
 
     text: str
@@ -27,25 +27,25 @@ class Reflection:
 
 
 class Reflector(Protocol):
-    """Has Slang read a file."""
+    """Let Slang read a file."""
 
     def __call__(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
-        """Read a file, or ``text`` in its place; look ``asked`` functions up by name, such as ``f<float, 4>``.
+        """Read a file, or ``text`` in its place. Look up the ``asked`` functions by name, such as ``f<float, 4>``.
 
         Raises:
             CompileError: Slang rejects the file.
-            ToolchainError: Slang crashed, hung or can't be run.
+            ToolchainError: Slang crashed, hung or cannot be run.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class SlangSetting:
-    """What it takes to load Slang files.
+    """Settings to load Slang files.
 
     Attributes:
-        reflect: Has Slang read a file.
+        reflect: Lets Slang read a file.
         specialize: Generic functions to compile, each with its arguments: ``f<float, 4>``.
-        text: What stands for the file that is loaded, if that is not its own text.
+        text: The text to use in place of that of the loaded file.
     """
 
     reflect: Reflector

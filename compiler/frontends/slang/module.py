@@ -1,9 +1,8 @@
-"""From a Slang file to a module: its differentiable functions, each with a kernel that runs it once per element.
+"""Load a Slang file as a module: its differentiable functions, each with a kernel that runs it once per element.
 
-Goes in: the file, and someone who has Slang reflect what it declares. Comes out: functions that stand in the file
-(``External``), kernels, and what was left out. The file is imported as it is, or included where it hides names from
-importers, or has entry points, which Slang would hold against every target when imported. What it imports itself is
-imported too where kernels name structs of that.
+The functions stay in the file (``External``). The emitted module imports the file. It includes the file instead if the
+file hides names from importers or has entry points, which Slang would check against every target after an import. The
+emitted module repeats the imports of the file that declare structs of kernels.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.frontends.lowering.assembly import used_structs
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.frontends.slang.functions import Converted, Found, convert, kernel_names
+from slangad.compiler.frontends.slang.functions import Candidate, Converted, convert, kernel_names
 from slangad.compiler.frontends.slang.imports import Repeated, SourceText, repeated_imports
 from slangad.compiler.frontends.slang.layout import Unlaid
 from slangad.compiler.frontends.slang.locations import SourceFiles
-from slangad.compiler.frontends.slang.reflected import Declared, DeclaredFunction, read_declared
+from slangad.compiler.frontends.slang.reflected import DeclaredFunction, ReflectedModule, read_declared
 from slangad.compiler.ir.nodes import LeftOut, Module, StructDef
 from slangad.compiler.slang_text.headers import Scan, scan_text, whole_file
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.slang.locations import Place
+    from slangad.compiler.frontends.slang.locations import FunctionLocation
     from slangad.compiler.frontends.slang.model import SlangSetting
 
 _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]+-]+>(?:(?:\.|::)\w+)?")
@@ -79,7 +78,7 @@ _PART_HELP: Final = "compile the main file of the module, the one that says `mod
 def _module(
     path: Path,
     files: SourceFiles,
-    declared: Declared,
+    declared: ReflectedModule,
     converted: tuple[Converted, ...],
     rest: tuple[tuple[str, ...], tuple[LeftOut, ...]],
 ) -> Module:
@@ -107,7 +106,7 @@ def _module(
 
 
 def _by_place(left: LeftOut) -> tuple[bool, Span]:
-    """Those whose place is not known come last."""
+    """Return a sort key by location. Unknown locations come last."""
     return not left.span.line, left.span
 
 
@@ -127,8 +126,8 @@ def _is_generic_call(text: str) -> bool:
     return _GENERIC_CALL.fullmatch(text.strip()) is not None and text.count("<") == text.count(">")
 
 
-def _check_specializations(texts: tuple[str, ...], declared: Declared, problems: Problems, scan: Scan) -> None:
-    """Reports what ``--specialize`` can't mean; functions of other files are none of this file's business."""
+def _check_specializations(texts: tuple[str, ...], declared: ReflectedModule, problems: Problems, scan: Scan) -> None:
+    """Report arguments of ``--specialize`` that fit no function of this file. Functions of other files are skipped."""
     for text in texts:
         root = re.split(r"\W", text.strip(), maxsplit=1)[0]
         if not _is_generic_call(text):
@@ -147,7 +146,7 @@ def _check_specializations(texts: tuple[str, ...], declared: Declared, problems:
             )
 
 
-def _is_overloaded(text: str, declared: Declared) -> bool:
+def _is_overloaded(text: str, declared: ReflectedModule) -> bool:
     plain = _without_arguments(text.replace("::", "."))
     return sum(function.generic and function.qualified == plain for function in declared.functions) > 1
 
@@ -158,8 +157,10 @@ def _without_arguments(text: str) -> str:
     return text
 
 
-def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]) -> Iterator[Found]:
-    """The functions to compile; what is elsewhere, or generic without arguments, is left out."""
+def _found(
+    declared: ReflectedModule, asked: tuple[str, ...], files: SourceFiles, left_out: list[LeftOut]
+) -> Iterator[Candidate]:
+    """Yield the functions to compile. Leave out those of other files, and generic ones without arguments."""
     elsewhere: list[str] = []
     made: set[str] = set()
     for function, which in _numbered(list(_candidates(declared, files.main))):
@@ -172,10 +173,12 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
         elif not function.name.isidentifier():
             left_out.append(LeftOut(f"operator{function.name}", "it is an operator", span=place.span))
         elif not function.generic:
-            yield Found(function, function.qualified, place, *further)
+            yield Candidate(function, function.qualified, place, *further)
         elif specialized:
             for text in [text for text in specialized if text not in made]:
-                yield from (Found(one, text, at, *further) for one, at in _specialized(text, function, declared, files))
+                yield from (
+                    Candidate(one, text, at, *further) for one, at in _specialized(text, function, declared, files)
+                )
             made |= {*specialized}
         else:
             example = files.example(function.pattern, place)
@@ -190,9 +193,9 @@ def _found(declared: Declared, asked: tuple[str, ...], files: SourceFiles, left_
 
 
 def _specialized(
-    text: str, generic: DeclaredFunction, declared: Declared, files: SourceFiles
-) -> Iterator[tuple[DeclaredFunction, Place]]:
-    """The functions that a name with arguments stands for, each with its place; ``generic`` is any of that name."""
+    text: str, generic: DeclaredFunction, declared: ReflectedModule, files: SourceFiles
+) -> Iterator[tuple[DeclaredFunction, FunctionLocation]]:
+    """Yield the functions of a name with arguments, each with its location. ``generic`` is any of that name."""
     marked = [one for one in declared.asked[text] if one.differentiable]
     placed = [replace(one, path=generic.path, pattern=generic.pattern) for one in marked]
     for one, (like, which) in zip(marked, _numbered(placed), strict=True):
@@ -202,7 +205,7 @@ def _specialized(
 
 
 def _numbered(functions: Sequence[DeclaredFunction]) -> Iterator[tuple[DeclaredFunction, tuple[int, int]]]:
-    """Functions, each with its number among those that their names and parameters' names don't tell apart."""
+    """Yield functions, each with its number among those with the same name and parameter names, and their count."""
     likes = [(function.qualified, tuple(param.name for param in function.params)) for function in functions]
     for index, (function, like) in enumerate(zip(functions, likes, strict=True)):
         yield function, (likes[:index].count(like), likes.count(like))
@@ -212,8 +215,8 @@ def _article(name: str) -> str:
     return f"an {name}" if name.startswith("e") else f"a {name}"
 
 
-def _candidates(declared: Declared, scan: Scan) -> Iterator[DeclaredFunction]:
-    """Every differentiable function that a user would call one; not derivatives, nor what IDifferentiable asks for."""
+def _candidates(declared: ReflectedModule, scan: Scan) -> Iterator[DeclaredFunction]:
+    """Yield every differentiable function of the user, without derivatives and the members of IDifferentiable."""
     known = {function.qualified for function in declared.functions}
     derived = (f for name in scan.derivatives_of if name not in known for f in declared.asked.get(name, ()))
     for function in (*declared.functions, *derived):
@@ -223,9 +226,9 @@ def _candidates(declared: Declared, scan: Scan) -> Iterator[DeclaredFunction]:
 
 
 def _converted(
-    found: list[Found], file: str, declared: Declared, problems: Problems, left_out: list[LeftOut]
+    found: list[Candidate], file: str, declared: ReflectedModule, problems: Problems, left_out: list[LeftOut]
 ) -> Iterator[Converted]:
-    made: list[tuple[Found, Converted]] = []
+    made: list[tuple[Candidate, Converted]] = []
     for one in found:
         try:
             made.append((one, convert(one, file, declared.structs, problems)))

@@ -1,4 +1,4 @@
-"""The declarations of a Slang file as Slang reflected them: the JSON text goes in, typed records come out."""
+"""Read the declarations of a Slang file, as Slang reflected them in JSON, into typed records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParam:
-    """A parameter or field; ``type`` is as reflected, ``layout`` turns it into one of the IR."""
+    """A parameter or field. ``type`` is as reflected; ``layout`` converts it to one of the IR."""
 
     name: str
     type: Json
@@ -24,13 +24,13 @@ class DeclaredParam:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A differentiable function; one that is generic has neither parameters nor a result yet.
+    """A differentiable function. A generic one has neither parameters nor a result yet.
 
     Attributes:
-        owner: The full name of the struct it is a member of, if any.
-        pattern: Its name from outside, with ``<>`` where arguments are due.
-        overloaded: Whether there are others of its name beside it.
-        differentiable: Whether it is marked as that: not if only another function says that it is its derivative.
+        owner: The full name of its struct, if it is a member.
+        pattern: Its qualified name with ``<>`` in place of arguments.
+        overloaded: True if it has overloads.
+        differentiable: True if it is marked as differentiable itself, not only by a function that is its derivative.
     """
 
     name: str
@@ -46,20 +46,20 @@ class DeclaredFunction:
 
     @property
     def generic(self) -> bool:
-        """Whether it, or what it is a member of, is generic."""
+        """True if it or its struct is generic."""
         return "<>" in self.pattern
 
     @property
     def qualified(self) -> str:
-        """Its name from outside, without any arguments: ``ns.Material.shade``."""
+        """Its qualified name without arguments: ``ns.Material.shade``."""
         return self.pattern.replace("<>", "")
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStruct:
-    """A struct; ``differential`` holds the fields of its Differential, None if it is not differentiable.
+    """A struct. ``differential`` has the fields of its Differential, or is None if it is not differentiable.
 
-    Of one that ``inherits`` from another struct, only its own fields are known.
+    If it ``inherits`` from another struct, ``fields`` lacks the inherited ones.
     """
 
     fields: tuple[DeclaredParam, ...]
@@ -68,8 +68,8 @@ class DeclaredStruct:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """A module: its functions, its top-level names, the functions asked for by name, the structs by full name."""
+class ReflectedModule:
+    """A module: its functions, its top-level names, the functions asked for by name, its structs by full name."""
 
     functions: tuple[DeclaredFunction, ...]
     names: tuple[str, ...]
@@ -77,10 +77,10 @@ class Declared:
     structs: Mapping[str, DeclaredStruct]
 
 
-def read_declared(text: str) -> Declared:
-    """Read what Slang reflected."""
+def read_declared(text: str) -> ReflectedModule:
+    """Read the JSON text of a reflection."""
     record: Json = json.loads(text)
-    return Declared(
+    return ReflectedModule(
         functions=tuple(_function(f) for f in record["functions"]),
         names=tuple(record["names"]),
         asked={item["text"]: tuple(_function(f) for f in item["functions"]) for item in record["asked"]},

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from slangad.compiler.slang_text.bodies import Function
+from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.parts import Parts, read_parts
 
 TEXT = """module m;
@@ -39,7 +39,7 @@ def parts() -> Parts:
 
 
 def test_parts__of_a_text_full_of_traps__are_all_found(parts: Parts) -> None:
-    found = [("body" if isinstance(one, Function) else one.kind, one.name, one.span.line) for one in parts.every]
+    found = [("body" if isinstance(one, SlangFunction) else one.kind, one.name, one.span.line) for one in parts.every]
     assert found == [
         ("import", "a.b", 2),
         ("#include", "x.h", 3),

@@ -99,7 +99,7 @@ def test_header__its_attributes_comments_and_place__are_known(scan: Scan) -> Non
 
 
 def test_scan__the_text_as_a_whole__is_described(scan: Scan) -> None:
-    assert list(scan.macros) == ["OPEN", "LONG"]
+    assert [name for name, _ in scan.defines] == ["OPEN", "LONG"]
     assert scan.derivatives_of == {"f": frozenset({"BackwardDerivative"})}
     assert not scan.is_part
     assert not scan.controls_visibility

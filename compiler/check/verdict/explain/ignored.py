@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.reference.differences import Places, climb
+from slangad.compiler.check.reference.differences import Slices, measure
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.report.model import Note, NoteKind
 
@@ -29,8 +29,8 @@ def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterat
     if not len(which) or not inputs:
         return
     sample, column = np.repeat(which, len(inputs)), np.tile(np.array(inputs), len(which))
-    places = Places(samples.rows[sample], column, samples.scales[sample, column])
-    slopes = climb(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
+    places = Slices(samples.rows[sample], column, samples.scales[sample, column])
+    slopes = measure(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
     shape = (len(which), len(inputs), len(outputs))
     own, bar = (a[:, 0].reshape(shape).transpose(0, 2, 1) for a in (slopes.slope, slopes.bar))
     declared, doubt = findings.expected[which], findings.error[which]

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.slang_text.brackets import closing, end_of_statement, is_declared, is_stored, shown
+from slangad.compiler.slang_text.brackets import closing, end_of_statement, is_declared, is_stored, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from slangad.compiler.slang_text.reachable_code import Code
+    from slangad.compiler.slang_text.calls import FunctionCode
     from slangad.compiler.slang_text.tokens import Token
 
 _FLOATING: Final = re.compile(r"(?:float|half|double)(?P<shape>[234](?:x[234])?)?")
@@ -44,7 +44,7 @@ class _Loop:
     runs_by: frozenset[str]
 
 
-def calls_of(code: Code, *names: str, moving: bool = False) -> Iterator[Sight]:
+def calls_of(code: FunctionCode, *names: str, moving: bool = False) -> Iterator[Sight]:
     """Calls of builtin functions; ``moving`` ones only of more than numbers."""
     for k in _called(code, frozenset(names)):
         if moving and not _moves(code.tokens[k + 1 : closing(code.tokens, k + 1)]):
@@ -52,14 +52,14 @@ def calls_of(code: Code, *names: str, moving: bool = False) -> Iterator[Sight]:
         yield Sight(code.tokens[k].line, code.tokens[k].text)
 
 
-def powers(code: Code) -> Iterator[Sight]:
+def powers(code: FunctionCode) -> Iterator[Sight]:
     """Calls of ``pow`` whose base is no number."""
     for k in _called(code, frozenset({"pow"})):
         if [token.text for token in code.tokens[k + 3 : k + 4]] != [","] or code.tokens[k + 2].kind != "number":
-            yield Sight(code.tokens[k].line, shown(code.tokens[k : closing(code.tokens, k + 1) + 1]))
+            yield Sight(code.tokens[k].line, written(code.tokens[k : closing(code.tokens, k + 1) + 1]))
 
 
-def meeting_indices(code: Code) -> Iterator[Sight]:
+def meeting_indices(code: FunctionCode) -> Iterator[Sight]:
     """Two elements of one value by different indices, one of which is not a number."""
     found: dict[str, dict[str, int]] = {}
     tokens = code.tokens
@@ -71,14 +71,14 @@ def meeting_indices(code: Code) -> Iterator[Sight]:
             end = closing(tokens, end + 1)
         if end + 2 < len(tokens) and tokens[end + 1].text == "=" and tokens[end + 2].text != "=":
             continue
-        found.setdefault(tokens[k].text, {}).setdefault(shown(tokens[k : end + 1]), k)
+        found.setdefault(tokens[k].text, {}).setdefault(written(tokens[k : end + 1]), k)
     for reads in found.values():
         if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
             first, second = list(reads)[:2]
             yield Sight(tokens[reads[second]].line, f"{first} and {second}")
 
 
-def gathered(code: Code) -> Iterator[Sight]:
+def gathered(code: FunctionCode) -> Iterator[Sight]:
     """Elements that a loop reads by indices which two of its turns may have in common: not by its counter alone."""
     tokens = code.tokens
     for loop in _loops(code, unrolled=True):
@@ -87,17 +87,17 @@ def gathered(code: Code) -> Iterator[Sight]:
                 continue
             index = tokens[k + 2 : closing(tokens, k + 1)]
             if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
-                yield Sight(tokens[k].line, f"{shown(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
+                yield Sight(tokens[k].line, f"{written(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
 
 
-def declared_bounds(code: Code) -> Iterator[Sight]:
+def declared_bounds(code: FunctionCode) -> Iterator[Sight]:
     """Loops with ``[MaxIters(n)]`` that end by something else than a number."""
     for loop in _loops(code):
         if loop.declared and loop.runs_by:
             yield Sight(code.tokens[loop.first].line, f"[MaxIters({loop.declared})]")
 
 
-def branched_indices(code: Code) -> Iterator[Sight]:
+def branched_indices(code: FunctionCode) -> Iterator[Sight]:
     """Elements that a loop reads at an index that a branch gave: ``?`` stands in what was stored, or several stores."""
     tokens = code.tokens
     stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and is_stored(tokens, k)]
@@ -111,10 +111,10 @@ def branched_indices(code: Code) -> Iterator[Sight]:
             if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not is_declared(tokens, k):
                 index = tokens[k + 2 : closing(tokens, k + 1)]
                 if any(token.text in branched or token.text == "?" for token in index):
-                    yield Sight(tokens[k].line, shown(tokens[k : closing(tokens, k + 1) + 1]))
+                    yield Sight(tokens[k].line, written(tokens[k : closing(tokens, k + 1) + 1]))
 
 
-def uneven_nests(code: Code) -> Iterator[Sight]:
+def uneven_nests(code: FunctionCode) -> Iterator[Sight]:
     """Loops in loops that may turn more often, or less by more than two."""
     loops = list(_loops(code))
     for outer in loops:
@@ -126,7 +126,7 @@ def uneven_nests(code: Code) -> Iterator[Sight]:
                 yield Sight(code.tokens[inner.first].line, f"line {code.tokens[outer.first].line}")
 
 
-def vectors_with_scalars(code: Code) -> Iterator[Sight]:
+def vectors_with_scalars(code: FunctionCode) -> Iterator[Sight]:
     """A vector and a scalar variable in one operation, the scalar from a loop or a parameter that stands first."""
     tokens, types = code.tokens, _types(code)
     looped = {
@@ -150,26 +150,26 @@ def vectors_with_scalars(code: Code) -> Iterator[Sight]:
             yield Sight(tokens[k].line, f"{left} {tokens[k].text} {right}")
 
 
-def inverse_of_clamp(code: Code) -> Iterator[Sight]:
+def inverse_of_clamp(code: FunctionCode) -> Iterator[Sight]:
     """``acos`` or ``asin`` in a function that clamps something."""
     if any(_called(code, _CLAMPS)):
         yield from calls_of(code, "acos", "asin")
 
 
-def backward_alone(code: Code) -> Iterator[Sight]:
+def backward_alone(code: FunctionCode) -> Iterator[Sight]:
     """Calls of functions that have a backward derivative and no forward one."""
     for k in _called(code, code.backward_alone):
         yield Sight(code.tokens[k].line, code.tokens[k].text)
 
 
-def stopped(code: Code) -> Iterator[Sight]:
+def stopped(code: FunctionCode) -> Iterator[Sight]:
     """``detach`` and ``no_diff`` in a body."""
     for token in code.tokens[code.opening :]:
         if token.text in ("detach", "no_diff"):
             yield Sight(token.line, token.text)
 
 
-def forgotten(code: Code) -> Iterator[Sight]:
+def forgotten(code: FunctionCode) -> Iterator[Sight]:
     """Pairs of a derivative that are never stored, nor passed on."""
     tokens, opening = code.tokens, code.opening
     for k in range(opening):
@@ -183,7 +183,7 @@ def forgotten(code: Code) -> Iterator[Sight]:
             yield Sight(name.line, f"'{code.name}' never stores '{name.text}'")
 
 
-def constant_beginnings(code: Code) -> Iterator[Sight]:
+def constant_beginnings(code: FunctionCode) -> Iterator[Sight]:
     """Vectors and matrices that begin as numbers, have parts stored, and then meet a branch or a loop."""
     tokens, types = code.tokens, _types(code)
     for k in range(code.opening, len(tokens) - 2):
@@ -209,14 +209,14 @@ def _moves(args: Sequence[Token]) -> bool:
     return any(True for _ in names)
 
 
-def _called(code: Code, names: frozenset[str]) -> Iterator[int]:
+def _called(code: FunctionCode, names: frozenset[str]) -> Iterator[int]:
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
         if tokens[k].text in names and tokens[k + 1].text == "(" and tokens[k - 1].text != ".":
             yield k
 
 
-def _types(code: Code) -> Mapping[str, str]:
+def _types(code: FunctionCode) -> Mapping[str, str]:
     """Variables and parameters that are numbers: their shape, such as ``3`` or ``2x2``; empty for scalars."""
     found: dict[str, str] = {}
     for token, following in zip(code.tokens, code.tokens[1:], strict=False):
@@ -226,7 +226,7 @@ def _types(code: Code) -> Mapping[str, str]:
     return found
 
 
-def _loops(code: Code, *, unrolled: bool = False) -> Iterator[_Loop]:
+def _loops(code: FunctionCode, *, unrolled: bool = False) -> Iterator[_Loop]:
     """The loops that are not written out."""
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):

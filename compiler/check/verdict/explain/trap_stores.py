@@ -17,7 +17,7 @@ from slangad.compiler.slang_text.brackets import BEFORE_VALUES, closing, end_of_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from slangad.compiler.slang_text.reachable_code import Code
+    from slangad.compiler.slang_text.calls import FunctionCode
     from slangad.compiler.slang_text.tokens import Token
 
 _PASSIVE: Final = re.compile(r"(?:u?int|bool)(?:[234](?:x[234])?)?(?:\[.*)?")
@@ -63,7 +63,7 @@ class _Fork:
     turns: bool
 
 
-def confused(code: Code) -> Iterator[Sight]:
+def confused(code: FunctionCode) -> Iterator[Sight]:
     """Two variables of one type that a branch or loop stores, one of them in parts; or one, whole and in parts."""
     stores = list(_stores(code))
     for fork in _forks(code):
@@ -78,7 +78,7 @@ def confused(code: Code) -> Iterator[Sight]:
                 yield _sight(code, part, "the whole of it")
 
 
-def _sight(code: Code, part: _Store, other: str) -> Sight:
+def _sight(code: FunctionCode, part: _Store, other: str) -> Sight:
     return Sight(code.tokens[part.index].line, f"'{part.variable.name}' are stored, and {other} too,")
 
 
@@ -98,7 +98,7 @@ def _again(part: _Store, other: _Store) -> bool:
     return same and bool(_VECTOR.fullmatch(part.variable.type)) and (other.several or not other.steps)
 
 
-def _forks(code: Code) -> Iterator[_Fork]:
+def _forks(code: FunctionCode) -> Iterator[_Fork]:
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
         word = tokens[k].text
@@ -112,7 +112,7 @@ def _forks(code: Code) -> Iterator[_Fork]:
         yield _Fork(k, last, turns=word in ("for", "while"))
 
 
-def _stores(code: Code) -> Iterator[_Store]:
+def _stores(code: FunctionCode) -> Iterator[_Store]:
     """Stores into variables and parts of them, also by functions that these are given to."""
     tokens = code.tokens
     declared = {variable.declared: variable for variable in _variables(tokens)}
@@ -128,7 +128,7 @@ def _stores(code: Code) -> Iterator[_Store]:
                 yield _Store(k, known[token.text], len(steps), bool(_SEVERAL.fullmatch(last)))
 
 
-def _is_given(code: Code, index: int, end: int) -> bool:
+def _is_given(code: FunctionCode, index: int, end: int) -> bool:
     """Whether a variable or a part of it, up to ``end``, is an argument of a function that may store into it."""
     tokens = code.tokens
     if tokens[index - 1].text not in ("(", ",") or end >= len(tokens) or tokens[end].text not in (",", ")"):

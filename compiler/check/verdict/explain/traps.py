@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.verdict.explain import trap_signs as signs
 from slangad.compiler.check.verdict.explain import trap_stores as stores
 from slangad.compiler.report.model import Leg, LegState
-from slangad.compiler.slang_text.reachable_code import codes_of, same_file
+from slangad.compiler.slang_text.calls import codes_of, same_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from slangad.compiler.check.verdict.explain.trap_signs import Sight
     from slangad.compiler.report.model import Failure, Result
-    from slangad.compiler.slang_text.reachable_code import Code
+    from slangad.compiler.slang_text.calls import FunctionCode
 
 _REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
@@ -51,7 +51,7 @@ class Trap:
     name: str
     legs: frozenset[Leg]
     fits: Callable[[Failure], bool]
-    find: Callable[[Code], Iterator[Sight]]
+    find: Callable[[FunctionCode], Iterator[Sight]]
     message: str
     remedy: str
     own: bool = False
@@ -231,7 +231,7 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
     return replace(result, failures=failures, reason=reason)
 
 
-def _named(failure: Failure, codes: Sequence[Code], file: str, traps: Sequence[Trap]) -> Failure:
+def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Sequence[Trap]) -> Failure:
     """The failure with the likeliest traps in its cause."""
     if _SAID in failure.cause:
         return failure
@@ -246,7 +246,9 @@ def _named(failure: Failure, codes: Sequence[Code], file: str, traps: Sequence[T
     return replace(failure, cause=f"{known}; {likely}" if known else likely)
 
 
-def _seen(failure: Failure, codes: Sequence[Code], traps: Sequence[Trap]) -> Iterator[tuple[Trap, Code, Sight]]:
+def _seen(
+    failure: Failure, codes: Sequence[FunctionCode], traps: Sequence[Trap]
+) -> Iterator[tuple[Trap, FunctionCode, Sight]]:
     """The traps that fit a failure, with the places that look like them."""
     through = [code for code in codes if not (code.apart or (code.replaced and failure.leg in _REVERSE))]
     for trap in traps:

@@ -1,0 +1,85 @@
+"""Slopes along several inputs at once, at kinks.
+
+Each entry of a gradient may lie between the one-sided slopes along its input, and the gradient may still be wrong: at a
+tie of ``max(x, y)``, x and y may have a slope of one, but not both. So where two inputs have a kink, the sum and the
+difference of their entries are compared with slopes along both, at the sample and close by. Where three inputs are
+equal, the sum of their entries is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.reference.differences import Slices, measure, one_sided_estimate
+from slangad.compiler.check.reference.stencil import central
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slangad.compiler.check.model.arrays import Floats, Indices
+    from slangad.compiler.check.model.functions import Evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class InputGroup:
+    """Several inputs of a sample, as columns, that move at once; ``signs`` are -1 for those that move back, else 1."""
+
+    sample: int
+    columns: tuple[int, ...]
+    signs: tuple[int, ...]
+
+    def moved(self, rows: Floats) -> Floats:
+        """Return rows without their last column, moved by the number in it."""
+        moved = rows[:, :-1].copy()
+        moved[:, self.columns] += np.array(self.signs) * rows[:, -1:]
+        return moved
+
+
+def pairs_of(sample: int, columns: Iterable[int]) -> Iterator[InputGroup]:
+    """Yield all pairs of some columns, once for the sum and once for the difference."""
+    for pair in combinations(columns, 2):
+        yield InputGroup(sample, pair, (1, 1))
+        yield InputGroup(sample, pair, (1, -1))
+
+
+def slopes_of_group(
+    evaluate: Evaluate, inputs: Indices, group: InputGroup, row: Floats, scales: Floats
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest slope of every result along a group; infinite where they are not known."""
+    size = np.array([scales[list(group.columns)].min()])
+    here = Slices(np.append(row, 0.0)[None], np.array([len(row)]), size)
+
+    def along(rows: Floats, base: Floats) -> Floats:
+        return evaluate(group.moved(rows), group.moved(base))
+
+    sides = [one_sided_estimate(along, here, sign)[0] for sign in (-1, 1)]
+    around = measure(along, _close_by(here, group, scales, inputs), tol.NEAR_LEVELS, central())
+    slopes = np.concatenate([*(side.slope for side in sides), *around.slope.swapaxes(0, 1)])
+    bars = np.concatenate([*(side.bar for side in sides), *around.bar.swapaxes(0, 1)])
+    with np.errstate(all="ignore"):
+        sizes = np.abs(slopes)
+        known = np.isfinite(bars)
+        known &= bars <= tol.CERTAIN * sizes + tol.CORNER_ZERO * np.nanmax(sizes, initial=0.0)
+        low = np.where(known, slopes - bars, np.inf).min(axis=0)
+        high = np.where(known, slopes + bars, -np.inf).max(axis=0)
+    enough = known.sum(axis=0) >= tol.CORNER_PLACES_KNOWN
+    if len(group.columns) > 2:  # nothing else shows that there is a kink
+        enough &= known[: len(sides)].all(axis=0)
+    return np.where(enough, low, -np.inf), np.where(enough, high, np.inf)
+
+
+def _close_by(here: Slices, group: InputGroup, scales: Floats, inputs: Indices) -> Slices:
+    """Return slices at places close by: every other one moved along the group alone, the rest along all inputs."""
+    rng, radius = np.random.default_rng(group.sample), tol.CORNER_RADIUS
+    moves = rng.uniform(-radius, radius, (tol.CORNER_PLACES, here.rows.shape[1]))
+    moves[:, :-1] *= np.maximum(np.abs(here.rows[0, :-1]), scales)
+    fixed = np.ones(moves.shape, bool)
+    fixed[:, group.columns] = False
+    fixed[np.ix_(np.arange(1, tol.CORNER_PLACES, 2), inputs)] = False
+    rows = here.rows + np.where(fixed, 0.0, moves)
+    return Slices(rows, np.repeat(here.columns, len(rows)), np.repeat(here.scales, len(rows)))

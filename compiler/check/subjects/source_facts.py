@@ -1,0 +1,268 @@
+"""Read from the text of Slang files what reflection omits: globals that functions read, bits of floats, callees.
+
+A check cannot set global parameters, so it cannot check a function that reads one. Slang's reflection does not say who
+reads what. The text does: by the names of globals in bodies and in everything that they call.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.check.model.subject import SourceFacts
+from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
+from slangad.compiler.ir.calls import closure, reached
+from slangad.compiler.ir.nodes import External
+from slangad.compiler.slang_text.brackets import body_of, closing, until
+from slangad.compiler.slang_text.calls import CUSTOM
+from slangad.compiler.slang_text.files import source_of
+from slangad.compiler.slang_text.headers import DERIVATIVE_OF, declared_names
+from slangad.compiler.slang_text.tokens import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.ir.nodes import Function, Module
+    from slangad.compiler.slang_text.bodies import SlangSource
+    from slangad.compiler.slang_text.headers import Header
+    from slangad.compiler.slang_text.tokens import Token
+
+_BLOCKS: Final = frozenset({"cbuffer", "tbuffer"})
+_TYPES: Final = frozenset({"struct", "class", "interface", "extension"})
+_OTHERS: Final = frozenset(
+    {"import", "using", "typedef", "typealias", "associatedtype", "__include", "module", "implementing", "func", "enum"}
+)
+_CASTS: Final = frozenset({"asuint", "asint", "f32tof16", "bit_cast"})
+_BEFORE_VALUES: Final = frozenset({"return", "no_diff", "else", "case", "do", "throw", "in", "is", "as"})
+_SET: Final = "it reads the global '{}', which the check can't set"
+_GLOBAL: Final = re.compile(_SET.format("(.+)"))
+_UNSET: Final = "it reads '{}', a variable that is static and has no value to begin with"
+_BITS: Final = "it looks at the bits of floats ({}), where gradients end: nothing tells whether that is meant"
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """What a function or macro uses.
+
+    Attributes:
+        place: The line and column of a function; None for a macro.
+        why: Why it cannot be checked by itself; empty if it can.
+        calls: The names that it calls.
+        plain: Its parameters without ``no_diff``.
+        custom: True if it has custom derivatives.
+        signature: The types of its parameters.
+    """
+
+    name: str
+    place: tuple[int, int] | None
+    why: str
+    calls: frozenset[str]
+    plain: frozenset[str] = frozenset()
+    custom: bool = False
+    signature: str = ""
+
+    @property
+    def bits(self) -> str:
+        """Why its gradient is unknown, if it looks at bits of floats itself."""
+        return _BITS.format(min(self.calls & _CASTS)) if self.calls & _CASTS else ""
+
+
+def facts_of(files: Iterable[str]) -> Mapping[tuple[str, int, int], SourceFacts]:
+    """Return the facts of the functions of Slang files, by their names, lines and columns."""
+    sources = [source_of(file) for file in files]
+    found = _Globals(sources)
+    uses = [one for source in sources for one in found.uses(source)]
+    unset = _with_callers({one.name: one.why for one in uses if one.why}, uses)
+    bits = _with_callers({one.name: one.bits for one in uses if one.bits}, uses)
+    calls = _calls_of_derivatives(uses)
+    return {
+        (one.name, *one.place): SourceFacts(
+            unset=one.why or _inherited(one, unset),
+            bits=one.bits or _inherited(one, bits),
+            plain=one.plain,
+            calls=frozenset(closure(calls[one.name], lambda name: calls.get(name, ()))) - {one.name},
+            signature=one.signature,
+        )
+        for one in uses
+        if one.place
+    }
+
+
+def _calls_of_derivatives(uses: Sequence[_Uses]) -> Mapping[str, frozenset[str]]:
+    """Return by function the callees that its derivative is made from; none if it has custom derivatives."""
+    custom = {one.name for one in uses if one.custom}
+    found: dict[str, frozenset[str]] = {}
+    for one in uses:
+        found[one.name] = found.get(one.name, frozenset()) | one.calls
+    return {name: frozenset() if name in custom else calls for name, calls in found.items()}
+
+
+def _with_callers(reasons: dict[str, str], uses: Sequence[_Uses]) -> Mapping[str, str]:
+    """Return the reasons by function. Callers inherit those of their callees."""
+    while more := {one.name: why for one in uses if one.name not in reasons and (why := _inherited(one, reasons))}:
+        reasons = {**reasons, **more}
+    return reasons
+
+
+def _inherited(uses: _Uses, reasons: Mapping[str, str]) -> str:
+    found = uses.calls & reasons.keys()
+    return reasons[min(found)] if found else ""
+
+
+class _Globals:
+    """The globals of some texts, and their users."""
+
+    def __init__(self, sources: Iterable[SlangSource]) -> None:
+        self._variables: dict[str, str] = {}
+        self._scopes: set[str] = set()
+        self._macros: set[str] = set()
+        for source in sources:
+            self._declare(source.tokens)
+            self._macros |= {name for name, _ in source.scan.defines}
+
+    def uses(self, source: SlangSource) -> Iterator[_Uses]:
+        """Yield what each function and macro of a text uses."""
+        for name, text in source.scan.defines:
+            words = words_of(text)
+            yield _Uses(name, None, self._why(words), words)
+        at = {(token.line, token.column): k for k, token in enumerate(source.tokens)}
+        for header in source.scan.headers:
+            if DERIVATIVE_OF & set(header.attributes):
+                for name in header.attributes:
+                    yield _Uses(name, None, "", frozenset({header.name}), custom=True)
+            yield self._function(header, source.tokens, at[header.span.line, header.span.column])
+
+    def _function(self, header: Header, tokens: Sequence[Token], name: int) -> _Uses:
+        opening = body_of(tokens, name)
+        body = () if opening is None else tokens[opening + 1 : closing(tokens, opening)]
+        words = frozenset(self._reads(body, set(header.params)))
+        custom = not CUSTOM.isdisjoint(header.attributes)
+        params = tokens[name + 2 : closing(tokens, name + 1)]
+        return _Uses(
+            header.name,
+            (header.span.line, header.span.column),
+            self._why(words) or next(_unset(body), ""),
+            header.calls.union(words & self._macros, header.attributes) - {header.name},
+            frozenset(() if custom else _plain(params)),
+            custom,
+            header.signature,
+        )
+
+    def _why(self, words: Iterable[str]) -> str:
+        found = sorted(set(words) & self._variables.keys())
+        return self._variables[found[0]].format(found[0]) if found else ""
+
+    def _reads(self, body: Sequence[Token], local: set[str]) -> Iterator[str]:
+        """Yield the words of a body that are neither members nor local variables, nor set before they are read."""
+        for k, token in enumerate(body):
+            if token.kind != "word" or token.text in local:
+                continue
+            before, after = (body[k - 1] if k else None), "".join(t.text for t in body[k + 1 : k + 3])
+            if before is not None and before.text == "." and not (k > 1 and body[k - 2].text in self._scopes):
+                continue
+            assigned = after.startswith("=") and after != "=="
+            typed = before is not None and before.kind == "word" and before.text not in _BEFORE_VALUES
+            if typed or (assigned and self._variables.get(token.text) == _UNSET):
+                local.add(token.text)
+                continue
+            yield token.text
+
+    def _declare(self, tokens: Sequence[Token]) -> None:
+        """Record the variables of a text."""
+        scopes: list[str] = []
+        start = index = 0
+        while index < len(tokens):
+            text = tokens[index].text
+            if text == "{":
+                kind = self._scope(tokens[start:index])
+                if kind:
+                    scopes.append(kind)
+                    start = index + 1
+                else:
+                    is_function = any(token.text == "(" for token in until(tokens[start:index], "="))
+                    index = closing(tokens, index)
+                    start = index + 1 if is_function else start
+            elif text in ("(", "["):
+                index = closing(tokens, index)
+            elif text == "}":
+                scopes = scopes[:-1]
+                start = index + 1
+            elif text == ";":
+                self._variable(tokens[start:index], scopes[-1] if scopes else "")
+                start = index + 1
+            index += 1
+
+    def _scope(self, head: Sequence[Token]) -> str:
+        """Return what a brace opens: a namespace, a type, a block of parameters; nothing for bodies and values."""
+        words = words_of(head)
+        for kind, known in (("namespace", {"namespace"}), ("block", _BLOCKS), ("type", _TYPES)):
+            if known & words:
+                self._scopes |= words
+                return kind
+        return ""
+
+    def _variable(self, statement: Sequence[Token], scope: str) -> None:
+        words = {token.text for token in until(statement, "=")}
+        statement = _without_attributes(statement)
+        if "(" in {token.text for token in until(statement, "=", ":")} or words & _OTHERS:
+            return
+        static, constant = "static" in words, bool(words & {"const", "let"})
+        has_value = any(token.text == "=" for token in statement)
+        if (scope == "type" and not static) or (static and (constant or has_value)):
+            return
+        reason = _UNSET if static or "groupshared" in words else _SET
+        self._variables.update((name, reason) for name in declared_names(statement))
+
+
+def _plain(params: Sequence[Token]) -> Iterator[str]:
+    """Yield the names of the parameters without ``no_diff`` in a list of parameters."""
+    while params:
+        one = until(params, ",")
+        if not any(token.text == "no_diff" for token in one):
+            yield from declared_names(one)
+        params = params[len(one) + 1 :]
+
+
+def _unset(body: Sequence[Token]) -> Iterator[str]:
+    """Yield why a body with a static variable without a value cannot be checked."""
+    for k, token in enumerate(body):
+        statement = until(body[k:], ";")
+        if token.text == "static" and not any(t.text in ("=", "const", "let") for t in statement):
+            yield from (_UNSET.format(name) for name in declared_names(statement))
+
+
+def _without_attributes(statement: Sequence[Token]) -> Sequence[Token]:
+    while statement and statement[0].text == "[":
+        statement = statement[closing(statement, 0) + 1 :]
+    return statement
+
+
+def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
+    """Refuse to run kernels that read global parameters, as far as the text of Slang files tells.
+
+    Raises:
+        CompileError: A kernel reads one, and nothing gives it a value.
+    """
+    facts = facts_of(file for file in module.sources if file.endswith(".slang"))
+    functions = {function.key: function for function in module.functions}
+    problems: list[Diagnostic] = []
+    for kernel in module.kernels:
+        keys = reached(functions, [kernel.function]) if kernel.name in kernels else ()
+        for name in sorted({name for key in keys for name in _read_by(functions[key], facts)}):
+            message = f"{kernel.name} reads the global '{name}', to which nothing here gives a value"
+            problems.append(Diagnostic("SA426", message, kernel.span, help=f"give '{name}' as a parameter"))
+    if problems:
+        raise CompileError(problems)
+
+
+def _read_by(function: Function, facts: Mapping[tuple[str, int, int], SourceFacts]) -> Iterator[str]:
+    """Yield the global that a function of a Slang file reads. A function of another file is found by its name."""
+    if not isinstance(function.body, External):
+        return
+    name = re.split(r"\.|::", re.sub(r"<[^<>]*>", "", function.body.symbol))[-1]
+    exact = facts.get((name, function.span.line, function.span.column))
+    alike = [exact] if exact else [one for (known, _, _), one in facts.items() if known == name]
+    for one in alike:
+        if (found := _GLOBAL.match(one.unset)) is not None:
+            yield found[1]
