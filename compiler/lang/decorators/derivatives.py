@@ -6,7 +6,7 @@ Front ends know these by identity. Called in Python they do what they say, with 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from slangad.compiler.lang.decorators.functions import DescribedFunction
 from slangad.compiler.lang.decorators.python_execution import python_execution
@@ -71,12 +71,12 @@ def _function(form: str, g: object) -> object:
 
 def diff_pair(value: T, tangent: T) -> DiffPair[T]:
     """A differential pair, ``.p`` and ``.d``."""
-    return python_execution().make_pair(value, tangent)
+    return cast("DiffPair[T]", python_execution().make_pair(value, tangent))
 
 
 def no_diff(value: T) -> T:
     """The value with its derivative cut."""
-    return python_execution().cut(value)
+    return cast("T", python_execution().cut(value))
 
 
 def probe(name: str, value: T) -> T:

@@ -6,7 +6,7 @@ The room ``execution`` stands above this one and needs numpy. ``lang/__init__.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ class PythonExecution:
     launch: Callable[..., object]
     backward: Callable[..., object]
     forward: Callable[..., object]
-    make_pair: Callable[..., Any]
-    cut: Callable[..., Any]
+    make_pair: Callable[..., object]
+    cut: Callable[..., object]
 
 
 _LOADERS: Final[list[Callable[[], PythonExecution]]] = []
