@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.plan import Plan
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.declared import Intents
+    from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
@@ -38,14 +38,14 @@ _LINES: Final = 60
 
 
 def make_plan(
-    subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
+    subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], wide: Built, options: CheckOptions
 ) -> Plan:
     """The plan of one subject."""
     from slangad.compiler.check.model.plan import Plan
 
-    intents, emitted = program
-    samples, seed = _sampling(subject, intents.module, options)
-    function = next((f for f in intents.module.functions if f.key == subject.function), None)
+    twins, emitted = program
+    samples, seed = _sampling(subject, twins.module, options)
+    function = next((f for f in twins.module.functions if f.key == subject.function), None)
     ranges = (*subject.ranges, *_asked(subject, options))
     refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
@@ -60,25 +60,25 @@ def make_plan(
         tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
         tuple(missing),
         (
-            *_notes(function, subject, intents),
+            *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not intents.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
+        linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
-        shapes=tuple(_shapes(subject, intents, options)),
-        integers=_integers(function, subject, path, intents.module),
+        shapes=tuple(_shapes(subject, twins, options)),
+        integers=_integers(function, subject, path, twins.module),
         device=options.device,
-        without_gradient=_without_gradient(subject, intents),
+        without_gradient=_without_gradient(subject, twins),
     )
 
 
-def _without_gradient(subject: Subject, intents: Intents) -> tuple[tuple[str, str], ...]:
+def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, str], ...]:
     """Return the parameters of a function, checked thread by thread, that have no gradient because of their struct."""
-    if intents.twins(subject.kernel)[2]:
+    if twins.of(subject.kernel)[2]:
         return ()
-    params = next((kernel.params for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+    params = next((kernel.params for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
     return without_gradient(params, subject.facts)
 
 
@@ -145,7 +145,7 @@ def _whole(type_: Type, name: str) -> Iterator[str]:
             yield from _whole(field.type, f"{name}.{field.name}")
 
 
-def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
+def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """What was declared, and what that means for the evidence."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.unclipped:
@@ -158,9 +158,9 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
     if isinstance(subject.policy, Custom) and subject.policy.forward is None:
         reason = "forward mode is made from its own backward function, so it is no evidence of its own"
         yield Note(NoteKind.MISSING, reason)
-    if subject.kernel in intents.clipped:
+    if subject.kernel in twins.clipped:
         yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
-    elif subject.kernel in intents.oracles:
+    elif subject.kernel in twins.frozen:
         yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
 
 
@@ -177,10 +177,10 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
 
 
-def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The shapes that were said; those of a pipeline come last, since they win over its kernels'."""
     if subject.pipeline is None:
-        yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+        yield from next((kernel.shapes for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
         return
     yield from subject.pipeline.shapes
     for path, shape in options.shapes:

@@ -86,7 +86,7 @@ class Subject:
         unclipped: Whether the clips of what it calls are left out.
         failure: Why it fails without being run.
         signature: The types of its parameters in parentheses, as far as that may tell it from others of its name.
-        apart: What does tell it from those; see ``told_apart``.
+        apart: What does tell it from those; see ``with_labels``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What is probably wrong: a wrong Jacobian and the right one go in, the likely cause comes out in words."""
+"""Name the likely cause of a wrong Jacobian from the right one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def likely_cause(
     entry: int,
     accused: npt.NDArray[np.bool_] | None = None,
 ) -> str:
-    """Name what makes one input's gradients wrong.
+    """Name the likely cause of wrong gradients of one input.
 
     Args:
         found: The leg's slopes by samples and inputs, of one result; NaN where not known.
@@ -55,7 +55,7 @@ def likely_cause(
 
 
 def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float]) -> str:
-    """Name why the gradient for a cotangent is not the sum of the gradients of the results, weighted by it.
+    """Name the likely cause if the gradient for a cotangent is not the weighted sum of the results' gradients.
 
     Args:
         found: One input's gradient for the cotangent.
@@ -111,7 +111,7 @@ def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: flo
 
 
 def _factor(mine: Floats, right: Floats) -> float | None:
-    """What all of the wrong slopes are multiplied by, if they are."""
+    """Return the common factor of all wrong slopes, if there is one."""
     size = float(np.abs(right).max(initial=0.0))
     big = np.abs(right) > 1e-6 * size
     if big.sum() < 2:

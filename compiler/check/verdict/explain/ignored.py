@@ -1,4 +1,4 @@
-"""What declared derivatives leave out: the function's own slopes beside those that were declared, as notes."""
+"""Note where a declared derivative differs from the function's own slope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final = 4
 
 
 def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterator[Note]:
-    """A note for each input whose declared gradient is not the function's own: by how much, at the worst sample."""
+    """Yield a note for each input whose declared gradient differs from the function's own, with the worst sample."""
     inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
     which = np.flatnonzero(findings.finite)[:_LOOKED]
     if not len(which) or not inputs:

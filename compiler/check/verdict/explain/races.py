@@ -1,7 +1,7 @@
-"""Threads that store at one place: failures of a launch go in, and out with that as their cause where it is so.
+"""Find threads that store to one element, as the cause of a launch's failures.
 
-What is left of several stores to one element is the last one's, and devices differ in which one that is; reverse mode
-gives each of them the element's cotangent. A twin that writes indices down is run thread by thread to find such ones.
+Of several stores to one element the last one remains, and devices differ in the order. Reverse mode gives each store
+the cotangent of the element. A twin that records indices runs thread by thread to find such stores.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MOST_THREADS: Final = 64
 
 
 def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
-    """The failures of a kernel, those that a race may explain with that as their cause.
+    """Return the failures of a kernel, with a race as the cause where it explains them.
 
     Args:
-        failures: What is wrong.
-        reach: The twin that writes indices down; other things tell of no race.
+        failures: The failures.
+        reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
     """
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
@@ -47,7 +47,7 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
 
 
 def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
-    """Pairs of threads that store to one element, in words."""
+    """Yield pairs of threads that store to one element, in words."""
     alone = [replace(reach, alone=thread).reach(rows) for thread in range(reach.threads)]
     written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
     for name in (param.name for param in reach.kernel.params if param.memory in written):
@@ -65,7 +65,7 @@ def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
 
 
 def _shown(thread: int, domain: tuple[int, ...]) -> str:
-    """A thread as users number it; launches of three dimensions go along y, x and z (see ``whole``)."""
+    """Return a thread's number as users write it. Launches of three dimensions use y, x and z (see ``launch``)."""
     if len(domain) == 1:
         return str(thread)
     if len(domain) == 2:
