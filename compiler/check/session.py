@@ -51,7 +51,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         CompileError: A generic function that was asked for is nowhere.
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
-        SaidShapeError: No subject can have a shape that was asked for.
+        RequestedShapeError: No subject can have a shape that was asked for.
     """
     start = time.perf_counter()
     with _Session(options) as session:
@@ -64,7 +64,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
             if progress is not None:
                 progress(number, len(inputs))
             results += [description] if isinstance(description, Result) else session.check_file(item, description)
-    words = " ".join([options.words, *(shlex.quote(str(item.path)) for item in inputs)])
+    command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
         options.seed,
@@ -74,7 +74,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         used(options.device, options.adapter),
         strict=options.strict,
         seconds=time.perf_counter() - start,
-        command=options.given or words,
+        command=options.full_command or command,
     )
 
 
@@ -88,11 +88,11 @@ def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] |
 
 def _refuse_unknown(described: Sequence[tuple[Input, Description]], options: CheckOptions) -> None:
     """Refuse specializations, names and shapes that no input can have."""
-    refuse_specializations((one.module for _, one in described), options.said_specializations)
+    refuse_specializations((one.module for _, one in described), options.required_specializations)
     refuse_unknown_names(described, options)
-    if options.said_shapes:
+    if options.required_shapes:
         subjects = [(subject, one.module) for item, one in described for subject in wanted(item, one, options)]
-        refuse_shapes(options.said_shapes, subjects)
+        refuse_shapes(options.required_shapes, subjects)
 
 
 class _Session:
@@ -141,7 +141,7 @@ class _Session:
         built = build_both(
             reduced.intents.module, self._setting(item, description.texts), self._compilers, reduced.turns
         )
-        if self._options.mend and item.path.suffix == ".slang" and twins_lost(runnable, *built):
+        if self._options.repair and item.path.suffix == ".slang" and twins_lost(runnable, *built):
             setting = self._setting(item, {})
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
