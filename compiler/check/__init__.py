@@ -15,8 +15,7 @@ The method, in ten steps. Each step is a room that imports only rooms above it; 
 
 The reference never differentiates. It evaluates the function in float64 at many points and fits a polynomial.
 
-Around the method, in the order in which a session uses them: ``options``; ``description`` (with ``repair`` and
-``mutation``): the subjects of a file; ``selection``: names on the command line; ``plans`` and ``tasks``: what a worker
-is sent for a subject; ``worker``: the process that checks it, with its functions from ``subject_functions`` and
-``pipeline_functions``; ``check_mutants``: ``--mutate``. ``tolerances`` has every number that can change a verdict.
+Around the method: ``planning`` (with ``repair`` and ``mutation``) finds the subjects of a file and what is asked of each;
+``workers`` are the processes that check them; ``session`` joins all of it, ``check_mutants`` does so for ``--mutate``.
+``tolerances`` has every number that can change a verdict.
 """

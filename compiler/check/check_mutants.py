@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
-from slangad.compiler.check.selection import UnknownNameError
+from slangad.compiler.check.planning.selection import UnknownNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input

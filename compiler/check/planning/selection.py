@@ -13,10 +13,10 @@ from slangad.compiler.check.sampling.samples import covers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.check.description import Description
     from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.planning.description import Description
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.ir.nodes import Module
 
