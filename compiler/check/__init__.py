@@ -15,7 +15,7 @@ The method, in ten steps. Each step is a room that imports only rooms above it; 
 
 The reference never differentiates. It evaluates the function in float64 at many points and fits a polynomial.
 
-Around the method: ``planning`` (with ``repair`` and ``mutation``) finds the subjects of a file and what is asked of each;
-``workers`` are the processes that check them; ``session`` joins all of it, ``check_mutants`` does so for ``--mutate``.
+Around the method: ``planning`` (with ``repair`` and ``mutation``) finds the subjects of a file and what to ask of each.
+``workers`` are the processes that check them. ``session`` joins all of it; ``check_mutants`` does so for ``--mutate``.
 ``tolerances`` has every number that can change a verdict.
 """
