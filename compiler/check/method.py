@@ -20,7 +20,7 @@ from slangad.compiler.check.reference.function import ExaminedFunction
 from slangad.compiler.check.reference.overflow import overflows
 from slangad.compiler.check.reference.rounding import f32_error_nearby
 from slangad.compiler.check.run.derivative import ModeDerivative
-from slangad.compiler.check.sampling.blocks import Blocks, Found, focused, is_large
+from slangad.compiler.check.sampling.blocks import BlockFindings, Blocks, focused, is_large
 from slangad.compiler.check.sampling.samples import draw, draw_beyond, interval_of
 from slangad.compiler.check.sampling.scouts import scout
 from slangad.compiler.check.verdict.decide import blank
@@ -92,7 +92,7 @@ class _Judge:
     wide: RowFunction
     narrow: RowFunction | None
     companions: Companions
-    found: Found | None = None
+    found: BlockFindings | None = None
     effort: Effort = field(default_factory=Effort)
     outside: int = 0
     drawn: int = 0
@@ -156,7 +156,7 @@ class _Judge:
         with np.errstate(all="ignore"):
             finite = np.isfinite(self._evaluate(drawn.rows, drawn.rows)).all(axis=1)
         scales = np.max(drawn.scales, axis=0, initial=0.0)
-        self.found = Blocks(self.wide, self._evaluate, modes, self.plan.seed).look(drawn.rows[finite], scales)
+        self.found = Blocks(self.wide, self._evaluate, modes, self.plan.seed).compare(drawn.rows[finite], scales)
         self.wide = focused(self.wide, self.found.inputs, self.found.results)
         if self.narrow is not None:
             self.narrow = focused(self.narrow, self.found.inputs, self.found.results)
