@@ -177,7 +177,8 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.check.check_mutants import check_mutants
-    from slangad.compiler.check.session import UnknownNameError, check
+    from slangad.compiler.check.selection import UnknownNameError
+    from slangad.compiler.check.session import check
     from slangad.compiler.check.subjects.requested_shapes import SaidShapeError
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.errors.diagnostics import CheckFailed

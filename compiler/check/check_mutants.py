@@ -12,12 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
-from slangad.compiler.check.session import UnknownNameError, check, paths_in
+from slangad.compiler.check.selection import UnknownNameError
+from slangad.compiler.check.session import check, paths_in
+from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
-from slangad.compiler.report.model import Result, Verdict
+from slangad.compiler.report.model import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Report
 
 _TRIES: Final = 8
+_UNCOMPILED: Final = Finding(Outcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -161,7 +165,7 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
     for result in report.results:
         found = _NUMBERED.fullmatch(result.function)
         if not result.function:
-            yield replace(result, file=file, verdict=Verdict.SKIPPED, function="")
+            yield replace(redecided(result, Finding(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
         if found is None or int(found["number"]) not in broken.labels:
             continue
         number = int(found["number"])
@@ -170,10 +174,8 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
         if not _wanted((owner.name, owner.label, found["name"], label), item, options):
             continue
         name = f"{label}: {broken.labels[number]}"
-        uncompiled = not result.verdict.good and "does not compile" in result.reason
-        if uncompiled or result.verdict is Verdict.SKIPPED:
-            reason = "it does not compile then" if uncompiled else result.reason
-            result = replace(result, verdict=Verdict.SKIPPED, reason=reason)  # noqa: PLW2901  (as it is told)
+        if not result.verdict.good and "does not compile" in result.reason:
+            result = redecided(result, _UNCOMPILED)  # noqa: PLW2901  (as it is shown)
         yield replace(result, file=file, function=name)
 
 
@@ -188,10 +190,14 @@ def _untold(
     """What was not tried: functions that can't be broken, and ways that make no Slang."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:
-        yield Result(str(item.path), f"{owner.label}: not mutated", "function", Verdict.SKIPPED, reason=reason)
+        yield _not_mutated(item, f"{owner.label}: not mutated", Finding(Outcome.NOT_MUTATED, reason))
     for number in sorted(without):
         owner = every.owners[number]
         if not _wanted((owner.name, owner.label), item, options):
             continue
         name = f"{owner.label}: {every.labels[number]}"
-        yield Result(str(item.path), name, "function", Verdict.SKIPPED, reason="it does not compile then")
+        yield _not_mutated(item, name, _UNCOMPILED)
+
+
+def _not_mutated(item: Input, name: str, finding: Finding) -> Result:
+    return Result(str(item.path), name, "function", verdict_of(finding.outcome), reason=finding.reason)

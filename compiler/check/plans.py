@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.legs.lost_gradients import without_gradient
 from slangad.compiler.check.model.names import broken_of
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
@@ -69,7 +70,16 @@ def make_plan(
         shapes=tuple(_shapes(subject, intents, options)),
         integers=_integers(function, subject, path, intents.module),
         device=options.device,
+        without_gradient=_without_gradient(subject, intents),
     )
+
+
+def _without_gradient(subject: Subject, intents: Intents) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of a function, checked thread by thread, that have no gradient because of their struct."""
+    if intents.twins(subject.kernel)[2]:
+        return ()
+    params = next((kernel.params for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+    return without_gradient(params, subject.facts)
 
 
 def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:

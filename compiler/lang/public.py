@@ -16,8 +16,8 @@ from slangad.compiler.lang.decorators.policies import (
     subgradient,
     surrogate,
 )
+from slangad.compiler.lang.decorators.struct import struct
 from slangad.compiler.lang.errors import DescriptionError, LoopBoundExceeded
-from slangad.compiler.lang.intrinsics.calls import *  # noqa: F403  (one name per row of the intrinsics table)
 from slangad.compiler.lang.types.annotations import (
     DiffPair,
     Each,
@@ -34,9 +34,9 @@ from slangad.compiler.lang.types.annotations import (
 )
 from slangad.compiler.lang.types.arrays import Array
 from slangad.compiler.lang.types.copies import copy, zeros
+from slangad.compiler.lang.types.intrinsic_functions import *  # noqa: F403  (one name per row of the intrinsics table)
 from slangad.compiler.lang.types.matrices import *  # noqa: F403  (the matrix types)
 from slangad.compiler.lang.types.scalars import double, half, uint
-from slangad.compiler.lang.types.struct import struct
 from slangad.compiler.lang.types.vectors import *  # noqa: F403  (the vector types)
 
 __all__ = [

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check import worker
+from slangad.compiler.check.run.libraries import Libraries, LibraryFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slangad.compiler.check.build.libraries import Library
-    from slangad.compiler.check.run.device import DeviceJob
+    from slangad.compiler.check.model.task import PipelineTask, Task
     from slangad.compiler.report.model import Result
 
 
@@ -19,7 +17,7 @@ class InProcess:
 
     def __init__(self, limit: float = 0.0) -> None:
         self.limit = limit
-        self._libraries = worker._Libraries()
+        self._libraries = Libraries(LibraryFiles())
 
     def start(self) -> None:
         """Nothing to start."""
@@ -27,10 +25,10 @@ class InProcess:
     def close(self) -> None:
         """Nothing to end."""
 
-    def load(self, wide: Sequence[Library], narrow: Sequence[Library], device: DeviceJob | None = None) -> None:
-        """Say which libraries tasks mean."""
-        self._libraries = worker._Libraries(worker._Load(tuple(wide), tuple(narrow), device))
+    def load(self, files: LibraryFiles) -> None:
+        """Set the libraries of the next tasks."""
+        self._libraries = Libraries(files)
 
-    def judge(self, task: worker.Task) -> Result:
-        """Judge one subject."""
-        return self._libraries.judge(task)
+    def check(self, task: Task | PipelineTask) -> Result:
+        """Check one subject."""
+        return worker.answer_to(task, self._libraries)

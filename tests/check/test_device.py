@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.devices import device_of
 
-from slangad.compiler.check import session
+from slangad.compiler.check import tasks
 from slangad.compiler.check.options import CheckOptions
 from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
@@ -119,8 +119,8 @@ def _tampered(
 ) -> Result:
     """The result of a kernel on a device where what is emitted was changed."""
     device_of(device)
-    emit = session.emit_module
-    monkeypatch.setattr(session, "emit_module", lambda module: change(emit(module)))
+    emit = tasks.emit_module
+    monkeypatch.setattr(tasks, "emit_module", lambda module: change(emit(module)))
     path = tmp_path / "kernels.py"
     path.write_text(KERNELS, encoding="utf-8")
     (result,) = check(parse_inputs([str(path)]), CheckOptions(device=device, samples=24, only=(kernel,))).results

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slangad.compiler.check import session
+from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.worker import Broken, Worker
 from slangad.compiler.report.model import Leg, Verdict
 
@@ -83,9 +84,9 @@ def test_check__a_function_that_reads_a_global__is_skipped_with_its_name(checked
 def test_worker__a_task_it_fails_at__is_answered_and_the_worker_goes_on() -> None:
     worker = Worker()
     try:
-        worker.load((), ())
+        worker.load(LibraryFiles())
         for _ in range(2):
-            answer = worker.judge("no task")  # type: ignore[arg-type]  # it is none
+            answer = worker.check("no task")  # type: ignore[arg-type]  # it is none
             assert isinstance(answer, Broken)
             assert "AttributeError" in answer.error
     finally:
@@ -94,10 +95,10 @@ def test_worker__a_task_it_fails_at__is_answered_and_the_worker_goes_on() -> Non
 
 def test_check__a_defect_of_the_check__costs_one_function(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(Worker):
-        def judge(self, task: object) -> Result:
+        def check(self, task: object) -> Result:
             if task.plan.subject.name == "bad":  # type: ignore[attr-defined]  # a task
                 return Broken("ValueError: no")  # type: ignore[return-value]  # as the worker answers
-            return super().judge(task)  # type: ignore[arg-type, return-value]  # the same
+            return super().check(task)  # type: ignore[arg-type, return-value]  # the same
 
     monkeypatch.setattr(session, "Worker", Failing)
     results = checked(GOOD + GOOD.replace("good", "bad"), ".slang")

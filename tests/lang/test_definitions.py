@@ -15,8 +15,8 @@ import slangad as sa
 from slangad import Array, float2, float3
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.decorators.source import class_definition_of, definition_of, remember_source
+from slangad.compiler.lang.decorators.struct import described_struct
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError
-from slangad.compiler.lang.types.struct import record_of
 
 
 @sa.struct
@@ -34,7 +34,7 @@ class Light:
 
 
 def test_struct__record__has_fields_methods_and_place() -> None:
-    record = record_of(Light)
+    record = described_struct(Light)
     assert record is not None
     assert [(f.name, f.type) for f in record.fields][:2] == [("position", ir.Vector(ir.FLOAT, 3)), ("power", ir.FLOAT)]
     assert set(record.methods) == {"toward", "white"}
@@ -44,7 +44,7 @@ def test_struct__record__has_fields_methods_and_place() -> None:
     assert record.file == __file__
     assert record.definition.tree.name == "Light"
     assert record.type.key.startswith(f"{__file__}:")
-    assert record_of(float3) is None
+    assert described_struct(float3) is None
 
 
 def test_struct__default_factory__makes_a_new_value_each_time() -> None:
@@ -142,9 +142,9 @@ class WithEach:
 
 def test_struct__field_types_that_cannot_be__are_refused() -> None:
     with pytest.raises(AnnotationError, match="Endless contains itself"):
-        _ = record_of(Endless).type
+        _ = described_struct(Endless).type
     with pytest.raises(AnnotationError, match="says where it lives"):
-        _ = record_of(WithEach).type
+        _ = described_struct(WithEach).type
 
 
 # --- factories -------------------------------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +14,10 @@ from support.table import BOOL3, FLOAT2, FLOAT3, MATRIX, SQUARE, arguments, type
 
 import slangad as sa
 from slangad.compiler.ir import types as ir
+from slangad.compiler.lang import public
 from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, TypeRuleError, python_equivalents
-from slangad.compiler.lang.intrinsics.calls import FUNCTIONS
+from slangad.compiler.lang.types import intrinsic_functions
+from slangad.compiler.lang.types.intrinsic_functions import FUNCTIONS, IntrinsicFunction
 from slangad.compiler.lang.types.operators import call_intrinsic
 from slangad.compiler.lang.types.tracing import Dual, Node, apply, new_level, pull
 from slangad.compiler.lang.types.values import try_type_of, wrapped
@@ -196,6 +200,19 @@ def test_python_equivalents__name_rows_by_identity() -> None:
     assert python_equivalents[builtins.round] == "round_to_int"
     assert set(python_equivalents.values()) <= set(INTRINSICS)
     assert all(INTRINSICS[row.cast_of].name == row.cast_of for row in INTRINSICS.values() if row.cast_of)
+
+
+def test_typed_stubs_and_public_words__are_the_rows_of_the_table() -> None:
+    tree = ast.parse(Path(intrinsic_functions.__file__).read_text(encoding="utf-8"))
+    branches = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    stubs = [stub for branch in branches for stub in branch.body if isinstance(stub, ast.FunctionDef)]
+    assert sorted(stub.name for stub in stubs) == sorted(FUNCTIONS)
+    for stub in stubs:
+        assert tuple(a.arg for a in stub.args.args) == INTRINSICS[stub.name].params
+        assert (stub.args.vararg is not None) == INTRINSICS[stub.name].variadic
+    assert sorted(intrinsic_functions.__all__) == sorted(FUNCTIONS)
+    words = [name for name in public.__all__ if isinstance(getattr(public, name), IntrinsicFunction)]
+    assert sorted(words) == sorted(FUNCTIONS)
 
 
 def test_required_intrinsics__are_all_there() -> None:

@@ -15,7 +15,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.lang.execution.gradients import backward, jvp
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.copies import zeros
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.values import map_floating
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import prepare

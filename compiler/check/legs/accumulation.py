@@ -15,6 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.findings import Compared
+from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import Sums, WholeRunner
@@ -24,7 +25,7 @@ from slangad.compiler.check.sampling.samples import draw_random, interval_of, ke
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.check.sampling.shapes import show
 from slangad.compiler.emit.model import Mode, ParameterRole
-from slangad.compiler.report.model import Failure, Leg, LegResult, LegState, Verdict
+from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,7 +105,7 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
     """Return the outcome for the worst of some sums."""
     close = worst.f32 and abs(worst.actual - worst.expected) <= tol.SUM_COARSE * worst.size
     coarse = not worst.overflows and not close
-    verdict = Verdict.FAIL if coarse else Verdict.PRECISION
+    outcome = Outcome.WRONG if coarse else Outcome.IMPRECISE
     threads, name = show(worst.domain), worst.name + (_IN_FLOAT32 if worst.f32 else "")
     message = f"{name} over {threads} threads is not the sum of what the threads give"
     cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
@@ -112,11 +113,11 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
         message = f"{name} over {threads} threads is not finite, and in float64 it is"
         cause = "something is too large for float32, or is divided by what is too small for it"
     if worst.repeated:
-        verdict, cause = Verdict.NONDETERMINISTIC, "threads that write to the same place at the same time"
+        outcome, cause = Outcome.NOT_REPRODUCIBLE, "threads that write to the same place at the same time"
         message = f"two launches over {threads} threads with the same inputs differ in {name}"
-    failure = Failure(
+    failure = Disagreement(
         Leg.ACCUMULATION,
-        verdict,
+        outcome,
         message,
         column=worst.name.removeprefix(_GRADIENT),
         expected=worst.expected,
@@ -125,7 +126,7 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
         cause=cause,
     )
     result = LegResult(Leg.ACCUMULATION, LegState.DISAGREES, count, worst.distance, threads)
-    return Compared(result, verdict, message, failure=failure)
+    return Compared(result, outcome, message, failure=failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class _LaunchSize:
 
     def compare(self) -> Iterator[ComparedSum]:
         """Yield all sums that can be compared, the worst of each parameter and result."""
-        f64 = self.launches.wide(self.extents)
+        f64 = self.launches.f64(self.extents)
         rows = self._rows(f64)
         if not len(rows):
             return
@@ -201,7 +202,7 @@ class _LaunchSize:
     def _largest(self, gradients: Floats) -> Floats:
         """Return for each gradient the largest one of its parameter."""
         size = np.zeros(gradients.shape)
-        owners = np.array([owner_of(column.path) for column in self.launches.wide(self.extents).inputs.columns])
+        owners = np.array([owner_of(column.path) for column in self.launches.f64(self.extents).inputs.columns])
         for owner in dict.fromkeys(owners):
             own = owners == owner
             size[:, own] = np.abs(gradients[:, own]).max(axis=1, keepdims=True)
@@ -220,8 +221,8 @@ class _LaunchSize:
             return rows[:0]
         with np.errstate(all="ignore"):
             if self.launches.thread is None:
-                if self.launches.reach is not None:
-                    rows = rows[self.launches.reach(self.extents).inside(rows)]
+                if self.launches.inside is not None:
+                    rows = rows[self.launches.inside(self.extents).inside(rows)]
                 values = f64.values(rows)
             else:
                 threads = Threads(self.launches.thread, f64)
@@ -243,11 +244,11 @@ class _LaunchSize:
         return gradients
 
     def _results(self, actual: Floats, expected: Floats, size: Floats) -> Iterator[ComparedSum]:
-        names = [column.path for column in self.launches.wide(self.extents).results.columns]
+        names = [column.path for column in self.launches.f64(self.extents).results.columns]
         yield from self._worst(names, actual, expected, tol.CONSTANTS * size, size)
 
     def _gradients(self, actual: Floats, expected: Floats, size: Floats, slack: Floats) -> Iterator[ComparedSum]:
-        inputs = self.launches.wide(self.extents).inputs
+        inputs = self.launches.f64(self.extents).inputs
         kept = inputs.differentiable
         names = [inputs.columns[k].path for k in kept]
         for worst in self._worst(names, *(array[:, kept] for array in (actual, expected, slack, size))):
@@ -303,7 +304,7 @@ class _LaunchSize:
         self, f64: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
     ) -> Iterator[ComparedSum]:
         """Yield gradients in float32, as far as the conditioning lets them be right."""
-        f32 = self.launches.narrow(self.extents)
+        f32 = self.launches.f32(self.extents)
         if f32 is None or Mode.BACKWARD not in f32.entries:
             return
         half = any(column.scalar == "half" for column in (*f64.inputs.columns, *f64.results.columns))
@@ -341,7 +342,7 @@ class _LaunchSize:
         rows, weights, expected = known
         rng = np.random.default_rng([self.seed, 12])
         floating = [k for k, column in enumerate(f64.inputs.columns) if column.floating]
-        thread, on_cpu = self.launches.single, isinstance(f32, WholeRunner)
+        thread, on_cpu = self.launches.thread_f32, isinstance(f32, WholeRunner)
         threads = None if thread is None or Mode.BACKWARD not in thread.entries else Threads(thread, f64)
         units = unit / tol.ROUNDING_UNITS
 

@@ -12,10 +12,11 @@ from slangad.compiler.check.legs.float32_coverage import coverage, with_samples_
 from slangad.compiler.check.legs.float32_steps import differences_agree
 from slangad.compiler.check.legs.outcome import Numbers, outcome
 from slangad.compiler.check.model.findings import Compared, State
+from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.emit.model import Mode
-from slangad.compiler.report.model import Leg, LegResult, LegState, Verdict
+from slangad.compiler.report.model import Leg, LegResult, LegState
 
 if TYPE_CHECKING:
     from slangad.compiler.check.legs.context import LegContext
@@ -28,7 +29,7 @@ _MESSAGE: Final = "{} mode in float32 is far from the same in float64, further t
 
 def compare_float32(context: LegContext) -> Compared:
     """Compare derivatives in float32, where the user asked for it: on the CPU, or on a device."""
-    device, launches = context.companions.device, context.companions.reach
+    device, launches = context.companions.device, context.companions.indices
     if isinstance(device, str):
         return _missing(device)
     if device is not None and launches is not None:
@@ -74,7 +75,7 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             wrong = _wrong(numbers, certain)
     compared = outcome(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
     covered = coverage(context.findings, mode, certain)
-    return replace(compared, verdict=Verdict.PRECISION, float32=numbers.actual, single=covered)
+    return replace(compared, outcome=Outcome.IMPRECISE, float32=numbers.actual, single=covered)
 
 
 def _wrong(numbers: Numbers, certain: Bools) -> Bools:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from slangad.compiler.report.model import Failure, Leg, LegResult, Verdict
+from slangad.compiler.check.model.outcomes import Outcome
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats
-    from slangad.compiler.report.model import Float32
+    from slangad.compiler.check.model.outcomes import Disagreement
+    from slangad.compiler.report.model import Float32, Leg, LegResult
 
     States = npt.NDArray[np.int8]
 
@@ -113,9 +114,9 @@ class Compared:
     """
 
     result: LegResult
-    verdict: Verdict = Verdict.FAIL
+    outcome: Outcome = Outcome.WRONG
     message: str = ""
     wrong: Wrong | None = None
     float32: Floats | None = None
-    failure: Failure | None = None
+    failure: Disagreement | None = None
     single: Float32 | None = None

@@ -30,6 +30,7 @@ class Plan:
         shapes: Of parameters, as they were declared.
         integers: Where integers that nobody declared are worth a try.
         device: Where float32 runs, by the name of ``--device``.
+        without_gradient: Parameters that have no gradient because of their struct, with its name.
     """
 
     subject: Subject
@@ -47,3 +48,4 @@ class Plan:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     integers: Integers = NO_INTEGERS
     device: str = "cpu"
+    without_gradient: tuple[tuple[str, str], ...] = ()

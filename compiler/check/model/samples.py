@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.report.model import Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,24 @@ def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
         return samples
     origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)
     return Samples(samples.rows[which], origins, samples.scales[which])
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The samples of one region that are looked at, and what was left out.
+
+    Attributes:
+        number: How many samples were drawn.
+        outside: How many of them are left out because an index leads outside what it indexes.
+        notes: Notes on samples that are left out.
+    """
+
+    samples: Samples
+    number: int
+    outside: int = 0
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Return True if no sample is left."""
+        return not len(self.samples.rows)

@@ -11,10 +11,11 @@ from slangad.compiler.ir.nodes import Kernel, KernelResult, Range
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slangad.compiler.check.model.outcomes import Disagreement
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.nodes import Derivative
     from slangad.compiler.ir.pipelines import Pipeline
-    from slangad.compiler.report.model import Failure, Kind
+    from slangad.compiler.report.model import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Subject:
     facts: SourceFacts | None = None
     integers: Integers = NO_INTEGERS
     unclipped: bool = False
-    failure: Failure | None = None
+    failure: Disagreement | None = None
     signature: str = ""
     apart: str = ""
 

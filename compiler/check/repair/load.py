@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.build.libraries import DEATHS
+from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.repair.repaired import Lack, Mended, Telling
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.ir.nodes import Module
-from slangad.compiler.report.model import Verdict
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.parts import (
@@ -48,8 +48,8 @@ _UNREAD: Final = "unexpected "
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
 """How codes of what Slang says begin."""
-_UNCOMPILED: Final = Lack("does not compile", Verdict.FAIL)
-_TWINLESS: Final = Lack("has no float64 twin", Verdict.INCONCLUSIVE)
+_UNCOMPILED: Final = Lack("does not compile", Outcome.NOT_COMPILED)
+_TWINLESS: Final = Lack("has no float64 twin", Outcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files in which there is nothing to check: also of what is left of one."""
 

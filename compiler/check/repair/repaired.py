@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.subjects.overloads import told_apart
-from slangad.compiler.report.model import Failure, Leg, Verdict
+from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
 from slangad.compiler.slang_text.parts import contains
@@ -35,7 +36,7 @@ class BrokenPart:
     name: str
     kind: Kind
     span: Span
-    failure: Failure
+    failure: Disagreement
     head: Span
     signature: str = ""
 
@@ -63,10 +64,10 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is the matter with what is taken out, and what that makes of it."""
+    """What is the matter with the parts that are taken out."""
 
     words: str
-    verdict: Verdict
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,12 @@ class Telling:
         how = f"{_use(part, other)} {self.lack.words}"
         if root != other:
             how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.verdict is not Verdict.FAIL and root in self.told:
+        if self.lack.outcome is Outcome.NO_TWIN and root in self.told:
             how = f"{how}: {self.told[root][0].message}"
         return how
 
-    def _failure(self, message: str, notes: tuple[str, ...]) -> Failure:
-        return Failure(Leg.COMPILE, self.lack.verdict, re.sub(r"\s+", " ", message), notes=notes)
+    def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
+        return Disagreement(Leg.COMPILE, self.lack.outcome, re.sub(r"\s+", " ", message), notes=notes)
 
 
 def _signature(part: Part) -> str:

@@ -1,19 +1,29 @@
-"""Companions of a subject: its twins and other builds, ready to run."""
+"""A subject as functions that can be run: its builds in both precisions, and its companions.
+
+A companion is a twin of the subject, or another build of it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from slangad.compiler.check.model.integers import NO_INTEGERS, Integers
+from slangad.compiler.check.run.derivative import ModeDerivative
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
+    from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.functions import Bounded, Inside, Oracle, RowFunction, Watch
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.launch import WholeRunner
     from slangad.compiler.check.run.thread import Runner
+    from slangad.compiler.report.model import Leg
 
     Shape = tuple[int, ...]
 
@@ -23,43 +33,76 @@ class Launches:
     """Launches of one kernel at any size.
 
     Attributes:
-        extents: The shapes for a domain, or why there are none.
-        wide: The float64 twin for a size; ``narrow`` float32, on the device that is asked for.
-        thread: What one thread does, in float64, where threads share no tensors.
-        single: The same in float32, where ``narrow`` runs.
-        means: The results that are averaged.
-        integers: Among them those that must differ from thread to thread.
-        reach: For a size, what tells whether launches stay inside their tensors and arrays, where threads share some.
+        extents: Returns the shapes for a domain, or why there are none.
+        f64: Returns the float64 twin for a size.
+        f32: Returns float32 for a size, on the device that is asked for.
+        thread: One thread alone in float64, where threads share no tensors.
+        thread_f32: The same in float32, where ``f32`` runs.
+        dims: Axes of the domain.
+        integers: Integer parameters, among them those that must differ from thread to thread.
+        inside: Returns for a size what finds indices outside tensors and arrays, where threads share some.
     """
 
     extents: Callable[[Shape], Extents | str]
-    wide: Callable[[Extents], WholeRunner]
-    narrow: Callable[[Extents], RowFunction | None]
+    f64: Callable[[Extents], WholeRunner]
+    f32: Callable[[Extents], RowFunction | None]
     thread: Runner | None
-    single: Runner | None
+    thread_f32: Runner | None
     dims: int
     integers: Integers = NO_INTEGERS
-    reach: Callable[[Extents], Inside] | None = None
+    inside: Callable[[Extents], Inside] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Companions:
-    """Relatives of a subject.
+    """Twins of a subject, and other builds of it.
 
     Attributes:
-        oracle: Has frozen parts (see ``intent``).
-        watch: Minds loops (see ``bounds``).
-        device: The same in float32 on a device other than the CPU, or why that doesn't take it.
-        reach: Tells whether a launch stays inside its tensors (see ``reach``).
-        launches: Of the kernel itself, where it adds something up.
-        apart: A pipeline with every stage by itself, where it is run with some of them joined.
-        arrays: Of what is no launch: tells whether indices stay inside arrays.
+        frozen: The twin that freezes declared parts (see ``twins.declared``).
+        watch: The twin that watches loops (see ``twins.loop_bounds``).
+        device: The subject in float32 on a device other than the CPU, or why that device does not take it.
+        indices: The twin that records indices of a launch (see ``twins.index_ranges``).
+        launches: The kernel as it is launched, where threads add something up.
+        apart: A pipeline with every stage by itself, where neighbouring stages run joined.
+        arrays: Finds indices outside arrays, where the subject is no launch.
     """
 
-    oracle: Oracle | None = None
+    frozen: Oracle | None = None
     watch: Watch | None = None
     device: RowFunction | str | None = None
-    reach: Bounded | None = None
+    indices: Bounded | None = None
     launches: Launches | None = None
     apart: RowFunction | None = None
     arrays: Inside | None = None
+
+
+class Functions(NamedTuple):
+    """One subject as functions of rows of numbers."""
+
+    f64: RowFunction
+    f32: RowFunction | None
+    companions: Companions
+
+    @property
+    def columns(self) -> npt.NDArray[np.int64]:
+        """The differentiable columns of the inputs."""
+        return np.array(self.f64.inputs.differentiable, np.int64)
+
+    @property
+    def floating(self) -> npt.NDArray[np.int64]:
+        """The floating-point columns of the inputs."""
+        return np.array([k for k, column in enumerate(self.f64.inputs.columns) if column.floating], np.int64)
+
+    def evaluate(self, rows: Floats, base: Floats) -> Floats:
+        """Return the differentiable results at rows, in float64, with frozen parts as they are at ``base``."""
+        frozen, outputs = self.companions.frozen, self.f64.results.differentiable
+        return self.f64.values(rows)[:, outputs] if frozen is None else frozen.moved(rows, base)[:, outputs]
+
+    def inside(self, rows: Floats) -> Bools:
+        """Return where no index leads outside a tensor or an array."""
+        within = self.companions.indices or self.companions.arrays
+        return np.ones(len(rows), bool) if within is None else within.inside(rows)
+
+    def jacobian(self, mode: Leg) -> ModeDerivative:
+        """Return the derivative in float64 by reverse or forward mode."""
+        return ModeDerivative(self.f64, mode)

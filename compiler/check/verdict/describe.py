@@ -1,4 +1,4 @@
-"""Findings in the words of the report: arrays of one subject go in; failures, legs, notes and samples come out."""
+"""Findings in the words of the report: failures, legs, notes and samples of one subject."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.model.findings import Findings, State
+from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.reference.slack import entry_slack
+from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
 from slangad.compiler.report.model import (
     Curve,
@@ -22,15 +24,12 @@ from slangad.compiler.report.model import (
     Sample,
     SampleState,
     Value,
-    Verdict,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.columns import Column, Table
     from slangad.compiler.check.model.findings import Compared, Corner, Wrong
     from slangad.compiler.check.model.samples import Samples
@@ -42,62 +41,70 @@ _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 @dataclass(frozen=True, slots=True)
 class Describer:
-    """What was found of one subject, to be told."""
+    """Puts what the samples of one subject showed into words.
+
+    Attributes:
+        inputs: The columns of the inputs; ``results`` those of the results.
+        drawn: The samples.
+        values: The differentiable results at the samples.
+        findings: The outcome of every entry.
+        jacobians: What each mode gave.
+    """
 
     inputs: Table
     results: Table
     drawn: Samples
     values: Floats
     findings: Findings
-    found: Mapping[Leg, Floats]
+    jacobians: Mapping[Leg, Floats]
 
     @property
     def rows(self) -> list[str]:
-        """The names of the differentiable results."""
+        """Return the names of the differentiable results."""
         return [self.results.columns[k].path for k in self.results.differentiable]
 
     @property
     def columns(self) -> list[Column]:
-        """The differentiable inputs."""
+        """Return the columns of the differentiable inputs."""
         return [self.inputs.columns[k] for k in self.inputs.differentiable]
 
     def failures(self, command: str) -> Iterator[Failure]:
-        """One for wrong entries and one for wrong subgradients: the worst of each.
+        """Yield the worst wrong entry and the worst wrong subgradient of each mode.
 
-        Where both modes are off in the same way, that is told once.
+        Where both modes have the same error, there is one failure, which names the other mode.
         """
-        told: list[Failure] = []
-        for leg in self.found:
+        failures: list[Failure] = []
+        for leg in self.jacobians:
             for failure in self._worst_of(leg, command):
-                twin = next((k for k, other in enumerate(told) if _is_same(failure, other)), None)
-                if twin is None:
-                    told.append(failure)
+                same = next((k for k, other in enumerate(failures) if _is_same(failure, other)), None)
+                if same is None:
+                    failures.append(failure)
                 else:
                     note = f"{_MODES[leg]} has the same error"
-                    told[twin] = replace(told[twin], notes=(*told[twin].notes, note))
-        yield from told
+                    failures[same] = replace(failures[same], notes=(*failures[same].notes, note))
+        yield from failures
 
     def _worst_of(self, leg: Leg, command: str) -> Iterator[Failure]:
         states = self.findings.states[leg]
-        for state, verdict in ((State.WRONG, Verdict.FAIL), (State.KINK_BAD, Verdict.KINK_BAD)):
+        for state, outcome in ((State.WRONG, Outcome.WRONG), (State.KINK_BAD, Outcome.NO_SUBGRADIENT)):
             if (states == state).any():
-                yield self._failure(leg, states == state, verdict, command)
+                yield self._failure(leg, states == state, outcome, command)
 
-    def _failure(self, leg: Leg, where: npt.NDArray[np.bool_], verdict: Verdict, command: str) -> Failure:
-        own, findings = self.found[leg], self.findings
+    def _failure(self, leg: Leg, where: Bools, outcome: Outcome, command: str) -> Failure:
+        own, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
             gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + 1e-300)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
-        kink = verdict is Verdict.KINK_BAD
+        kink = outcome is Outcome.NO_SUBGRADIENT
         bounds = (float(findings.low[sample, row, column]), float(findings.high[sample, row, column])) if kink else None
         corner = findings.corners.get((leg, sample, row, column)) if kink else None
         if corner is not None:
             bounds = corner.low, corner.high
         return Failure(
             leg,
-            verdict,
+            verdict_of(outcome),
             self._message(leg, row, column, kink=kink) if corner is None else self._together(leg, row, column, corner),
             self.sample(sample),
             row=self.rows[row],
@@ -119,15 +126,15 @@ class Describer:
 
     def _together(self, leg: Leg, row: int, column: int, corner: Corner) -> str:
         names = (f"d {self.rows[row]} / d {self.columns[k].path}" for k in (column, *corner.others))
-        told = (" + " if corner.sign > 0 else " - ").join(names)
-        return f"{told} in {_MODES[leg]} is no subgradient at a kink"
+        combined = (" + " if corner.sign > 0 else " - ").join(names)
+        return f"{combined} in {_MODES[leg]} is no subgradient at a kink"
 
     def _cause(self, leg: Leg, row: int, column: int) -> str:
         sharp = np.isfinite(self.findings.error[:, row]) & np.isfinite(self.findings.expected[:, row])
         expected = np.where(sharp, self.findings.expected[:, row], np.nan)
         names, groups = [c.path for c in self.columns], [c.group for c in self.columns]
         accused = self.findings.states[leg][:, row, column] == State.WRONG
-        return likely_cause(self.found[leg][:, row], expected, names, groups, column, accused)
+        return likely_cause(self.jacobians[leg][:, row], expected, names, groups, column, accused)
 
     def _curve(self, sample: int, row: int, column: int, own: float) -> Curve | None:
         known = self.findings.curves.get((sample, row, column))
@@ -136,8 +143,8 @@ class Describer:
         steps, slopes = (tuple(float(x) for x in part) for part in known)
         return Curve(steps, slopes, tuple(abs(x - own) for x in slopes))
 
-    def _more(self, where: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-        """Which other entries are wrong too."""
+    def _more(self, where: Bools) -> tuple[str, ...]:
+        """Return which other entries are wrong too."""
         entries = np.argwhere(where.any(axis=0))
         names = [f"d {self.rows[r]} / d {self.columns[c].path}" for r, c in entries[:6]]
         if len(entries) < 2:
@@ -146,7 +153,7 @@ class Describer:
         return (f"wrong entries: {', '.join(names)}{more}",)
 
     def other(self, compared: Compared, command: str) -> Iterator[Failure]:
-        """The failure of a leg without oracle, if it has one."""
+        """Yield the failure of a leg that needs no reference, if it has one."""
         wrong = compared.wrong
         if wrong is None:
             return
@@ -154,7 +161,7 @@ class Describer:
         names = [r for r, _ in zip(self.rows, wrong.cotangent, strict=False)]
         yield Failure(
             compared.result.leg,
-            compared.verdict,
+            verdict_of(compared.outcome),
             compared.message,
             self.sample(wrong.sample),
             tuple(Value(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
@@ -168,14 +175,16 @@ class Describer:
         )
 
     def _cause_of_sum(self, wrong: Wrong) -> str:
-        """Why reverse mode is not linear in the cotangent, where that is what is wrong."""
-        if not wrong.cotangent or wrong.column < 0 or Leg.REVERSE not in self.found:
+        """Return why reverse mode is not linear in the cotangent; empty if something else is wrong."""
+        if not wrong.cotangent or wrong.column < 0 or Leg.REVERSE not in self.jacobians:
             return ""
-        return cause_of_cotangent(wrong.found, self.found[Leg.REVERSE][wrong.sample, :, wrong.column], wrong.cotangent)
+        return cause_of_cotangent(
+            wrong.found, self.jacobians[Leg.REVERSE][wrong.sample, :, wrong.column], wrong.cotangent
+        )
 
     def leg(self, leg: Leg) -> LegResult:
-        """What came of one mode against the oracle."""
-        states, own = self.findings.states[leg], self.found[leg]
+        """Return the outcome of one mode against the reference."""
+        states, own = self.findings.states[leg], self.jacobians[leg]
         compared = (states == State.OK) | (states >= State.KINK_BAD)
         with np.errstate(all="ignore"):
             slack = self.findings.error + entry_slack(own)
@@ -188,7 +197,7 @@ class Describer:
         return LegResult(leg, LegState.AGREES, int(compared.sum()), min(worst, 1.0))
 
     def uncompared(self, share: float) -> str:
-        """Which entry was compared at too few samples, in words; empty if none."""
+        """Return which entry was compared at too small a share of the samples, in words; empty if none."""
         finite = self.findings.finite
         for leg, states in self.findings.states.items():
             good = (states[finite] >= State.OK) & (states[finite] <= State.JUMP)
@@ -200,9 +209,9 @@ class Describer:
         return ""
 
     def untested(self, share: float, number: int) -> str:
-        """Why too few of the samples could be compared, in words; empty if enough could.
+        """Return why too few of the samples could be compared, in words; empty if enough could.
 
-        Enough are a share and a number of them; of so few that the number is more than half, half of them.
+        Enough are this share and this number of them. Half of them are enough if the number is more than half.
         """
         states = np.stack(list(self.findings.states.values())).reshape(len(self.findings.states), len(self.values), -1)
         seen = (states == State.OK) | (states == State.KINK)
@@ -217,17 +226,17 @@ class Describer:
         return f"only {tested} of {drawn} samples could be compared, {why}"
 
     def kink_reason(self) -> str:
-        """Where kinks and jumps were met, in words."""
+        """Return where samples met kinks and jumps, in words."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
         kinked, jumped = (
             f"{len(found)} {name}{'s' if len(found) > 1 else ''}" if found else ""
             for found, name in ((kinks, "kink"), (jumps, "jump"))
         )
-        told = f", also at {kinked}" if kinked else ""
-        return f"right{told}" + (f"; {jumped}, where there is nothing to compare with" if jumped else "")
+        also = f", also at {kinked}" if kinked else ""
+        return f"right{also}" + (f"; {jumped}, where there is nothing to compare with" if jumped else "")
 
     def notes(self) -> Iterator[Note]:
-        """Kinks, jumps, samples that say nothing."""
+        """Yield notes on kinks, jumps, and samples that say nothing."""
         kinks, jumps = (self._having(state) for state in (State.KINK, State.JUMP))
         if kinks:
             yield Note(NoteKind.KINK, f"not smooth, or bent too sharply to tell, at {self._where(kinks[0])}", kinks[0])
@@ -249,14 +258,14 @@ class Describer:
         return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
     def samples(self, others: Sequence[Compared]) -> tuple[Sample, ...]:
-        """All samples with all their numbers."""
+        """Return all samples with all their numbers."""
         float32 = next((c.float32 for c in others if c.float32 is not None), None)
         return tuple(self.sample(k, float32) for k in range(len(self.drawn.rows)))
 
     def sample(self, number: int, float32: Floats | None = None) -> Sample:
-        """One sample with its numbers."""
-        main = Leg.REVERSE if Leg.REVERSE in self.found else Leg.FORWARD
-        forward = self.found.get(Leg.FORWARD)
+        """Return one sample with its numbers."""
+        main = Leg.REVERSE if Leg.REVERSE in self.jacobians else Leg.FORWARD
+        forward = self.jacobians.get(Leg.FORWARD)
         return Sample(
             number,
             self.drawn.origins[number],
@@ -283,7 +292,7 @@ class Describer:
         return Jacobian(
             tuple(self.rows),
             tuple(c.path for c in self.columns),
-            _nested(self.found[leg][number]),
+            _nested(self.jacobians[leg][number]),
             _nested(findings.expected[number]),
             _nested(findings.error[number]),
         )
@@ -301,7 +310,7 @@ _STATES = {
 
 
 def _is_same(one: Failure, other: Failure) -> bool:
-    """Whether two modes gave the same wrong number at the same place."""
+    """Return True if two modes gave the same wrong number at the same entry."""
     places = [(f.verdict, f.row, f.column, f.sample and f.sample.number, f.notes) for f in (one, other)]
     if places[0] != places[1] or one.found is None or other.found is None:
         return False

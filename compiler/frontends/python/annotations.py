@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.lang.decorators.resolve import resolve
+from slangad.compiler.lang.decorators.struct import DescribedStruct
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UnknownNameError
 from slangad.compiler.lang.types.annotations import Memory, ir_type, memory_annotation
-from slangad.compiler.lang.types.struct import StructRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +38,10 @@ def report_annotation(error: DescriptionError, node: ast.AST, places: Places, pr
 
 def report_fields(struct: object, problems: Problems) -> None:
     """Reports every field of a struct whose annotation names no type."""
-    assert isinstance(struct, StructRecord)  # noqa: S101  (the only structs there are)
+    assert isinstance(struct, DescribedStruct)  # noqa: S101  (the only structs there are)
     for found in struct.field_errors():
         owner = found.struct
-        assert isinstance(owner, StructRecord)  # noqa: S101  (as above)
+        assert isinstance(owner, DescribedStruct)  # noqa: S101  (as above)
         definition = owner.definition
         places = Places(definition.path, definition.text)
         fields = (s for s in definition.tree.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))

@@ -30,8 +30,8 @@ from slangad.compiler.ir.types import carries_gradient
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.decorators.struct import DescribedStruct, described_struct
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.types.struct import StructRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
                 _reach_function(world, value)
             case ExternalFunction():
                 world.external(value)
-            case StructRecord():
+            case DescribedStruct():
                 world.struct(value)
             case _:
                 continue
@@ -126,7 +126,7 @@ def _own_objects(loaded: LoadedFile) -> Iterator[object]:
     """The described objects of a file in the order of their definitions, each once; imported ones only when used."""
     found: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
-        item = record_of(value) or value
+        item = described_struct(value) or value
         file, line = _place_of(item)
         if file == loaded.path:
             found.setdefault(id(item), (line, item))
@@ -140,7 +140,7 @@ def _place_of(item: object) -> tuple[str, int]:
             return item.python.__code__.co_filename, item.python.__code__.co_firstlineno
         case ExternalFunction():
             return item.place.file, item.place.line
-        case StructRecord():
+        case DescribedStruct():
             return item.file, item.line
         case _:
             return "", 0
@@ -277,7 +277,7 @@ def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], k
     )  # fmt: skip
 
 
-def _struct_def(world: World, record: StructRecord) -> StructDef:
+def _struct_def(world: World, record: DescribedStruct) -> StructDef:
     try:
         doc = ast.get_docstring(record.definition.tree)
     except DescriptionError:

@@ -20,7 +20,7 @@ from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import show
 from slangad.compiler.lang.decorators.resolve import scope_of
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.decorators.struct import described_struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def declare(world: World, value: DescribedFunction[..., object], definition: Def
 
 def owner_type(world: World, value: DescribedFunction[..., object]) -> Struct | None:
     """The struct a method belongs to."""
-    record = record_of(value.owner)
+    record = described_struct(value.owner)
     if record is None:
         return None
     world.struct(record)

@@ -29,14 +29,16 @@ from slangad.compiler.lang.decorators.functions import DescribedFunction, descri
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.decorators.resolve import closure_of
 from slangad.compiler.lang.decorators.source import Definition, definition_of
+from slangad.compiler.lang.decorators.struct import DescribedStruct, described_struct
 from slangad.compiler.lang.errors import DescriptionError, FieldError
-from slangad.compiler.lang.types.struct import FieldRecord, StructRecord, record_of
+from slangad.compiler.lang.types.records import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.types import Struct, Type
+    from slangad.compiler.lang.types.records import FieldRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class World:
     problems: Problems
     functions: dict[str, Described] = field(default_factory=dict)
     externals: dict[str, tuple[ExternalFunction, Signature]] = field(default_factory=dict)
-    structs: dict[str, StructRecord] = field(default_factory=dict)
+    structs: dict[str, DescribedStruct] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
@@ -98,7 +100,7 @@ class World:
                 return self._struct_or_value(value, name, key)
 
     def _struct_or_value(self, value: object, name: str, key: str) -> Entity:
-        record = record_of(value)
+        record = described_struct(value)
         if record is not None:
             return self.struct(record)
         return self._other(value, name, key)
@@ -115,7 +117,7 @@ class World:
             self.bound[name] = vocabulary.constant_text(value)
         return ValueEntity(value, name, key)
 
-    def struct(self, record: StructRecord) -> Entity:
+    def struct(self, record: DescribedStruct) -> Entity:
         """A struct class as a type."""
         try:
             type_ = record.type
@@ -131,12 +133,12 @@ class World:
             self._refuse_changes_of_self(record)
         return TypeEntity(type_)
 
-    def _refuse_changes_of_self(self, record: StructRecord) -> None:
+    def _refuse_changes_of_self(self, record: DescribedStruct) -> None:
         """Methods are lowered with the struct: calls of one may come from anywhere."""
         for method in record.methods.values():
             self.function(method)
 
-    def _fitting_default(self, record: StructRecord, field: FieldRecord) -> bool:
+    def _fitting_default(self, record: DescribedStruct, field: FieldRecord) -> bool:
         from slangad.compiler.frontends.python.signatures import check_default
 
         if field.default is None:
@@ -159,17 +161,15 @@ class World:
             return False
         return check_default(self.problems, field.name, value, field.type, span)
 
-    def record(self, struct: Struct) -> StructRecord | None:
+    def record(self, struct: Struct) -> DescribedStruct | None:
         """The record of a struct type."""
         if struct.key not in self.structs:
-            from slangad.compiler.lang.types.struct import CLASSES
-
-            found = record_of(CLASSES.get(struct))
+            found = described_struct(CLASSES.get(struct))
             if found is not None:
                 self.struct(found)
         return self.structs.get(struct.key)
 
-    def struct_span(self, record: StructRecord) -> Span:
+    def struct_span(self, record: DescribedStruct) -> Span:
         """The place of a struct's name."""
         try:
             definition = record.definition

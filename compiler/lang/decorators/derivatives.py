@@ -6,9 +6,10 @@ Front ends know these by identity. Called in Python they do what they say, with 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from slangad.compiler.lang.decorators.functions import DescribedFunction
+from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -21,14 +22,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class PairValue:
-    """A value and its tangent."""
-
-    p: object
-    d: object
-
-
-@dataclass(frozen=True, slots=True)
 class BackwardOf:
     """``sa.bwd_diff(g)``: takes g's arguments and the cotangent of its result, gives gradients."""
 
@@ -36,9 +29,7 @@ class BackwardOf:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """The gradients of g's differentiable parameters, one alone when there is one."""
-        from slangad.compiler.lang.execution.differentiate import backward
-
-        return backward(self.function, args, kwargs)
+        return python_execution().backward(self.function, args, kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +40,7 @@ class ForwardOf:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Value and tangent of g."""
-        from slangad.compiler.lang.execution.differentiate import forward
-
-        return forward(self.function, args, kwargs)
+        return python_execution().forward(self.function, args, kwargs)
 
 
 def bwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
@@ -82,21 +71,17 @@ def _function(form: str, g: object) -> object:
 
 def diff_pair(value: T, tangent: T) -> DiffPair[T]:
     """A differential pair, ``.p`` and ``.d``."""
-    from slangad.compiler.lang.execution.differentiate import make_pair
-
-    return make_pair(value, tangent)  # type: ignore[return-value]  # a PairValue, which users see as DiffPair
+    return cast("DiffPair[T]", python_execution().make_pair(value, tangent))
 
 
 def no_diff(value: T) -> T:
     """The value with its derivative cut."""
-    from slangad.compiler.lang.execution.differentiate import cut
-
-    return cut(value)  # type: ignore[return-value]  # the same value
+    return cast("T", python_execution().cut(value))
 
 
 def probe(name: str, value: T) -> T:
     """The value itself; its gradient is recorded under ``name`` by ``slangad run`` and ``train``."""
-    from slangad.compiler.lang.execution.activation import note_probe
+    from slangad.compiler.lang.activation import note_probe
 
     note_probe(name)
     return value

@@ -15,6 +15,7 @@ from slangad.compiler.lang.decorators.check_settings import read_check
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import Place, caller
 from slangad.compiler.lang.decorators.policies import Policy
+from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.decorators.source import definition_of
 from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 
@@ -89,10 +90,7 @@ class DescribedFunction(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs the function in Python on slangad's values."""
-        from slangad.compiler.lang.execution.run import call_from_host
-
-        described = cast("DescribedFunction[..., object]", self)
-        return cast("R", call_from_host(described, args, kwargs))
+        return cast("R", python_execution().call(self, args, kwargs))
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> DescribedFunction[P, R]: ...

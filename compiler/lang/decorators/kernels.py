@@ -12,6 +12,7 @@ from slangad.compiler.lang.decorators.check_settings import Drawn, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
 from slangad.compiler.lang.decorators.frames import Place, caller
 from slangad.compiler.lang.decorators.functions import describe_neighbours, factory_instance, read_ranges
+from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ class KernelObject:
         Returns:
             One array per result, a tuple when there are several.
         """
-        from slangad.compiler.lang.execution.launch import launch
-
-        return launch(self, args, kwargs, domain)
+        return python_execution().launch(self, args, kwargs, domain)
 
     def __repr__(self) -> str:
         return f"<kernel {self.emitted_name}>"

@@ -77,7 +77,7 @@ def thread_id(axis: int = 0) -> int:
     Raises:
         DescriptionError: outside a kernel, or for an axis the kernel has not.
     """
-    from slangad.compiler.lang.execution.activation import thread
+    from slangad.compiler.lang.activation import thread
 
     return thread("thread_id", axis)[0]
 
@@ -88,7 +88,7 @@ def thread_count(axis: int = 0) -> int:
     Raises:
         DescriptionError: outside a kernel, or for an axis the kernel has not.
     """
-    from slangad.compiler.lang.execution.activation import thread
+    from slangad.compiler.lang.activation import thread
 
     return thread("thread_count", axis)[1]
 

@@ -12,7 +12,7 @@ from slangad.compiler.ir.types import Type, carries_gradient
 from slangad.compiler.lang.decorators.resolve import annotations_of
 from slangad.compiler.lang.errors import AnnotationError
 from slangad.compiler.lang.types.annotations import ir_type, memory_annotation, parameter_type
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.records import record_of
 
 if TYPE_CHECKING:
     from types import FunctionType

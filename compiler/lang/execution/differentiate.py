@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from slangad.compiler.ir.types import Tensor, Texture, show
-from slangad.compiler.lang.decorators.derivatives import PairValue
+from slangad.compiler.lang.activation import outermost, running
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import BoundMethod, DescribedFunction, describe
 from slangad.compiler.lang.decorators.signature import SignatureParameter, signature_of
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.execution.activation import outermost, running
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument, passive
 from slangad.compiler.lang.execution.run import assigned, converted, invoke, run_body
 from slangad.compiler.lang.types.construct import accepted
+from slangad.compiler.lang.types.pairs import PairValue
 from slangad.compiler.lang.types.tracing import (
     Data,
     Dual,

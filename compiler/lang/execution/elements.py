@@ -14,7 +14,7 @@ import numpy as np
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector, show
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.construct import annotation_of
-from slangad.compiler.lang.types.struct import CLASSES
+from slangad.compiler.lang.types.records import CLASSES
 from slangad.compiler.lang.types.tracing import bottom
 from slangad.compiler.lang.types.values import (
     DTYPES,

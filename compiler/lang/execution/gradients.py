@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangad.compiler.lang.execution.activation import activation
+from slangad.compiler.lang.activation import activation
 from slangad.compiler.lang.execution.differentiate import moved, start, tangent_of, with_parts
 from slangad.compiler.lang.execution.elements import (
     EachArgument,

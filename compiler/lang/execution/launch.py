@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.ir.types import VOID, Tensor, Texture, Tuple, Type, carries_gradient
+from slangad.compiler.lang.activation import activation
 from slangad.compiler.lang.decorators.resolve import annotations_of
 from slangad.compiler.lang.decorators.signature import python_parameters
 from slangad.compiler.lang.errors import AnnotationError
-from slangad.compiler.lang.execution.activation import activation
 from slangad.compiler.lang.execution.elements import (
     EachArgument,
     EachResult,

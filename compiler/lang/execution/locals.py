@@ -37,15 +37,16 @@ from slangad.compiler.ir.types import (
 from slangad.compiler.lang.decorators import derivatives, loops
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
 from slangad.compiler.lang.decorators.signature import signature_of
+from slangad.compiler.lang.decorators.struct import described_struct
 from slangad.compiler.lang.errors import DescriptionError, TypeRuleError
 from slangad.compiler.lang.execution.names import MISSING, Outside
 from slangad.compiler.lang.execution.runtime import constant
 from slangad.compiler.lang.intrinsics import INTRINSICS, python_equivalents
-from slangad.compiler.lang.intrinsics.calls import IntrinsicFunction
 from slangad.compiler.lang.types import copies
 from slangad.compiler.lang.types.annotations import ir_type
+from slangad.compiler.lang.types.intrinsic_functions import IntrinsicFunction
 from slangad.compiler.lang.types.parts import places
-from slangad.compiler.lang.types.struct import CLASSES, record_of
+from slangad.compiler.lang.types.records import CLASSES
 from slangad.compiler.lang.types.values import try_type_of
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class Locals:
         owner = self.type_of(function.value)
         if isinstance(owner, Texture):
             return owner.element
-        record = record_of(CLASSES.get(owner)) if isinstance(owner, Struct) else None
+        record = described_struct(CLASSES.get(owner)) if isinstance(owner, Struct) else None
         method = record.methods.get(function.attr) if record is not None else None
         return self._described(method, []) if method is not None else None
 

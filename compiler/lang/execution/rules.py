@@ -14,7 +14,6 @@ import numpy as np
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.types import DiffPair, Tuple, Type
-from slangad.compiler.lang.decorators.derivatives import PairValue
 from slangad.compiler.lang.decorators.policies import (
     ClipGradient,
     FiniteDifference,
@@ -38,6 +37,7 @@ from slangad.compiler.lang.execution.differentiate import (
 )
 from slangad.compiler.lang.execution.run import as_result, body_of, invoke, run_body
 from slangad.compiler.lang.types.construct import IN_DERIVATIVE
+from slangad.compiler.lang.types.pairs import PairValue
 from slangad.compiler.lang.types.tracing import FUNCTIONS, bottom
 from slangad.compiler.lang.types.values import floating_parts, map_floating
 

@@ -9,11 +9,11 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from slangad.compiler.ir.types import Tensor, Texture, Type, show
+from slangad.compiler.lang.activation import outermost
 from slangad.compiler.lang.decorators.functions import DescribedFunction
 from slangad.compiler.lang.decorators.signature import EMPTY, SignatureParameter, signature_of
 from slangad.compiler.lang.decorators.source import definition_of
 from slangad.compiler.lang.errors import DescriptionError
-from slangad.compiler.lang.execution.activation import outermost
 from slangad.compiler.lang.execution.locals import Locals
 from slangad.compiler.lang.execution.memories import memory_argument, passive
 from slangad.compiler.lang.execution.names import Outside, own_names

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from slangad.compiler.ir.types import BOOL, FLOAT, INT, WEAK_FLOAT, Array, Scalar, Type, Weak, show
-from slangad.compiler.lang.decorators.derivatives import PairValue
 from slangad.compiler.lang.decorators.functions import BoundMethod, DescribedFunction, describe
 from slangad.compiler.lang.decorators.loops import BoundedRange, max_iters
 from slangad.compiler.lang.errors import LoopBoundExceeded
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.intrinsics import python_equivalents
-from slangad.compiler.lang.intrinsics.calls import IntrinsicFunction
 from slangad.compiler.lang.types.arrays import ArrayValue, array_class
 from slangad.compiler.lang.types.construct import annotation_of
+from slangad.compiler.lang.types.intrinsic_functions import IntrinsicFunction
 from slangad.compiler.lang.types.matrices import MatrixValue
 from slangad.compiler.lang.types.operators import binary, call_intrinsic, unary
+from slangad.compiler.lang.types.pairs import PairValue
 from slangad.compiler.lang.types.parts import position
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.values import cast, copy, joined, scalar, shown, try_type_of
 from slangad.compiler.lang.types.vectors import VectorValue
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from slangad.compiler.ir.types import Type
+from slangad.compiler.lang.errors import TypeRuleError
 
 Meaning = Callable[..., object]
 """Called with the numpy module (or the traced functions, for derivatives) and then the arguments' data."""
@@ -104,7 +105,10 @@ class Intrinsic:
         Raises:
             TypeRuleError: when the call is not allowed.
         """
-        from slangad.compiler.lang.intrinsics.rules import check_count
-
-        check_count(self, types)
+        wanted = len(self.params)
+        if len(types) != wanted and not (self.variadic and len(types) > wanted):
+            count = f"at least {wanted}" if self.variadic else str(wanted)
+            plural = "" if wanted == 1 else "s"
+            usage = f"{self.name}({', '.join(self.params)}{', …' if self.variadic else ''})"
+            raise TypeRuleError(None, f"{self.name} takes {count} argument{plural}, not {len(types)}", usage)
         return self.types(types)

@@ -25,22 +25,6 @@ from slangad.compiler.lang.intrinsics.model import Rule, Signature
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.lang.intrinsics.model import Intrinsic
-
-
-def check_count(row: Intrinsic, types: Sequence[Type]) -> None:
-    """Raises ``TypeRuleError`` when a call has too few or too many arguments."""
-    wanted = len(row.params)
-    if len(types) == wanted or (row.variadic and len(types) > wanted):
-        return
-    count = f"at least {wanted}" if row.variadic else str(wanted)
-    plural = "" if wanted == 1 else "s"
-    raise TypeRuleError(None, f"{row.name} takes {count} argument{plural}, not {len(types)}", _usage(row))
-
-
-def _usage(row: Intrinsic) -> str:
-    return f"{row.name}({', '.join(row.params)}{', …' if row.variadic else ''})"
-
 
 def meet(types: Sequence[Type], *, first: int = 0) -> Type:
     """The type all arguments convert to; ``first`` is the number of the first one, for messages."""

@@ -21,11 +21,11 @@ from slangad.compiler.ir.types import (
     carries_gradient,
     show,
 )
-from slangad.compiler.lang.decorators.derivatives import PairValue
-from slangad.compiler.lang.execution.activation import running
+from slangad.compiler.lang.activation import running
 from slangad.compiler.lang.types.annotations import ir_type
 from slangad.compiler.lang.types.matrices import MatrixValue
-from slangad.compiler.lang.types.struct import CLASSES, FieldRecord, StructRecord, record_of
+from slangad.compiler.lang.types.pairs import PairValue
+from slangad.compiler.lang.types.records import CLASSES, FieldRecord, StructRecord, record_of
 from slangad.compiler.lang.types.tracing import Data, Traced, bottom, converted, copied, spread, stack, take
 from slangad.compiler.lang.types.values import DTYPES, cast, cast_integer, class_of, convert, scalar, shown
 from slangad.compiler.lang.types.vectors import VectorValue

@@ -11,7 +11,7 @@ from slangad.compiler.ir.types import Type, Vector, show
 from slangad.compiler.lang.types.annotations import ir_type
 from slangad.compiler.lang.types.construct import accepted
 from slangad.compiler.lang.types.matrices import MatrixValue
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.tracing import Data, Traced, put, stack, take
 from slangad.compiler.lang.types.values import adapted, class_of, convert, scalars_of, shown, try_type_of, wrapped
 from slangad.compiler.lang.types.vectors import VectorValue

@@ -37,11 +37,11 @@ from slangad.compiler.ir.types import (
     Weak,
     show,
 )
-from slangad.compiler.lang.decorators.derivatives import PairValue
 from slangad.compiler.lang.types.annotations import ir_type
 from slangad.compiler.lang.types.arrays import ArrayValue
 from slangad.compiler.lang.types.matrices import MATRIX_CLASSES, MatrixValue
-from slangad.compiler.lang.types.struct import record_of
+from slangad.compiler.lang.types.pairs import PairValue
+from slangad.compiler.lang.types.records import record_of
 from slangad.compiler.lang.types.tracing import Data, Traced, bottom, converted, copied, spread
 from slangad.compiler.lang.types.vectors import VECTOR_CLASSES, VectorValue
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check.run.pipeline_stages import ChainOracle
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg, Verdict
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.run.pipeline_stages import ChainOracle, StageRunner
-    from slangad.compiler.report.model import Failure, Result
+    from slangad.compiler.check.run.pipeline_stages import StageRunner
+    from slangad.compiler.report.model import Failure
 
 
 _STEP: Final = 2.0**-9
@@ -48,14 +49,15 @@ class Blamed:
         )
 
 
-def with_stages(result: Result, oracle: ChainOracle, seed: int) -> Result:
-    """The result with the stage that is wrong named in every failure of a derivative."""
-    failures = tuple(_with_stage(failure, oracle, seed) for failure in result.failures)
-    first = next((f for f in failures if f.verdict is result.verdict), None)
-    if first is None or failures == result.failures:
-        return result
-    reason = first.message + (f"; {first.cause}" if first.cause else "")
-    return replace(result, failures=failures, reason=reason)
+def with_stages(failures: list[Failure], frozen: object, seed: int) -> list[Failure]:
+    """Return failures; those of derivatives of a pipeline name the stage that is wrong.
+
+    Args:
+        failures: What is wrong.
+        frozen: The pipeline stage by stage; anything else has no stages.
+        seed: Of the random weights of results.
+    """
+    return [_with_stage(failure, frozen, seed) for failure in failures] if isinstance(frozen, ChainOracle) else failures
 
 
 def _with_stage(failure: Failure, oracle: ChainOracle, seed: int) -> Failure:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, TypeVar
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, TypeVar
 
-from slangad.compiler.ir.types import DiffPair, Field, Struct, Tuple, Type, Void, show
+from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
 from slangad.compiler.lang.decorators.frames import Place, caller
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours
@@ -21,6 +19,7 @@ from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.decorators.source import ClassDefinition, class_definition_of
 from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError
 from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
+from slangad.compiler.lang.types.records import DefaultValue, FieldRecord, StructRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,55 +35,28 @@ else:
 C = TypeVar("C", bound=type)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRecord:
-    """One field: its type, whether it carries no gradient, and a default made by ``default`` unless that is None."""
-
-    name: str
-    annotation: object
-    type: Type
-    no_diff: bool
-    default: DefaultValue | None
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultValue:
-    """A field's default: a value, or a function that makes one."""
-
-    value: object = None
-    factory: object = None
-
-    def make(self) -> object:
-        """The default, made anew where there is a factory."""
-        return self.factory() if callable(self.factory) else self.value
-
-
-class StructRecord:
-    """What is known of a struct class.
+class DescribedStruct(StructRecord):
+    """A struct class with its source and methods.
 
     Attributes:
-        cls: The class.
-        place: Where it was decorated.
-        name: Its name in the Slang, with the factory's arguments.
-        key: Unique among the structs of a program.
+        place: The location of the decorator.
+        factory_suffix: The suffix that the factory's arguments append to the name.
+        arguments: The factory's arguments that the class uses.
         methods: Functions by name, static ones included.
-        arguments: The factory's arguments the class uses.
     """
 
     def __init__(
         self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction[..., object]]
     ) -> None:
-        self.cls = cls
+        key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
+        super().__init__(cls, cls.__name__ + instance.suffix, key)
         self.place = place
-        self.name = cls.__name__ + instance.suffix
         self.factory_suffix = instance.suffix
         self.arguments = instance.arguments
         self.methods = methods
         self.annotations: dict[str, object] = dict(inspect.get_annotations(cls))
         self.defaults = _defaults(cls, self.annotations)
-        self.key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
         self._fields: tuple[FieldRecord, ...] | None = None
-        self._type: Struct | None = None
         self._resolving = False
 
     @property
@@ -119,14 +91,6 @@ class StructRecord:
                 self._resolving = False
         return self._fields
 
-    @property
-    def type(self) -> Struct:
-        """The type in the IR."""
-        if self._type is None:
-            self._type = Struct(self.key, self.name, tuple(Field(f.name, f.type, f.no_diff) for f in self.fields))
-            CLASSES[self._type] = self.cls
-        return self._type
-
     def field_errors(self) -> Iterator[FieldError]:
         """What is wrong with each field; in fields of other structs, those of the inner one."""
         for name in self.annotations:
@@ -155,14 +119,10 @@ class StructRecord:
         return FieldRecord(name, memory.value, type_, memory.no_diff, self.defaults.get(name))
 
 
-CLASSES: Final[WeakValueDictionary[Struct, type]] = WeakValueDictionary()
-"""The class of a struct type."""
-
-
-def record_of(cls: object) -> StructRecord | None:
-    """The record of a struct class, None for anything else."""
-    record = cls.__dict__.get("__slangad_struct__") if isinstance(cls, type) else None
-    return record if isinstance(record, StructRecord) else None
+def described_struct(cls: object) -> DescribedStruct | None:
+    """Return the record of a struct class with its methods, None for anything else."""
+    record = record_of(cls)
+    return record if isinstance(record, DescribedStruct) else None
 
 
 @dataclass_transform()
@@ -183,7 +143,7 @@ def struct(cls: C) -> C:
     derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
     describe_neighbours(place)
     methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
-    record = StructRecord(cls, place, instance, methods)
+    record = DescribedStruct(cls, place, instance, methods)
     for name, method in methods.items():
         method.owner = cls
         setattr(cls, name, staticmethod(method) if method.static else method)
@@ -280,4 +240,4 @@ def _add_behaviour(cls: type) -> None:
     setattr(cls, "__hash__", None)  # noqa: B010  (equal by value and mutable)
 
 
-__all__ = ["FieldRecord", "StructRecord", "record_of", "struct"]
+__all__ = ["DescribedStruct", "described_struct", "struct"]

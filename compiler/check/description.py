@@ -1,0 +1,137 @@
+"""Descriptions: the subjects of one file, with the module that holds their harness kernels and twins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.build.libraries import twin_job
+from slangad.compiler.check.model.names import is_mutant
+from slangad.compiler.check.model.subject import Subject
+from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
+from slangad.compiler.check.repair.load import load_what_compiles, mend_twin, text_of
+from slangad.compiler.check.repair.repaired import Mended
+from slangad.compiler.check.subjects.find import find_subjects, with_shapes
+from slangad.compiler.check.twins.declared import Intents, add_oracles
+from slangad.compiler.check.twins.index_ranges import add_reaches
+from slangad.compiler.check.twins.loop_bounds import watch_loops
+from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
+from slangad.compiler.check.twins.unclipped import without_clips
+from slangad.compiler.frontends import load
+from slangad.compiler.frontends.slang.model import SlangSetting
+from slangad.compiler.ir.subset import only
+from slangad.compiler.passes import run_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from slangad.compiler.check.build.libraries import Setting
+    from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.driver.slang_compilers import SlangCompilers
+    from slangad.compiler.frontends.slang.model import Reflection
+    from slangad.compiler.ir.nodes import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The subjects of one file.
+
+    Attributes:
+        subjects: In the order of the file.
+        module: What the user wrote, with a harness kernel for every subject.
+        intents: The same with twins, after all passes.
+        texts: Texts that replace Slang files, by name.
+        turns: Twins of a Slang file that count loop iterations, if it has such loops.
+    """
+
+    subjects: tuple[Subject, ...]
+    module: Module
+    intents: Intents
+    texts: Mapping[str, str]
+    turns: LoopTwins | None = None
+
+    @property
+    def module_with_twins(self) -> Module:
+        """Return the module that is built."""
+        return self.intents.module
+
+    def reduced_to(self, subjects: Sequence[Subject]) -> Description:
+        """Return the description with the kernels of some subjects only, and their twins."""
+        pipelines = [name for s in subjects if s.pipeline for name in s.pipeline.kernels]
+        kernels = {*(name for s in subjects for name in (s.kernel, s.launch)), *pipelines}
+        names = {name for kernel in kernels for name in (kernel, *self.intents.twins(kernel))}
+        module = only(self.intents.module, (k for k in self.intents.module.kernels if k.name in names))
+        turns = self.turns
+        if turns is not None:
+            counting = {turns.watches.get(kernel, "") for kernel in kernels}
+            watches = [kernel for kernel in turns.module.kernels if kernel.name in counting]
+            turns = replace(turns, module=only(turns.module, watches))
+        return replace(self, intents=replace(self.intents, module=module), turns=turns)
+
+
+def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> Description:
+    """Return what there is to check in a file.
+
+    Raises:
+        CompileError: Nothing of the file can be read.
+        ToolchainError: Slang dies of it, or there is none.
+    """
+    setting = compilers.slang_setting
+    mended = load_what_compiles(item.path, setting) if options.mend else Mended(None, load(item.path, setting))
+    loaded = with_shapes(mended.module, options.shapes)
+    if options.mutate:
+        loaded = add_mutants(loaded, options.probed)
+    module, subjects = find_subjects(loaded)
+    subjects = mended.with_broken(subjects)
+    if options.mutate:
+        alone = (Subject(name, "function", span, skipped=why) for name, span, why in left_alone(loaded))
+        subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
+    module, loose = without_clips(module)
+    subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
+    intents = _with_twins(module)
+    texts = {} if mended.text is None else {item.path.name: mended.text}
+    if item.path.suffix != ".slang" or options.mutate:
+        return Description(subjects, module, intents, texts)
+    turns = add_loop_twins(module, mended.text or text_of(item.path))
+    intents = replace(intents, watches={**intents.watches, **(turns.watches if turns else {})})
+    return Description(subjects, module, intents, texts, turns)
+
+
+def without_twinless(
+    item: Input, description: Description, options: CheckOptions, compilers: SlangCompilers, setting: Setting
+) -> Description | None:
+    """Return the description without the functions that keep the rest of a Slang file from having a float64 twin.
+
+    None if there are no such functions.
+    """
+
+    def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
+        job = twin_job(description.intents.module, replace(setting, texts={file.name: text or ""}))
+        return compilers.reflect(file, asked, dict(job.modules)[file.name], job)
+
+    text = description.texts.get(item.path.name) or text_of(item.path)
+    mended = mend_twin(item.path, SlangSetting(reflect, options.specialize), text)
+    if mended is None or mended.text is None:
+        return None
+    failures = {one.head: one.failure for one in mended.broken}
+    subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in description.subjects)
+    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, turns=None)
+    return changed if subjects != description.subjects else None
+
+
+def _with_twins(module: Module) -> Intents:
+    """Return the module with the twins of all its kernels, after all passes."""
+    intents = add_oracles(module)
+    watched, watches = watch_loops(intents.module, module.kernels)
+    reaches = add_reaches(watched, module.kernels)
+    passed = run_passes(reaches.module)
+    return replace(intents, module=passed, watches=watches, reaches=reaches.twins, asked=reaches.asked)
+
+
+def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:
+    """Return True if the clips of what a subject calls are left out."""
+    kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
+    return not loose.isdisjoint(kernels)

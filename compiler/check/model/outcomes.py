@@ -1,0 +1,75 @@
+"""Outcomes: what steps find out about a subject, as data. ``verdict.decide`` alone turns them into a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from slangad.compiler.report.model import Leg
+
+
+class Outcome(Enum):
+    """What is known about a subject, or why nothing is."""
+
+    NOT_REPRODUCIBLE = auto()
+    """Two launches with the same inputs give different numbers."""
+    NOT_COMPILED = auto()
+    NOT_RUN = auto()
+    """It crashes, does not end, or the check itself fails."""
+    WRONG = auto()
+    """A number is not the expected one."""
+    NO_SUBGRADIENT = auto()
+    """An entry at a kink lies outside the one-sided slopes."""
+    IMPRECISE = auto()
+    """Only float32 is far from the expected number."""
+    LOST_GRADIENT = auto()
+    """The result depends on a parameter that has no gradient."""
+    NOTHING_TO_CHECK = auto()
+    NO_MODE = auto()
+    """It has neither reverse nor forward mode."""
+    NOT_MUTATED = auto()
+    NO_TWIN = auto()
+    """A copy that the check needs does not compile."""
+    NO_HOST_CODE = auto()
+    """Slang's C++ of it does not compile, and nothing says that this is the user's mistake."""
+    EMPTY_DIFFERENTIAL = auto()
+    """It takes a struct that is ``IDifferentiable`` and has nothing that carries a gradient."""
+    NO_SHAPES = auto()
+    """No shapes of its tensors fit its indices."""
+    NOT_FINITE = auto()
+    FEW_BLOCKS = auto()
+    """Too few blocks of its inputs could be compared."""
+    OUT_OF_BOUNDS = auto()
+    """An index leads outside what it indexes, at most samples."""
+    FEW_SAMPLES = auto()
+    """An entry could be compared at too few samples."""
+    NOT_ON_DEVICE = auto()
+    UNKNOWN_INTENT = auto()
+    """It looks at bits of floats: nobody knows what its gradient should be."""
+    AT_KINKS = auto()
+    """Right, also at kinks; jumps have nothing to compare with."""
+
+
+class Finding(NamedTuple):
+    """An outcome with its reason in words, for reports."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """One thing that is wrong and is not about a sample; attributes as those of ``report.model.Failure``."""
+
+    leg: Leg
+    outcome: Outcome
+    message: str
+    row: str = ""
+    column: str = ""
+    expected: float | None = None
+    error: float | None = None
+    found: float | None = None
+    cause: str = ""
+    notes: tuple[str, ...] = ()

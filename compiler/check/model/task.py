@@ -1,0 +1,61 @@
+"""Tasks: one subject to check, with the kernels that it takes. A worker receives them, and answers with results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.subject import CheckedPipeline
+    from slangad.compiler.ir.nodes import Kernel
+
+
+class TwinKernels(NamedTuple):
+    """The twins of a kernel, as far as it has them.
+
+    Attributes:
+        frozen: Freezes declared parts.
+        watch: Watches loops.
+        indices: Records indices.
+    """
+
+    frozen: Kernel | None
+    watch: Kernel | None
+    indices: Kernel | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One function or kernel to check.
+
+    Attributes:
+        kernel: Its harness kernel.
+        in_f32: True if that compiles in float32.
+        asked: Axes whose extents the kernel asks for, as parameter and axis.
+        launch: The kernel as it is launched, where threads add something up.
+    """
+
+    plan: Plan
+    kernel: Kernel
+    in_f32: bool
+    twins: TwinKernels
+    asked: frozenset[tuple[str, int]] = frozenset()
+    launch: Kernel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineTask:
+    """One pipeline to check.
+
+    Attributes:
+        kernels: The kernels of its stages, by name.
+        twins: Their twins, by the name of the kernel.
+    """
+
+    plan: Plan
+    pipeline: CheckedPipeline
+    kernels: Mapping[str, Kernel]
+    twins: Mapping[str, TwinKernels]

@@ -1,0 +1,123 @@
+"""Built libraries, loaded when first needed: kernels by name, as functions of rows of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from slangad.compiler.check.model.columns import input_table, result_table
+from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
+from slangad.compiler.check.run.device import DevicePrograms
+from slangad.compiler.check.run.launch import WholeRunner
+from slangad.compiler.check.run.launch_device import DeviceLaunches
+from slangad.compiler.check.run.thread import NARROW, WIDE, Runner, Several
+from slangad.compiler.runtime.device.cpu_kernels import load_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slangad.compiler.check.build.libraries import Library
+    from slangad.compiler.check.model.launch_columns import Extents
+    from slangad.compiler.check.run.device import DeviceJob, DeviceModule
+    from slangad.compiler.emit.model import EntryPoint, Mode
+    from slangad.compiler.ir.nodes import Kernel
+    from slangad.compiler.runtime.device.cpu_kernels import CpuModule
+
+    Points: TypeAlias = "list[EntryPoint]"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFiles:
+    """The libraries of one file in both precisions, and where else float32 is to run."""
+
+    f64: tuple[Library, ...] = ()
+    f32: tuple[Library, ...] = ()
+    device: DeviceJob | None = None
+
+
+class Libraries:
+    """Kernels of one file, ready to run."""
+
+    def __init__(self, files: LibraryFiles) -> None:
+        self._files = files
+        self._modules: dict[tuple[bool, int], CpuModule] = {}
+        self._device: DevicePrograms | None = None
+
+    def holding(self, kernel: str, *, f64: bool) -> tuple[CpuModule, Points] | None:
+        """Return the library that holds a kernel, with the kernel's entry points in it; None if none does."""
+        for number, library in enumerate(self._files.f64 if f64 else self._files.f32):
+            points = [entry for entry in library.entries if entry.kernel == kernel]
+            if points:
+                return self._module(number, f64=f64), points
+        return None
+
+    def thread(self, kernel: Kernel, *, f64: bool = True) -> Runner:
+        """Return a kernel thread by thread."""
+        module, points = self._entries(kernel, f64=f64)
+        apart = self._apart(kernel, f64=f64)
+        tables = input_table(kernel), result_table(kernel)
+        if len(apart) > 1:
+            several = Several({entry.name: one for one, entry in apart})
+            return Runner(several, WIDE if f64 else NARROW, {e.mode: e for _, e in apart}, *tables)
+        return Runner(module, WIDE if f64 else NARROW, {e.mode: e for e in points}, *tables)
+
+    def launch(self, kernel: Kernel, extents: Extents, *, f64: bool = True) -> WholeRunner:
+        """Return a kernel launch by launch, for launches of one size."""
+        module, points = self._entries(kernel, f64=f64)
+        tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
+        return WholeRunner(module, WIDE if f64 else NARROW, _by_mode(points), kernel, extents, *tables)
+
+    def thread_on_device(self, kernel: Kernel) -> Runner | str | None:
+        """Return a kernel on the device, or why the device does not take it; None if the CPU is the device."""
+        programs = self._programs()
+        if programs is None:
+            return None
+        module = programs.kernel(kernel.name)
+        if isinstance(module, str):
+            return module
+        entries = {e.mode: e for e in programs.entries if e.kernel == kernel.name}
+        return Runner(module, NARROW, entries, input_table(kernel), result_table(kernel))
+
+    def launch_on_device(self, kernel: Kernel, extents: Extents) -> DeviceLaunches | str | None:
+        """Return the same launch by launch."""
+        held = self.on_device(kernel.name)
+        if held is None or isinstance(held, str):
+            return held
+        module, points = held
+        tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
+        return DeviceLaunches(module, _by_mode(points), kernel, extents, *tables)
+
+    def on_device(self, *kernels: str) -> tuple[DeviceModule, Points] | str | None:
+        """Return the program on the device that holds some kernels, with their entry points."""
+        programs = self._programs()
+        if programs is None:
+            return None
+        points = [e for e in programs.entries if e.kernel in kernels]
+        module = programs.module([point.name for point in points])
+        return module if isinstance(module, str) else (module, points)
+
+    def _programs(self) -> DevicePrograms | None:
+        if self._device is None and self._files.device is not None:
+            self._device = DevicePrograms(self._files.device)
+        return self._device
+
+    def _entries(self, kernel: Kernel, *, f64: bool) -> tuple[CpuModule, Points]:
+        """Return the library that holds a kernel; any without entry points if none does."""
+        return self.holding(kernel.name, f64=f64) or (self._module(0, f64=f64), [])
+
+    def _apart(self, kernel: Kernel, *, f64: bool) -> list[tuple[CpuModule, EntryPoint]]:
+        """Return the entry points of a kernel that are each in a library of their own."""
+        libraries = list(enumerate(self._files.f64 if f64 else self._files.f32))
+        alone = [(k, one.entries[0]) for k, one in libraries if [e.kernel for e in one.entries] == [kernel.name]]
+        return [(self._module(k, f64=f64), entry) for k, entry in alone]
+
+    def _module(self, number: int, *, f64: bool) -> CpuModule:
+        if (f64, number) not in self._modules:
+            library = (self._files.f64 if f64 else self._files.f32)[number]
+            self._modules[f64, number] = load_module(library.data, library.reflection)
+        return self._modules[f64, number]
+
+
+def _by_mode(points: Iterable[EntryPoint]) -> dict[Mode, tuple[EntryPoint, ...]]:
+    points = tuple(points)
+    return {mode: tuple(e for e in points if e.mode is mode) for mode in dict.fromkeys(e.mode for e in points)}

@@ -1,0 +1,125 @@
+"""Samples within declared ranges, and within [-1, 1] where none is declared; of launches also how many.
+
+A launch with many inputs is looked at in blocks of inputs first. Only some inputs are then compared entry by entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.model.effort import Effort, effort_of
+from slangad.compiler.check.model.samples import Drawn, chosen, with_rows
+from slangad.compiler.check.run.companions import Functions
+from slangad.compiler.check.sampling.blocks import Blocks, focused, is_large
+from slangad.compiler.check.sampling.samples import draw, interval_of
+from slangad.compiler.check.sampling.scouts import scout
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import Leg
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.sampling.blocks import BlockFindings
+
+MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
+"""The modes whose Jacobians are held against the reference, by leg."""
+_MOST_WORK: Final = 1 << 16
+_FEWEST: Final = 16
+_SCOUTS: Final = 2048
+_SCOUTS_EACH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of a subject to look at.
+
+    Attributes:
+        functions: The subject; of one with many inputs only the selected ones count as differentiable.
+        legs: The modes that it has.
+        effort: How many samples are affordable.
+        blocks: The outcome of looking at blocks of inputs; None if all inputs are looked at one by one.
+    """
+
+    functions: Functions
+    legs: tuple[Leg, ...]
+    effort: Effort
+    blocks: BlockFindings | None = None
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The names of its modes."""
+        return tuple(MODES[leg].value for leg in self.legs)
+
+
+def scope_of(plan: Plan, functions: Functions) -> Scope:
+    """Return what to look at; of a launch as much as is affordable."""
+    legs = tuple(leg for leg, mode in MODES.items() if mode in functions.f64.entries)
+    scope = Scope(functions, legs if plan.linear else tuple(leg for leg in legs if leg is not Leg.REVERSE), Effort())
+    indices, f64, f32 = functions.companions.indices, functions.f64, functions.f32
+    if indices is None or not scope.legs:
+        return scope
+    name = f"blocks {plan.subject.name}"
+    drawn = draw(f64.inputs.columns, plan.ranges, _FEWEST, plan.seed, name, (), plan.integers)
+    drawn = chosen(drawn, functions.inside(drawn.rows))
+    scope = replace(scope, effort=effort_of(indices.work(drawn.rows[:_FEWEST])))
+    if not is_large(f64):
+        return scope
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(functions.evaluate(drawn.rows, drawn.rows)).all(axis=1)
+    scales = np.max(drawn.scales, axis=0, initial=0.0)
+    blocks = Blocks(f64, functions.evaluate, scope.modes, plan.seed).compare(drawn.rows[finite], scales)
+    companions = functions.companions
+    if companions.device is not None and not isinstance(companions.device, str):
+        companions = replace(companions, device=focused(companions.device, blocks.inputs, blocks.results))
+    f32 = None if f32 is None else focused(f32, blocks.inputs, blocks.results)
+    return replace(
+        scope, functions=Functions(focused(f64, blocks.inputs, blocks.results), f32, companions), blocks=blocks
+    )
+
+
+def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
+    """Return samples in the ranges: random ones, corner cases, and those that scouts and blocks find suspicious."""
+    functions, effort = scope.functions, scope.effort
+    inputs, results = functions.f64.inputs, functions.f64.results
+    size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
+    count = max(min(_FEWEST, plan.samples), min(plan.samples, _MOST_WORK // size))
+    name = f"{plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
+    samples = draw(inputs.columns, plan.ranges, count, plan.seed, name, plan.constants, plan.integers)
+    inside = functions.inside(samples.rows)
+    samples = chosen(samples, inside)
+    drawn = Drawn(samples, len(inside), len(inside) - int(inside.sum()))
+    if drawn.empty:
+        return drawn
+    launched = functions.companions.indices is not None
+    if launched:
+        samples = replace(samples, rows=_made_finite(plan, functions, samples.rows))
+    sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
+    samples = chosen(samples, effort.thinned(*sizes))
+    scouts = min(_SCOUTS, count * _SCOUTS_EACH, effort.scouts)
+    many = draw(inputs.columns, plan.ranges, scouts, plan.seed + 1, name, (), plan.integers)
+    scales = np.max(samples.scales, axis=0, initial=0.0)
+    rows = many.rows[functions.inside(many.rows)]
+    if launched:
+        rows = _made_finite(plan, functions, rows)
+    suspicious = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.modes)
+    if scope.blocks is not None:
+        samples = with_rows(samples, scope.blocks.rows, "block")
+    return replace(drawn, samples=with_rows(samples, suspicious, "scout"))
+
+
+def _made_finite(plan: Plan, functions: Functions, rows: Floats) -> Floats:
+    """Return rows of launches with magnitudes in place of values where only magnitudes give finite results.
+
+    One thread outside its domain makes a launch not finite, and a domain is mostly the positive side.
+    """
+    intervals = [interval_of(column, plan.ranges) for column in functions.f64.inputs.columns]
+    low, high = (np.array([getattr(i, side) for i in intervals]) for side in ("low", "high"))
+    with np.errstate(all="ignore"):
+        bad = ~np.isfinite(functions.evaluate(rows, rows)).all(axis=1)
+        sizes = np.abs(rows)
+        sizes = np.where((low <= sizes) & (sizes <= high), sizes, rows)
+        good = np.isfinite(functions.evaluate(sizes, sizes)).all(axis=1) & functions.inside(sizes)
+    return np.where((bad & good)[:, None], sizes, rows)

@@ -1,0 +1,77 @@
+"""Names on the command line: which subjects are checked, and which names no input has."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.model.columns import input_table
+from slangad.compiler.check.model.launch_columns import anywhere_table
+from slangad.compiler.check.model.names import broken_of, is_launch
+from slangad.compiler.check.sampling.samples import covers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from slangad.compiler.check.description import Description
+    from slangad.compiler.check.model.columns import Column
+    from slangad.compiler.check.model.subject import Subject
+    from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.driver.inputs import Input
+    from slangad.compiler.ir.nodes import Module
+
+
+class UnknownNameError(ValueError):
+    """A function, kernel or parameter that no input has."""
+
+    def __init__(self, name: str, known: set[str]) -> None:
+        near = get_close_matches(name, sorted(known), n=1)
+        super().__init__(f"None of the inputs has {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+
+
+def refuse_unknown_names(described: Sequence[tuple[Input, Description]], options: CheckOptions) -> None:
+    """Refuse names that nothing has.
+
+    Raises:
+        UnknownNameError: For a name of ``only``, of an input, or of ``said_ranges``.
+    """
+    names = {name for _, one in described for name in _names(one.subjects)} | options.known
+    for name in options.only:
+        if name not in names:
+            raise UnknownNameError(name, names)
+    for item, one in described:
+        for name in item.kernels:
+            if name not in _names(one.subjects):
+                raise UnknownNameError(name, _names(one.subjects))
+    columns = {path for _, one in described for path in paths_of(one)} | options.known_paths
+    uncompiled = _names(s for _, one in described for s in one.subjects if s.failure is not None)
+    for path in options.said_ranges:
+        if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
+            raise UnknownNameError(path, columns)
+
+
+def wanted(item: Input, description: Description, options: CheckOptions) -> list[Subject]:
+    """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
+    words = (*item.kernels, *options.only)
+    return [one for one in description.subjects if not words or not _names([one]).isdisjoint(words)]
+
+
+def paths_of(description: Description) -> Iterator[str]:
+    """Yield ``function.parameter`` for the inputs of all subjects, under all their names."""
+    for subject in description.subjects:
+        for column in _columns(subject, description.module_with_twins):
+            yield from (f"{name}.{column.path}" for name in (broken_of(subject.name), subject.label))
+
+
+def _names(subjects: Iterable[Subject]) -> set[str]:
+    """Return the names of subjects: labels, the common name of overloads, the function that a mutant is made of."""
+    return {name for one in subjects for name in (one.label, one.name, broken_of(one.name))}
+
+
+def _columns(subject: Subject, module: Module) -> Iterator[Column]:
+    """Yield the inputs of a subject, one for all elements of an array."""
+    if subject.pipeline is not None:
+        yield from anywhere_table(subject.pipeline.outside).columns
+    for kernel in module.kernels:
+        if kernel.name == subject.kernel:
+            yield from (anywhere_table if is_launch(kernel) else input_table)(kernel).columns

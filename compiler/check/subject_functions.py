@@ -1,0 +1,110 @@
+"""Functions and kernels ready to run: a task's kernel in both precisions, with its companions.
+
+A kernel runs thread by thread where no thread sees another's memory, else launch by launch. The size of a launch is
+searched first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.model.launch_columns import Extents
+from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.model.task import PipelineTask
+from slangad.compiler.check.pipeline_functions import pipeline_functions
+from slangad.compiler.check.run.companions import Companions, Functions, Launches
+from slangad.compiler.check.sampling.shapes import ShapeSearch
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.model.functions import RowFunction
+    from slangad.compiler.check.model.task import Task
+    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.libraries import Libraries
+    from slangad.compiler.check.run.thread import Runner
+    from slangad.compiler.ir.nodes import Kernel
+
+    Shape = tuple[int, ...]
+
+
+def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions | Finding:
+    """Return the functions of a task, or why there are none."""
+    if isinstance(task, PipelineTask):
+        return pipeline_functions(task, libraries)
+    if task.twins.indices is not None:
+        return _launched(task, task.twins.indices, libraries)
+    frozen, watch, _ = task.twins
+    f64 = libraries.thread(task.kernel)
+    companions = Companions(
+        libraries.thread(frozen) if frozen else None,
+        libraries.thread(watch) if watch else None,
+        libraries.thread_on_device(task.kernel),
+        launches=_launches(task, libraries),
+        arrays=f64,
+    )
+    return Functions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
+
+
+def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | Finding:
+    """Return the functions of a kernel that is checked launch by launch."""
+    if not all(libraries.holding(kernel.name, f64=True) for kernel in task.twins if kernel is not None):
+        return Finding(Outcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
+    extents = _search(task, indices, libraries).find()
+    if isinstance(extents, str):
+        return Finding(Outcome.NO_SHAPES, extents)
+    frozen, watch, _ = task.twins
+    companions = Companions(
+        libraries.launch(frozen, extents) if frozen else None,
+        libraries.launch(watch, extents) if watch else None,
+        libraries.launch_on_device(task.kernel, extents),
+        libraries.launch(indices, extents),
+        _launches(task, libraries, extents),
+    )
+    f32 = libraries.launch(task.kernel, extents, f64=False) if task.in_f32 else None
+    return Functions(libraries.launch(task.kernel, extents), f32, companions)
+
+
+def _search(task: Task, indices: Kernel, libraries: Libraries) -> ShapeSearch:
+    """Return the search for the shapes of a kernel's tensors."""
+    plan = task.plan
+
+    def twin(extents: Extents) -> WholeRunner:
+        return libraries.launch(indices, extents)
+
+    return ShapeSearch(task.kernel, twin, task.asked, dict(plan.shapes), plan.ranges, plan.seed, integers=plan.integers)
+
+
+def _launches(task: Task, libraries: Libraries, small: Extents | None = None) -> Launches | None:
+    """Return the kernel as it is launched, at any size; ``small`` is a size that fits, where threads share tensors."""
+    kernel, indices = task.launch, task.twins.indices
+    if kernel is None or not libraries.holding(kernel.name, f64=True):
+        return None
+
+    def extents(domain: Shape) -> Extents | str:
+        if small is None or indices is None:
+            return Extents(domain, {})
+        return _search(task, indices, libraries).at(domain, small)
+
+    def f32(size: Extents) -> RowFunction | None:
+        device = libraries.launch_on_device(kernel, size)
+        if device is None and task.in_f32:
+            return libraries.launch(kernel, size, f64=False)
+        return None if isinstance(device, str) else device
+
+    return Launches(
+        extents,
+        lambda size: libraries.launch(kernel, size),
+        f32,
+        libraries.thread(task.kernel) if small is None else None,
+        _thread_f32(task, libraries) if small is None else None,
+        kernel.dims,
+        task.plan.integers,
+        None if indices is None or small is None else lambda size: libraries.launch(indices, size),
+    )
+
+
+def _thread_f32(task: Task, libraries: Libraries) -> Runner | None:
+    """Return one thread in float32, where that runs."""
+    device = libraries.thread_on_device(task.kernel)
+    if device is None and task.in_f32:
+        return libraries.thread(task.kernel, f64=False)
+    return None if isinstance(device, str) else device

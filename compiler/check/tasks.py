@@ -1,0 +1,64 @@
+"""Tasks of a file: what workers are sent for each subject, and for the device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slangad.compiler.check.build.libraries import prelude
+from slangad.compiler.check.build.separately import kernels_apart
+from slangad.compiler.check.model.task import PipelineTask, Task, TwinKernels
+from slangad.compiler.check.run.device import DeviceJob
+from slangad.compiler.driver.unsupported import not_on
+from slangad.compiler.emit import emit_module
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.ir.subset import only
+from slangad.compiler.runtime.device.devices import Source
+
+if TYPE_CHECKING:
+    from slangad.compiler.check.build.libraries import Built, Setting
+    from slangad.compiler.check.description import Description
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.ir.nodes import Module
+
+
+def make_task(plan: Plan, description: Description, built: tuple[Built, Built]) -> Task | PipelineTask:
+    """Return the task of a plan: the kernels of its subject, with those twins that were built."""
+    subject, intents, (f64, f32) = plan.subject, description.intents, built
+    counting = description.turns.module.kernels if description.turns else ()
+    available = (*intents.module.kernels, *(kernel for kernel in counting if _holds(f64, kernel.name)))
+    kernels = {kernel.name: kernel for kernel in available}
+
+    def twins(kernel: str) -> TwinKernels:
+        return TwinKernels(*(kernels.get(name) for name in intents.twins(kernel)))
+
+    if subject.pipeline is not None:
+        names = subject.pipeline.kernels
+        own = {name: kernels[name] for name in names}
+        return PipelineTask(plan, subject.pipeline, own, {name: twins(name) for name in names})
+    return Task(
+        plan,
+        kernels[subject.kernel],
+        _holds(f32, subject.kernel),
+        twins(subject.kernel),
+        intents.asked.get(subject.kernel, frozenset()),
+        kernels.get(subject.launch),
+    )
+
+
+def device_job(module: Module, setting: Setting, device: str) -> DeviceJob:
+    """Return what a worker needs to run a module's kernels in float32 on a device."""
+    kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
+    emitted = emit_module(only(module, kernels))
+    return DeviceJob(
+        device,
+        replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **setting.texts}),
+        Source(setting.include_dirs, setting.defines, setting.cache),
+        {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
+        kernels_apart(module, setting.texts),
+    )
+
+
+def _holds(built: Built, kernel: str) -> bool:
+    """Return True if a build has a kernel's plain entry point."""
+    return any(e.kernel == kernel and e.mode is Mode.FORWARD for library in built.libraries for e in library.entries)

@@ -1,0 +1,305 @@
+"""Results: what the samples of each region showed, put together for the report and decided.
+
+Samples out of range can only accuse. So of those, only samples that show something are kept, and they never make a
+result inconclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from slangad.compiler.check.model.findings import State
+from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.sampling.samples import AT_NUMBER
+from slangad.compiler.check.verdict.decide import failure_of, reason_of, result_of, verdict_of
+from slangad.compiler.check.verdict.describe import Describer
+from slangad.compiler.check.verdict.explain.ignored import ignored
+from slangad.compiler.check.verdict.explain.races import with_races
+from slangad.compiler.check.verdict.explain.stages import with_stages
+from slangad.compiler.emit.model import Mode
+from slangad.compiler.report.model import Counts, LeftAside, Leg, LegResult, LegState, Note, NoteKind, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.findings import Compared, Findings
+    from slangad.compiler.check.model.outcomes import Disagreement
+    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.samples import Drawn
+    from slangad.compiler.check.sampling.in_range import Scope
+    from slangad.compiler.report.model import Failure, Float32, Sample
+
+_ENOUGH: Final = 0.2
+"""Share of the finite samples at which an entry must have been compared."""
+_TESTED: Final = 0.1, 8
+"""Share and number of all samples that must have been compared."""
+_ENOUGH_BLOCKS: Final = 0.5
+_MOST_OUTSIDE: Final = 0.85
+"""Share of the samples at which an index may lead outside what it indexes."""
+_NOTHING: Final = Counts()
+_NOT_RUN: Final = "outside [-1, 1], where nobody declared a range"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that was computed and compared at the samples of one region.
+
+    Attributes:
+        values: The differentiable results at the samples.
+        jacobians: By leg.
+        entries: The outcome of every entry.
+        legs: The outcomes of legs that need no reference.
+    """
+
+    drawn: Drawn
+    values: Floats
+    jacobians: Mapping[Leg, Floats]
+    entries: Findings
+    legs: Sequence[Compared] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the samples of one region add to a result; attributes as those of ``report.model.Result``."""
+
+    findings: tuple[Finding, ...] = ()
+    legs: tuple[LegResult, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    notes: tuple[Note, ...] = ()
+    counts: Counts = _NOTHING
+    samples: tuple[Sample, ...] = ()
+    float32: Float32 | None = None
+
+
+def part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
+    """Return what samples in range add: everything that was found."""
+    describer, drawn = _describer(scope, evidence), evidence.drawn
+    failures = [*describer.failures(plan.command)]
+    failures += [one for compared in evidence.legs for one in describer.other(compared, plan.command)]
+    failures += [failure_of(one.failure, plan.command) for one in evidence.legs if one.failure is not None]
+    failures = _explained(plan, scope, failures, evidence)
+    noise = verdict_of(Outcome.NOT_REPRODUCIBLE)
+    if any(failure.verdict is noise for failure in failures):  # what other legs see may be the noise
+        failures = [failure for failure in failures if failure.verdict is noise]
+    legs = [*(describer.leg(leg) for leg in evidence.jacobians), *(one.result for one in evidence.legs)]
+    return Part(
+        tuple(_findings(scope, evidence, describer)),
+        (*legs, *_missing_legs(plan)),
+        tuple(failures),
+        (
+            *_outside_note(drawn),
+            *_blocks_note(scope),
+            *_ignored(scope, evidence),
+            *_missing_notes(plan),
+            *describer.notes(),
+        ),
+        _counts(evidence.entries),
+        describer.samples(evidence.legs),
+        _float32(plan, scope, evidence.legs),
+    )
+
+
+def part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) -> Part:
+    """Return what samples out of range add: those that show something, with numbers from ``first`` on."""
+    describer, states = _describer(scope, evidence), list(evidence.entries.states.values())
+    worst = np.max([own.max(axis=(1, 2)) for own in states], axis=0)
+    agrees = (np.max(states, axis=0) == State.OK).any(axis=(1, 2))
+    at_number = np.array([origin == AT_NUMBER for origin in evidence.drawn.samples.origins])
+    bent = at_number & ((worst == State.KINK) | (worst == State.JUMP))
+    kept = np.flatnonzero((worst == State.OK) | (worst >= State.KINK_BAD) | bent)
+    numbers = {int(old): first + k for k, old in enumerate(kept)}
+    samples = describer.samples(())
+    counts = Counts(
+        drawn=len(kept),
+        compared=int((agrees | (worst >= State.KINK_BAD))[kept].sum()),
+        kinks=int((worst[kept] == State.KINK).sum()),
+        jumps=int((worst[kept] == State.JUMP).sum()),
+        entries=sum(int((own == State.OK).sum()) for own in states),
+    )
+    return Part(
+        tuple(_kinks_out_of_range(int(bent.sum()))),
+        tuple(describer.leg(leg) for leg in evidence.jacobians),
+        tuple(_renumbered(_explained(plan, scope, describer.failures(plan.command), evidence), numbers)),
+        evidence.drawn.notes,
+        counts,
+        tuple(replace(samples[old], number=number) for old, number in numbers.items()),
+    )
+
+
+def part_without_samples(drawn: Drawn, *, in_range: bool) -> Part:
+    """Return what a region without samples adds."""
+    return Part((Finding(Outcome.OUT_OF_BOUNDS, _outside(drawn)),) if in_range else (), notes=drawn.notes)
+
+
+def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) -> Result:
+    """Return the result of a subject: its parts together, with parameters that have lost their gradient.
+
+    Args:
+        plan: What was asked.
+        parts: What samples in range showed, then what samples out of range did; none if it has no mode to check.
+        lost: Parameters without gradient that the result depends on.
+    """
+    if not parts:
+        reason = "; ".join(reason for _, reason in plan.missing) or "it has no derivative"
+        parts = [Part((Finding(Outcome.NO_MODE, reason),))]
+    failures = [failure_of(one, plan.command) for one in lost]
+    findings = [finding for part in parts for finding in part.findings]
+    findings += [Finding(Outcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
+    facts = plan.subject.facts
+    if facts is not None and facts.bits:
+        findings.append(Finding(Outcome.UNKNOWN_INTENT, facts.bits))
+    result = result_of(plan, (failure for part in reversed(parts) for failure in part.failures), findings)
+    first = parts[0]
+    float32 = first.float32
+    for part in parts[1:]:
+        if float32 is not None and part.samples:
+            float32 = replace(float32, left=(*float32.left, LeftAside(len(part.samples), _NOT_RUN)))
+    return replace(
+        result,
+        legs=_legs_with(first.legs, [leg for part in parts[1:] for leg in part.legs], lost=bool(failures)),
+        failures=(*(failure for part in parts for failure in part.failures), *failures),
+        notes=(*plan.notes, *(note for part in parts for note in part.notes)),
+        counts=_sum_of([part.counts for part in parts]),
+        samples=tuple(sample for part in parts for sample in part.samples),
+        float32=float32,
+    )
+
+
+def _describer(scope: Scope, evidence: Evidence) -> Describer:
+    f64 = scope.functions.f64
+    samples = evidence.drawn.samples
+    return Describer(f64.inputs, f64.results, samples, evidence.values, evidence.entries, evidence.jacobians)
+
+
+def _explained(plan: Plan, scope: Scope, failures: Iterable[Failure], evidence: Evidence) -> list[Failure]:
+    """Return the failures with races of threads, and stages of pipelines, that explain them."""
+    companions = scope.functions.companions
+    raced = with_races(list(failures), companions.indices, evidence.drawn.samples.rows)
+    return with_stages(raced, companions.frozen, plan.seed)
+
+
+def _findings(scope: Scope, evidence: Evidence, describer: Describer) -> Iterator[Finding]:
+    """Yield why samples in range tell too little, and where they met kinks."""
+    entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
+    if not entries.finite.any():
+        yield Finding(Outcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
+    if blocks is not None and blocks.compared < _ENOUGH_BLOCKS * blocks.blocks:
+        compared = f"{blocks.compared} of {blocks.blocks} blocks of inputs"
+        yield Finding(Outcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
+    if drawn.outside > _MOST_OUTSIDE * drawn.number:
+        yield Finding(Outcome.OUT_OF_BOUNDS, _outside(drawn))
+    few = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
+    if few:
+        yield Finding(Outcome.FEW_SAMPLES, few)
+    device = scope.functions.companions.device
+    if isinstance(device, str):
+        yield Finding(Outcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
+    if any(((own == State.KINK) | (own == State.JUMP)).any() for own in entries.states.values()):
+        yield Finding(Outcome.AT_KINKS, describer.kink_reason())
+
+
+def _kinks_out_of_range(count: int) -> Iterator[Finding]:
+    if count:
+        plural = "s" if count > 1 else ""
+        yield Finding(Outcome.AT_KINKS, f"right, also at {count} kink{plural} or jump{plural} outside [-1, 1]")
+
+
+def _renumbered(failures: Iterable[Failure], numbers: Mapping[int, int]) -> Iterator[Failure]:
+    for failure in failures:
+        sample = failure.sample
+        yield (
+            failure
+            if sample is None
+            else replace(failure, sample=replace(sample, number=numbers.get(sample.number, sample.number)))
+        )
+
+
+def _legs_with(legs: Iterable[LegResult], more: Iterable[LegResult], *, lost: bool) -> tuple[LegResult, ...]:
+    """Return the legs with what was compared out of range; reverse mode disagrees if a gradient is lost."""
+    further = {leg.leg: leg for leg in more if leg.compared}
+
+    def combined(leg: LegResult) -> LegResult:
+        other = further.get(leg.leg)
+        if other is not None:
+            worse = other if other.state is LegState.DISAGREES else leg
+            leg = replace(worse, compared=leg.compared + other.compared, worst=max(leg.worst, other.worst))
+        return replace(leg, state=LegState.DISAGREES) if lost and leg.leg is Leg.REVERSE else leg
+
+    return tuple(combined(leg) for leg in legs)
+
+
+def _float32(plan: Plan, scope: Scope, legs: Sequence[Compared]) -> Float32 | None:
+    """Return how far float32 was tested, and where it ran."""
+    single = next((compared.single for compared in legs if compared.single is not None), None)
+    device = scope.functions.companions.device
+    elsewhere = device is not None and not isinstance(device, str)
+    return None if single is None else replace(single, device=plan.device if elsewhere else "cpu")
+
+
+def _outside(drawn: Drawn) -> str:
+    where = f"at {drawn.outside} of {drawn.number} samples"
+    return f"an index leads outside what it indexes {where}: declare ranges of the integers it is made from"
+
+
+def _outside_note(drawn: Drawn) -> Iterator[Note]:
+    if drawn.outside:
+        where = f"at {drawn.outside} of {drawn.number} samples, which are left out"
+        yield Note(NoteKind.SAMPLES, f"an index leads outside what it indexes {where}")
+
+
+def _blocks_note(scope: Scope) -> Iterator[Note]:
+    if scope.blocks is not None:
+        shown = f"{len(scope.blocks.inputs)} inputs and {len(scope.blocks.results)} results one by one"
+        yield Note(NoteKind.SAMPLES, f"looked at its inputs in {scope.blocks.blocks} blocks, then {shown}")
+
+
+def _ignored(scope: Scope, evidence: Evidence) -> Iterator[Note]:
+    """Yield notes on gradients that were declared away."""
+    if scope.functions.companions.frozen is not None:
+        yield from ignored(scope.functions.f64, evidence.drawn.samples, evidence.entries)
+
+
+def _missing_legs(plan: Plan) -> Iterator[LegResult]:
+    for mode, reason in plan.missing:
+        yield LegResult(Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD, LegState.MISSING, detail=reason)
+
+
+def _missing_notes(plan: Plan) -> Iterator[Note]:
+    for mode, reason in plan.missing:
+        name = "reverse" if mode is Mode.BACKWARD else "forward"
+        yield Note(NoteKind.MISSING, f"{name} mode is not checked: {reason}")
+
+
+def _counts(entries: Findings) -> Counts:
+    states = np.max(list(entries.states.values()), axis=0)
+    worst = states.reshape(len(states), -1).max(axis=1, initial=0)
+    finite = entries.finite
+
+    def having(state: State) -> int:
+        return int((states == state).any(axis=(1, 2)).sum())
+
+    return Counts(
+        drawn=len(states),
+        compared=int(((states == State.OK) | (states >= State.KINK_BAD)).any(axis=(1, 2)).sum()),
+        kinks=having(State.KINK),
+        jumps=having(State.JUMP),
+        not_finite=int((~finite).sum()),
+        undecided=int(((worst == State.UNDECIDED) & finite).sum()),
+        entries=int(sum((own == State.OK).sum() for own in entries.states.values())),
+    )
+
+
+def _sum_of(counts: Sequence[Counts]) -> Counts:
+    return Counts(
+        sum(one.drawn for one in counts),
+        sum(one.compared for one in counts),
+        sum(one.kinks for one in counts),
+        sum(one.jumps for one in counts),
+        sum(one.not_finite for one in counts),
+        sum(one.undecided for one in counts),
+        sum(one.entries for one in counts),
+    )
