@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
 
-_LINES: Final = 60
-
 
 def make_plan(
     subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
@@ -57,7 +55,7 @@ def make_plan(
         samples,
         seed,
         ranges,
-        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
             *_notes(function, subject, intents),
@@ -206,5 +204,5 @@ def _constants(function: Function | None) -> list[float]:
 def _text(subject: Subject, path: Path) -> str:
     """The lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    own = text_of(str(path)).splitlines()[start : start + _LINES]
+    own = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in own if "range:" not in line)

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import Setting, build_both
 from slangad.compiler.check.description import describe_file, without_twinless
 from slangad.compiler.check.plans import make_plan
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.driver.inputs import Input
 
-_INTERVAL: Final = 0.02
 _UNREADABLE: Final = frozenset({"SA240", "SA241"})
 """Codes of failures of the toolchain that only concern the file that it reads."""
 
@@ -195,7 +195,7 @@ class _Session:
                 while not all(result.done() for result in results):  # a thread may just be starting a process
                     for worker in self._workers:
                         worker.close()
-                    time.sleep(_INTERVAL)
+                    time.sleep(tol.POLL_INTERVAL)
                 raise
 
 

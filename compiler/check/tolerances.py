@@ -112,6 +112,9 @@ OUTSIDE_MOST: Final = 72
 OUTSIDE_ALL_EACH: Final = 3
 """Samples. So many for each number of the text have all such floats outside. Larger: more samples."""
 
+OUTSIDE_F32: Final = 0.05
+"""Relative to the values. Samples with a larger error in float32 overflow on the way there, so they show nothing.
+Larger: samples that overflow on the way accuse."""
 OUTSIDE_LARGEST: Final = 1e30
 """Absolute. Samples with a larger value or derivative show nothing. Larger: samples that overflow on the way accuse."""
 
