@@ -14,7 +14,8 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro, finite
 from slangad.cli.project import is_default, with_macros_of
-from slangad.cli.reporting import FORMATS, ReportFile, publish_all, write_text
+from slangad.cli.reporting import ReportFile, publish_all, write_text
+from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -153,7 +154,12 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option(
-    "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="Report format."
+    "--format",
+    "output_format",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="Report format.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option(
@@ -305,7 +311,7 @@ def _device(name: str) -> tuple[str, str]:
     """
     if name == "cpu":
         return name, ""
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
 
     with open_device(name) as device:
         return device.name, device.adapter

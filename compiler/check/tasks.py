@@ -13,7 +13,7 @@ from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.subset import only
-from slangad.compiler.runtime.device.devices import Source
+from slangad.compiler.runtime.device.model import BuildOptions
 
 if TYPE_CHECKING:
     from slangad.compiler.check.build.libraries import Built, Setting
@@ -53,7 +53,7 @@ def device_job(module: Module, setting: Setting, device: str) -> DeviceJob:
     return DeviceJob(
         device,
         replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **setting.texts}),
-        Source(setting.include_dirs, setting.defines, setting.cache),
+        BuildOptions(setting.include_dirs, setting.defines, setting.cache),
         {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
         kernels_apart(module, setting.texts),
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.report.model import Result
-    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
     from slangad.compiler.runtime.device.slangpy_device import GpuProgram
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -284,7 +284,9 @@ def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
     loaded, submitted = [], []
     load, submit = GpuDevice.load, GpuDevice.submit
 
-    def counted_load(self: GpuDevice, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+    def counted_load(
+        self: GpuDevice, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]
+    ) -> GpuProgram:
         loaded.append(entries)
         return load(self, emitted, source, entries)
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from slangad.compiler.check.run.thread import Several
 from slangad.compiler.errors.diagnostics import SlangadError
-from slangad.compiler.runtime.device.devices import Device, DeviceProgram, Launch, Source, open_device
+from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceProgram, Launch
+from slangad.compiler.runtime.device.open import open_device
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -30,7 +31,7 @@ class DeviceJob:
 
     name: str
     emitted: EmittedModule
-    source: Source
+    source: BuildOptions
     refused: Mapping[str, str]
     apart: frozenset[str] = frozenset()
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.thread import Precision
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Part, Path
-    from slangad.compiler.runtime.device.devices import Buffer
+    from slangad.compiler.runtime.device.model import Buffer
     from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import Chain

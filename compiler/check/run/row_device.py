@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.emit.model import EmittedModule, Work
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
-from slangad.compiler.runtime.device.devices import Launch, Sliced
+from slangad.compiler.runtime.device.model import Launch, Sliced
 from slangad.compiler.runtime.pipeline.steps import scalar_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
-    from slangad.compiler.runtime.device.devices import Buffer, DeviceProgram, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, DeviceProgram
     from slangad.compiler.runtime.pipeline.steps import Step
 
     Array = npt.NDArray[Any]
@@ -93,7 +93,7 @@ class RowDevice:
         """Two."""
         return tol.SUM_COPIES
 
-    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> DeviceProgram:
+    def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
         """Programs come loaded."""
         raise NotImplementedError
 
