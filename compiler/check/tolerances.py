@@ -721,6 +721,8 @@ def table() -> Iterator[Tolerance]:
                 section = headings[max(number for number in headings if number < entry.lineno)]
                 source = " ".join((ast.get_source_segment(text, value) or "").split())
                 yield Tolerance(section, name, source, parts["unit"], parts["meaning"], parts["larger"])
+            case _:
+                pass
 
 
 def markdown() -> str:
