@@ -1,7 +1,7 @@
-"""How much of everything a check of launches can afford: what a launch does goes in, numbers of samples come out.
+"""Effort: how many samples the check of a launch can afford.
 
-Work is counted, not timed, so that the same seed gives the same samples on every machine. A unit is an index into a
-tensor, some five nanoseconds.
+Work is counted, not timed, so that the same seed gives the same samples on every machine. The unit is one index into a
+tensor, about five nanoseconds.
 """
 
 from __future__ import annotations
@@ -16,23 +16,29 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from slangad.compiler.check.model.arrays import Bools
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.ir.nodes import Kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Pairs of sample and input to look at, those to look at closely, scouts; ``work`` is that of one launch."""
+    """Affordable numbers.
+
+    Attributes:
+        pairs: Pairs of sample and input to look at.
+        deep: Pairs to look at with all windows.
+        scouts: Samples to look at cheaply.
+        work: The work of one launch.
+    """
 
     pairs: int = tol.PAIRS
     deep: int = tol.DEEP
     scouts: int = tol.SCOUTS
     work: float = 0.0
 
-    def thinned(self, count: int, inputs: int, results: int) -> npt.NDArray[np.bool_]:
-        """Which of the samples to keep: some from all over."""
+    def thinned(self, count: int, inputs: int, results: int) -> Bools:
+        """Return which of the samples to keep: some, spread over all."""
         each = self.work * tol.WORK_BACKWARD * (tol.WORK_JACOBIANS * results + inputs)
         most = max(tol.WORK_SAMPLES, int(tol.WORK_MOST / each)) if each else count
         kept = np.zeros(count, bool)
@@ -41,13 +47,13 @@ class Effort:
 
 
 def work_of(accesses: int, kernel: Kernel, extents: Extents) -> float:
-    """What a launch of a kernel is that uses so many indices."""
+    """Return the work of a launch of a kernel with this number of accesses to tensors."""
     textures = sum(p.memory is Memory.TEXTURE2D for p in kernel.params)
     return float(accesses + math.prod(extents.domain) * (tol.WORK_THREAD + tol.WORK_TEXTURE * textures))
 
 
 def effort_of(work: float) -> Effort:
-    """What is affordable where a launch is so much work."""
+    """Return what is affordable if one launch is this much work."""
     return Effort(
         min(tol.PAIRS, max(tol.PAIRS_LEAST, int(tol.WORK_MOST / (tol.WORK_SCREEN * work)))),
         min(tol.DEEP, max(tol.DEEP_LEAST, int(tol.WORK_MOST / (tol.WORK_DEEP * work)))),

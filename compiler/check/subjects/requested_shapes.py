@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _EXAMPLES = {1: "16", 2: "16x4", 3: "8x4x2", 4: "8x4x2x2"}
 
 
-class SaidShapeError(ValueError):
+class RequestedShapeError(ValueError):
     """A shape that can't be had."""
 
 
@@ -36,18 +36,18 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
     """Refuse shapes that none of these subjects, each with its module, can have.
 
     Raises:
-        SaidShapeError: There is one; says which, where it belongs, and what to say instead.
+        RequestedShapeError: There is one; says which, where it belongs, and what to say instead.
     """
     known = {path: shaped for subject, module in subjects for path, shaped in _shaped(subject, module)}
     for path, shape in shapes:
         said = f"--shape {path}={'x'.join(map(str, shape))}"
         if path not in known:
-            raise SaidShapeError(f"{said}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
+            raise RequestedShapeError(f"{said}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
         axes, place = known[path]
         if len(shape) != axes:
             have = f"{axes} axis" if axes == 1 else f"{axes} axes"
             example = f"--shape {path}={_EXAMPLES.get(axes, '16')}"
-            raise SaidShapeError(f"{said}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
+            raise RequestedShapeError(f"{said}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
 
 
 def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:

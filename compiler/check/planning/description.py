@@ -80,7 +80,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         ToolchainError: Slang dies of it, or there is none.
     """
     setting = compilers.slang_setting
-    mended = load_what_compiles(item.path, setting) if options.mend else Mended(None, load(item.path, setting))
+    mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)

@@ -17,8 +17,8 @@ from slangad.compiler.runtime.device.model import BuildOptions
 
 if TYPE_CHECKING:
     from slangad.compiler.check.build.libraries import Built, Setting
-    from slangad.compiler.check.description import Description
     from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.planning.description import Description
     from slangad.compiler.ir.nodes import Module
 
 

@@ -103,8 +103,8 @@ def answer_to(task: Task | PipelineTask, libraries: Libraries) -> Result:
     """Return the result of one task."""
     from slangad.compiler.check.method import check_subject
     from slangad.compiler.check.model.outcomes import Finding
-    from slangad.compiler.check.subject_functions import functions_of
     from slangad.compiler.check.verdict.decide import without_numbers
+    from slangad.compiler.check.workers.subject_functions import functions_of
 
     functions = functions_of(task, libraries)
     if isinstance(functions, Finding):
