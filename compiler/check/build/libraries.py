@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.separately import kernels_apart
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
-_OPTIMIZATION: Final = 1
-_OPTIMIZATION_OF_LAUNCHES: Final = 2
-"""Optimisation of kernels with shared memory. They run many threads a sample, which takes longer than to compile."""
-_SECONDS_EACH: Final = 0.25
-"""Seconds added to the time limit of a compile for each entry point: ten times the usual time."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -196,7 +192,7 @@ class _Builder:
 
     def _shared(self, code: bytes) -> bytes:
         shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
-        optimization = _OPTIMIZATION_OF_LAUNCHES if shares else _OPTIMIZATION
+        optimization = tol.OPTIMIZATION_OF_LAUNCHES if shares else tol.OPTIMIZATION
         return build_shared_library(code, optimization=optimization, cache=self.setting.cache)
 
     def _without_faulty(
@@ -283,7 +279,7 @@ class _Builder:
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)
         setting = self.setting
-        limit = setting.time_limit + _SECONDS_EACH * len(names)
+        limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
         files = tuple(path for path in self.module.sources if path.endswith(".slang"))

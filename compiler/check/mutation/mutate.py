@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.build import arithmetic, divide, multiply, number, zero
 from slangad.compiler.ir.nodes import Assign, Binary, Construct, Custom, Intrinsic, Let, MakePair, Return, Role
 from slangad.compiler.ir.types import Matrix, Scalar, Struct, Tuple, Vector, is_floating
@@ -164,7 +165,11 @@ def _wrong(part: Expr, to: str) -> Iterator[tuple[str, Expr]]:
     """Yield wrong values of a gradient. For a struct, change each field that is given separately."""
     match part.type:
         case Scalar() | Vector() | Matrix() if is_floating(part.type):
-            for what, factor in (("negated", -1.0), ("doubled", 2.0), ("times 1.001", 1.001)):
+            for what, factor in (
+                ("negated", -1.0),
+                ("doubled", 2.0),
+                (f"times {tol.MUTANT_FACTOR}", tol.MUTANT_FACTOR),
+            ):
                 yield what, _probe(part, to) if to else multiply(part, number(factor, part.type))
             yield "dropped", _probe(part, to) if to else zero(part.type)
             if isinstance(part.type, Matrix) and part.type.rows == part.type.columns:

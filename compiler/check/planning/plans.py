@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
 
-_LINES: Final = 60
-"""Lines of a subject's text that are searched for numbers. Larger: numbers of the next function are tried too."""
-
 
 def make_plan(
     subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], f64: Built, options: CheckOptions
@@ -64,7 +61,7 @@ def make_plan(
         samples,
         seed,
         ranges,
-        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
             *_notes(function, subject, twins),
@@ -219,5 +216,5 @@ def _constants(function: Function | None) -> list[float]:
 def _text(subject: Subject, path: Path) -> str:
     """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    lines = text_of(str(path)).splitlines()[start : start + _LINES]
+    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in lines if "range:" not in line)

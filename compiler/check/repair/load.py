@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
 from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.repair.repaired import FaultReport, Lack, Mended
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.model import Reflection, SlangSetting
 
-_ROUNDS: Final = 40
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
 _QUOTED: Final = re.compile(r"'([^']+)'")
@@ -141,7 +141,7 @@ class _Mender:
     def run(self, error: CompileError | ToolchainError) -> Mended | None:
         """Remove the causes until Slang accepts the rest, then the users of removed parts until there are none."""
         found: Module | CompileError | ToolchainError = error
-        for _ in range(_ROUNDS):
+        for _ in range(tol.REPAIR_ROUNDS):
             if isinstance(found, Module):
                 if not self._add_users():
                     return self._mended(found)

@@ -7,10 +7,11 @@ So the allowance is measured with such texels. The values stay within the range 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Texture
 
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.launch import WholeRunner
-
-
-_SHARE: Final = 2.0**-8
-"""Of one texel that is taken for another: half a step of the weights along each axis."""
-_SAFETY: Final = 4.0
-"""For weights that are cut off instead of rounded, and for places where nothing comes of what was tried."""
-_TRIED: Final = 8
 
 
 def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
@@ -45,15 +39,15 @@ def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floa
     if not textures:
         return far
     rng = np.random.default_rng([seed, 14])
-    for _ in range(_TRIED):
+    for _ in range(tol.FILTER_TRIES):
         near = rows.copy()
         for start, end, count in textures:
             texels = rows[:, start:end].reshape(len(rows), count, -1)
             other = texels[:, _others(count, rng)]
-            near[:, start:end] += _SHARE * (other - texels).reshape(len(rows), -1)
+            near[:, start:end] += tol.FILTER_SHARE * (other - texels).reshape(len(rows), -1)
         moved = np.abs(evaluate(near) - exact)
         far = np.fmax(far, np.where(np.isfinite(moved), moved, 0.0))
-    return _SAFETY * far
+    return tol.FILTER_SAFETY * far
 
 
 def _filtered(launch: WholeRunner) -> Iterator[tuple[int, int, int]]:

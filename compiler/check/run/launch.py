@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
-from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 _OF_INPUTS: Final = (Role.INPUT, Role.TANGENT)
-_MOST_SCALARS: Final = 1 << 22
-_FAR: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class WholeRunner:
     def _parts(self, mode: Mode, given: Given) -> Sequence[_Launches]:
         """Run launches for as many rows as fit in memory at a time."""
         rows = given[Role.INPUT]
-        step = 2 * max(1, _MOST_SCALARS // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         batches = []
         for start in range(0, len(rows), step):
             batch = _Launches(self, mode, {role: array[start : start + step] for role, array in given.items()})
@@ -183,11 +182,11 @@ class _Launches:
         books: dict[str, Array] = {}
         if REACH in known:
             axes = max(1, len(axes_of(self.runner.kernel)))
-            books[REACH] = np.tile(np.array([_FAR, -_FAR], np.int32), (self.count, 1 + axes))
+            books[REACH] = np.tile(np.array([tol.INDEX_UNSET, -tol.INDEX_UNSET], np.int32), (self.count, 1 + axes))
             books[REACH][:, 0] = 0
         if TAPE in known:
-            tape = np.zeros((1, TAPE_SIZE), self.runner.precision.dtype("float"))
-            books[TAPE] = np.broadcast_to(tape, (self.count, TAPE_SIZE))
+            tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
+            books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))
             books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
         return books
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.run.row_device import RowBuffer, RowDevice, padded
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.ir.nodes import Memory
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 
 Role = ParameterRole
-_MOST_SCALARS = 1 << 22
 
 
 def roots_of(chain: Chain) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class ChainRunner:
         return np.concatenate([values for values, _ in found]), np.concatenate([moved for _, moved in found])
 
     def _batches(self, rows: Floats, given: Floats | None = None) -> Iterator[_Runs]:
-        step = max(1, _MOST_SCALARS // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        step = max(1, tol.SCALARS_AT_ONCE // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         for start in range(0, max(1, len(rows)), step):
             part = slice(start, start + step)
             yield _Runs(self, rows[part], rows[part] if given is None else given[part])

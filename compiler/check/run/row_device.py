@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.emit.model import EmittedModule, Work
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 from slangad.compiler.runtime.device.model import Launch, Sliced
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.steps import Step
 
     Array = npt.NDArray[Any]
-
-_PARTS = 2
-_COPIES = 2
 
 
 @dataclass
@@ -89,11 +87,11 @@ class RowDevice:
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (few are enough)
         """Return 2, so that sums have several parts."""
-        return _PARTS
+        return tol.SUM_PARTS
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (few are enough)
         """Return 2."""
-        return _COPIES
+        return tol.SUM_COPIES
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
         """Fail: programs are loaded before."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 
 _INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
-_MOST_ROWS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,8 @@ class Runner:
         entry = self.entries[Mode.FORWARD]
         module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         found = [
-            self._left(module, entry, rows[start : start + _MOST_ROWS]) for start in range(0, len(rows), _MOST_ROWS)
+            self._left(module, entry, rows[start : start + tol.ROWS_AT_ONCE])
+            for start in range(0, len(rows), tol.ROWS_AT_ONCE)
         ]
         return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
 
@@ -125,10 +126,10 @@ class Runner:
         return left
 
     def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
-        rows = given[ParameterRole.INPUT]
+        rows, step = given[ParameterRole.INPUT], tol.ROWS_AT_ONCE
         parts = [
-            self._written(mode, {role: array[start : start + _MOST_ROWS] for role, array in given.items()})[wanted]
-            for start in range(0, len(rows), _MOST_ROWS)
+            self._written(mode, {role: array[start : start + step] for role, array in given.items()})[wanted]
+            for start in range(0, len(rows), step)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
 
@@ -165,7 +166,7 @@ class Runner:
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if TAPE not in known:
             return {}
-        return {TAPE: np.zeros(TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
+        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
@@ -125,4 +126,4 @@ class Threads:
 
 def _largest(values: Floats) -> Floats:
     """Return the largest magnitude in each row."""
-    return np.asarray(np.abs(values).max(axis=1, keepdims=True) + 1e-300)
+    return np.asarray(np.abs(values).max(axis=1, keepdims=True) + tol.UNDERFLOW)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
@@ -59,14 +60,13 @@ BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
 TAPE, STATE = "check_tape", "check_state"
 """Buffers of the twins: the frozen values; how many there are, and a flag to read them again."""
-TAPE_SIZE: Final = 1 << 14
 PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
 RWStructuredBuffer<int> {STATE};
 
 float check_freeze(float v)
 {{
     int place = {STATE}[0]++;
-    if (place >= {TAPE_SIZE})
+    if (place >= {tol.TAPE_SIZE})
         return 0.0 / float({STATE}[1] - {STATE}[1]);
     if ({STATE}[1] == 0)
         {TAPE}[place] = v;

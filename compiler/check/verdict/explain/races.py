@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.run.launch import WholeRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.ir.nodes import Memory
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
-_LOOKED: Final = 4
-_MOST_THREADS: Final = 64
 
 
 def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
@@ -38,9 +37,9 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
         rows: The samples.
     """
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
-    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > _MOST_THREADS:
+    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
-    race = next(_races(reach, rows[list(dict.fromkeys(numbers))[:_LOOKED]]), "")
+    race = next(_races(reach, rows[list(dict.fromkeys(numbers))[: tol.RACE_SAMPLES]]), "")
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
