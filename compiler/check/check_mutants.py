@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
-_TRIES: Final = 8
 _UNCOMPILED: Final = Reason(Outcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
@@ -119,7 +119,7 @@ def _tried(
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / item.path.name
-        for _ in range(_TRIES):
+        for _ in range(tol.MUTANT_ROUNDS):
             broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:
                 return [], without, seconds

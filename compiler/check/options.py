@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
+
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
@@ -40,7 +42,7 @@ class CheckOptions:
     """
 
     device: str = "cpu"
-    samples: int = 128
+    samples: int = tol.DEFAULT_SAMPLES
     seed: int = 0
     ranges: tuple[tuple[str, float, float], ...] = ()
     only: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class CheckOptions:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()
-    time_limit: float = 20.0
+    time_limit: float = tol.COMPILE_LIMIT
     workers: int = 2
     cache: Cache | None = None
     command: str = "slangad check"
@@ -61,7 +63,7 @@ class CheckOptions:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
     probed: tuple[str, ...] = ()
-    run_limit: float = 60.0
+    run_limit: float = tol.RUN_LIMIT
     known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check.build.libraries import Setting, build_both
+from slangad.compiler.check.build.libraries import BuildSetting, build_both
 from slangad.compiler.check.planning.description import describe_file, without_twinless
 from slangad.compiler.check.planning.plans import make_plan
 from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.verdict.explain.callers import with_blame
+from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
 from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, twins_lost
@@ -134,7 +134,7 @@ class _Session:
         self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
         built = build_both(
-            reduced.intents.module, self._setting(item, description.texts), self._compilers, reduced.turns
+            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
         if self._options.repair and item.path.suffix == ".slang" and twins_lost(runnable, *built):
             setting = self._setting(item, {})
@@ -142,26 +142,26 @@ class _Session:
             if again is not None:
                 return self.check_file(item, again)
         results = self._check_all(item, reduced, subjects, built)
-        return with_blame(results, subjects, description.module)
+        return with_causes_in_callees(results, subjects, description.module)
 
-    def _setting(self, item: Input, texts: Mapping[str, str]) -> Setting:
+    def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
-        return Setting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
+        return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
 
     def _check_all(
         self, item: Input, description: Description, subjects: Sequence[Subject], built: tuple[Built, Built]
     ) -> list[Result]:
         """Return the results of subjects of one file."""
         f64, f32 = built
-        module = description.intents.module
+        module = description.twins.module
         emitted = emit_module(module)
         setting = self._setting(item, description.texts)
         job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
         self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
         def one(subject: Subject) -> Result:
-            plan = make_plan(subject, item.path, (description.intents, emitted), f64, self._options)
+            plan = make_plan(subject, item.path, (description.twins, emitted), f64, self._options)
             early = refused(plan, f64, f32, module)
             if early is not None:
                 return early

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
@@ -29,17 +29,14 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.integers import Integers
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.declared import Intents
+    from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
 
-_LINES: Final = 60
-"""Lines of a subject's text that are searched for numbers. Larger: numbers of the next function are tried too."""
-
 
 def make_plan(
-    subject: Subject, path: Path, program: tuple[Intents, EmittedModule], f64: Built, options: CheckOptions
+    subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], f64: Built, options: CheckOptions
 ) -> Plan:
     """Return the plan of one subject.
 
@@ -50,9 +47,9 @@ def make_plan(
         f64: The float64 build.
         options: What the user asked for.
     """
-    intents, emitted = program
-    samples, seed = _sampling(subject, intents.module, options)
-    function = next((f for f in intents.module.functions if f.key == subject.function), None)
+    twins, emitted = program
+    samples, seed = _sampling(subject, twins.module, options)
+    function = next((f for f in twins.module.functions if f.key == subject.function), None)
     ranges = (*subject.ranges, *_requested_ranges(subject, options))
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
@@ -64,28 +61,28 @@ def make_plan(
         samples,
         seed,
         ranges,
-        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
-            *_notes(function, subject, intents),
+            *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not intents.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
+        linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
-        shapes=tuple(_shapes(subject, intents, options)),
-        integers=_integers(function, subject, path, intents.module),
+        shapes=tuple(_shapes(subject, twins, options)),
+        integers=_integers(function, subject, path, twins.module),
         device=options.device,
-        without_gradient=_without_gradient(subject, intents),
+        without_gradient=_without_gradient(subject, twins),
     )
 
 
-def _without_gradient(subject: Subject, intents: Intents) -> tuple[tuple[str, str], ...]:
+def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, str], ...]:
     """Return the parameters of a function, checked thread by thread, that have no gradient because of their struct."""
-    if intents.twins(subject.kernel)[2]:
+    if twins.of(subject.kernel)[2]:
         return ()
-    params = next((kernel.params for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+    params = next((kernel.params for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
     return without_gradient(params, subject.facts)
 
 
@@ -156,7 +153,7 @@ def _integer_paths(type_: Type, name: str) -> Iterator[str]:
             yield from _integer_paths(field.type, f"{name}.{field.name}")
 
 
-def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
+def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
     """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.unclipped:
@@ -169,9 +166,9 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
     if isinstance(subject.policy, Custom) and subject.policy.forward is None:
         reason = "forward mode is made from its own backward function, so it is no evidence of its own"
         yield Note(NoteKind.MISSING, reason)
-    if subject.kernel in intents.clipped:
+    if subject.kernel in twins.clipped:
         yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
-    elif subject.kernel in intents.oracles:
+    elif subject.kernel in twins.frozen:
         yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
 
 
@@ -188,10 +185,10 @@ def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
 
 
-def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield declared and requested shapes; those of a pipeline come last, since they override its kernels'."""
     if subject.pipeline is None:
-        yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+        yield from next((kernel.shapes for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
         return
     yield from subject.pipeline.shapes
     for path, shape in options.shapes:
@@ -219,5 +216,5 @@ def _constants(function: Function | None) -> list[float]:
 def _text(subject: Subject, path: Path) -> str:
     """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    lines = text_of(str(path)).splitlines()[start : start + _LINES]
+    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
     return "\n".join(line for line in lines if "range:" not in line)

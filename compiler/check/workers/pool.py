@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.verdict.not_run import broken, crashed, endless
 from slangad.compiler.check.workers.worker import Broken, Crashed, Worker
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.libraries import LibraryFiles
     from slangad.compiler.report.model import Result
 
-_INTERVAL: Final = 0.02
-"""Seconds between attempts to end workers that are just starting."""
 _Subject = TypeVar("_Subject")
 
 
@@ -73,7 +72,7 @@ class Workers:
                 pool.shutdown(wait=False, cancel_futures=True)
                 while not all(result.done() for result in results):  # a thread may just be starting a process
                     self.close()
-                    time.sleep(_INTERVAL)
+                    time.sleep(tol.POLL_INTERVAL)
                 raise
 
     def close(self) -> None:
