@@ -110,7 +110,7 @@ def slangad_time(workload: str, device_name: str, divide: int, *, deterministic:
     from slangad.compiler.emit.model import Mode, ParameterRole
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import prepare
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.run_kernel import Run
 
     given = made(workload, divide, small=device_name == "cpu")

@@ -14,7 +14,8 @@ import click
 
 from slangad.cli.parameters import DeviceName, InputName, Macro, finite
 from slangad.cli.project import is_default, with_macros_of
-from slangad.cli.reporting import FORMATS, ReportFile, publish_all, write_text
+from slangad.cli.reporting import ReportFile, publish_all, write_text
+from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -153,7 +154,12 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.option("--cache-dir", type=_FOLDER, help="Keep compiled code in this folder.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache.")
 @click.option(
-    "--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True, help="Report format."
+    "--format",
+    "output_format",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="Report format.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file.")
 @click.option(
@@ -177,13 +183,13 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.check.check_mutants import check_mutants
-    from slangad.compiler.check.selection import UnknownNameError
+    from slangad.compiler.check.planning.selection import UnknownNameError
     from slangad.compiler.check.session import check
-    from slangad.compiler.check.subjects.requested_shapes import SaidShapeError
+    from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.errors.diagnostics import CheckFailed
 
-    said_ranges = tuple(path for path, _, _ in arguments["ranges"])
+    required_ranges = tuple(path for path, _, _ in arguments["ranges"])
     apply_project(arguments)
     if not arguments["inputs"]:
         raise click.UsageError("Nothing to check: name a file, or list inputs under [tool.slangad] in pyproject.toml.")
@@ -200,12 +206,12 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
             examine = check_mutants if arguments["mutate"] else check
             options = replace(
                 options_of(arguments),
-                said_ranges=said_ranges,
-                said_shapes=arguments["shapes"],
-                said_specializations=arguments["specialize"],
+                required_ranges=required_ranges,
+                required_shapes=arguments["shapes"],
+                required_specializations=arguments["specialize"],
             )
             report = examine(inputs, options, progress)
-        except (UnknownNameError, SaidShapeError) as error:
+        except (UnknownNameError, RequestedShapeError) as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)
@@ -278,8 +284,8 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         adapter=adapter,
         samples=arguments["samples"],
         seed=arguments["seed"],
-        samples_said=not is_default("samples"),
-        seed_said=not is_default("seed"),
+        samples_from_user=not is_default("samples"),
+        seed_from_user=not is_default("seed"),
         ranges=arguments["ranges"],
         shapes=arguments["shapes"],
         only=arguments["only"],
@@ -292,8 +298,8 @@ def options_of(arguments: CheckArguments) -> CheckOptions:
         run_limit=arguments["run_limit"],
         workers=arguments["jobs"],
         cache=None if arguments["no_cache"] else Cache(cache_dir) if cache_dir else default_cache(),
-        words=_words(arguments),
-        given=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
+        command=_words(arguments),
+        full_command=shlex.join(("slangad", "check", *click.get_current_context().meta[_WORDS])),
     )
 
 
@@ -305,7 +311,7 @@ def _device(name: str) -> tuple[str, str]:
     """
     if name == "cpu":
         return name, ""
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
 
     with open_device(name) as device:
         return device.name, device.adapter

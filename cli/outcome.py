@@ -80,7 +80,7 @@ def leave(code: object) -> None:
     """End the process at once if an interrupt came while a GPU works; a normal exit would wait for the GPU."""
     if code not in (INTERRUPTED, TERMINATED):
         return
-    from slangad.compiler.runtime.device.devices import is_left_busy
+    from slangad.compiler.runtime.device.gpu_launches import is_left_busy
 
     if is_left_busy():
         sys.stdout.flush()
@@ -89,7 +89,7 @@ def leave(code: object) -> None:
 
 
 def _too_little_memory() -> ToolchainError:
-    from slangad.compiler.runtime.device.devices import too_little_memory
+    from slangad.compiler.runtime.device.memory import too_little_memory
 
     return too_little_memory("this machine")
 

@@ -58,10 +58,10 @@ class DeviceName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return a known name."""
-        from slangad.compiler.runtime.device.devices import AUTO, DEVICES
+        from slangad.compiler.runtime.device.table import DEVICE_NAMES
 
-        if value not in (AUTO, *DEVICES):
-            self.fail(f"there is no device {value!r}. Choose from {', '.join((AUTO, *DEVICES))}.", param, ctx)
+        if value not in DEVICE_NAMES:
+            self.fail(f"there is no device {value!r}. Choose from {', '.join(DEVICE_NAMES)}.", param, ctx)
         return value
 
     def shell_complete(
@@ -71,7 +71,7 @@ class DeviceName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return the devices whose names start with this."""
-        from slangad.compiler.runtime.device.devices import AUTO, DEVICES
+        from slangad.compiler.runtime.device.table import AUTO, DEVICES
 
         rows = {AUTO: "a GPU that works, else the CPU"} | {name: kind.title for name, kind in DEVICES.items()}
         return [CompletionItem(name, help=title) for name, title in rows.items() if name.startswith(incomplete)]

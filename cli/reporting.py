@@ -6,17 +6,17 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
+
+from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.cli.console import Session
     from slangad.compiler.report.model import Report
-
-FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")
 
 
 class ReportFile(click.ParamType[tuple[str, Path]]):

@@ -88,7 +88,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
     """Return the output arrays: read, check, compile and run."""
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.summary import Outputs
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
     from slangad.compiler.runtime.pipeline.runnable import Chain
@@ -114,7 +114,7 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import refuse_nan
     from slangad.compiler.runtime.arrays.summary import Outputs
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
 

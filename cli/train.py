@@ -134,7 +134,7 @@ def _curve(arguments: TrainArguments) -> Callable[[list[float]], bytes] | None:
 def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[float]], bytes] | None) -> None:
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.device.devices import open_device
+    from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.training.checkpoints import nothing_to_resume
     from slangad.compiler.runtime.training.loop import Ending, train

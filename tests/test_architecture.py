@@ -40,7 +40,7 @@ ROOMS = (
         "__init__.py",
     ),
     Room("toolchain", "from Slang to artefacts: targets, worker processes, jobs, messages, cache", "session.py"),
-    Room("runtime", "devices, arrays, launches, pipelines, training", "device/devices.py"),
+    Room("runtime", "devices, arrays, launches, pipelines, training", "device/table.py"),
     Room("report", "diagnostics and checks as text, JSON, JUnit, SARIF, GitHub annotations, HTML", "formats.py"),
     Room("driver", "one compile from input files to output files", "compile.py"),
     Room("api", "`sa.load` and the methods of decorated objects, torch", "load.py"),

@@ -25,7 +25,8 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES, wanted
 from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
-from slangad.compiler.runtime.device.devices import AUTO, open_device
+from slangad.compiler.runtime.device.open import open_device
+from slangad.compiler.runtime.device.table import AUTO
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
 from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.api.program import Program
     from slangad.compiler.runtime.arrays.signature import Signature
-    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import Chain
 

@@ -9,7 +9,7 @@ from slangad.compiler.driver.unsupported import refuse_on
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.signature import signatures
-from slangad.compiler.runtime.device.devices import Source
+from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 from slangad.compiler.runtime.pipeline.runnable import Chain, chain_of_kernel, chains
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.driver.model import Options
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import LeftOut, Module
-    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Program:
     file: Path
     emitted: EmittedModule
     plans: Mapping[str, KernelPlan]
-    source: Source
+    source: BuildOptions
     chains: Mapping[str, Chain]
     module: Module
 
@@ -68,7 +68,7 @@ def read_program(item: Input, options: Options) -> Program:
     assert module is not None  # noqa: S101  (kept)
     refuse_specializations([module], options.specialize)
     folder = str(item.path.absolute().parent)
-    source = Source((folder, *options.include_dirs), options.defines, options.cache)
+    source = BuildOptions((folder, *options.include_dirs), options.defines, options.cache)
     plans = _plans(unit.emitted, module)
     found = chains(module, plans)
     if item.kernels:

@@ -7,22 +7,36 @@ differentiation runs its jvp ones. Neither can be differentiated again: what com
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slangad.compiler.runtime.arrays.array_keys import wanted
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from slangad.compiler.api.load import LoadedKernel
+    from slangad.compiler.runtime.arrays.signature import Signature
+
+
+class CallableKernel(Protocol):
+    """The part of a loaded kernel that torch needs."""
+
+    @property
+    def signature(self) -> Signature:
+        """The parameters and results of the kernel."""
+
+    def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Return arguments as arrays by key."""
+
+    def run(self, mode: RunMode, given: Mapping[str, object], device: str, domain: object) -> Mapping[str, Any]:
+        """Run the kernel in a mode on arrays by key, and return arrays by key."""
 
 
 @dataclass(frozen=True)
 class _Call:
-    """One call: the kernel and where it runs, and the keys of the tensors."""
+    """One call: the kernel, its device and domain, and the keys of the tensors."""
 
-    kernel: LoadedKernel
+    kernel: CallableKernel
     device: str
     domain: object
     keys: tuple[str, ...]
@@ -77,7 +91,7 @@ def _first_only(name: str) -> Callable[..., Any]:
     return apply
 
 
-def function_of(kernel: LoadedKernel, device: str) -> Callable[..., Any]:
+def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
     """A function that takes the kernel's arguments as tensors and gives its results, with gradients.
 
     Raises:

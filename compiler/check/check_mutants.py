@@ -1,7 +1,7 @@
-"""``slangad check --mutate``: inputs go in, a report with one result for each broken derivative comes out.
+"""``slangad check --mutate``: break custom derivatives and check the mutants, one result for each.
 
-Mutants of descriptions are made in the module, those of Slang files in a copy of their text; both are checked like
-anything else. What can't be broken, or does not compile then, is ``SKIPPED`` with the reason.
+Mutants of descriptions are made in the module, mutants of Slang files in a copy of their text. A derivative that can't
+be broken, or a mutant that does not compile, is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
-from slangad.compiler.check.selection import UnknownNameError
+from slangad.compiler.check.planning.selection import UnknownNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
-_TRIES: Final = 8
 _UNCOMPILED: Final = Finding(Outcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
@@ -44,44 +44,46 @@ def check_mutants(
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
     """
-    options = replace(options, said_specializations=())  # of files that are not all read at once
+    options = replace(options, required_specializations=())  # of files that are not all read at once
     described = [item for item in inputs if item.path.suffix != ".slang"]
     known = frozenset(name for item in inputs if item.path.suffix == ".slang" for name in _known(item))
-    options = _with_paths([item for item in inputs if item.path.suffix == ".slang"], replace(options, known=known))
+    options = _with_paths(
+        [item for item in inputs if item.path.suffix == ".slang"], replace(options, known_names=known)
+    )
     report = check(described, options, progress)
     results, seconds = list(report.results), report.seconds
     passed = tuple(result.function for result in results if result.verdict.good)
     if passed:
-        more = check(described, replace(options, probed=passed, said_ranges=()))
+        more = check(described, replace(options, probed=passed, required_ranges=()))
         results, seconds = _explained(results, more.results), seconds + more.seconds
     for item in inputs:
         if item.path.suffix == ".slang":
-            made, took = _of_slang(item, options)
-            results += made
+            mutants, took = _of_slang(item, options)
+            results += mutants
             seconds += took
     return replace(report, results=tuple(results), seconds=seconds)
 
 
 def _with_paths(files: Sequence[Input], options: CheckOptions) -> CheckOptions:
-    """With the inputs that ranges may be said for in Slang files, if any are said."""
-    if not options.said_ranges or not files:
+    """Return the options with the paths in Slang files that ranges may name, if there are ranges."""
+    if not options.required_ranges or not files:
         return options
     paths = paths_in(files, replace(options, mutate=False))
-    return replace(options, said_ranges=()) if paths is None else replace(options, known_paths=paths)
+    return replace(options, required_ranges=()) if paths is None else replace(options, known_paths=paths)
 
 
 def _explained(results: list[Result], probes: Sequence[Result]) -> list[Result]:
-    """With the reason why mutants pass, as far as probes tell."""
+    """Return the results with the reason why mutants pass, as far as probes show it."""
     noticed = {(one.file, one.function): one.verdict.bad for one in probes if one.verdict.bad or one.verdict.good}
-    told = []
+    explained = []
     for result in results:
         own = {name: seen for (file, name), seen in noticed.items() if file == result.file}
-        told.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
-    return told
+        explained.append(replace(result, reason=why(result.function, own)) if result.verdict.good else result)
+    return explained
 
 
 def _known(item: Input) -> set[str]:
-    """The names that the mutants of a Slang file may be asked for by.
+    """Return the names by which the user may ask for mutants of a Slang file.
 
     Raises:
         UnknownNameError: The input names something else.
@@ -96,24 +98,28 @@ def _known(item: Input) -> set[str]:
 
 
 def _of_slang(item: Input, options: CheckOptions) -> tuple[list[Result], float]:
+    """Return the results of all mutants of a Slang file, and the seconds it took."""
     source = decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n")
-    made, without, seconds = _tried(item, source, options)
-    passed = [result.function for result in made if result.verdict.good]
+    mutants, without, seconds = _tried(item, source, options)
+    passed = [result.function for result in mutants if result.verdict.good]
     if passed:
         probes, _, took = _tried(item, source, options, passed)
-        made, seconds = _explained(made, probes), seconds + took
-    return [*made, *_untold(item, source, broken_text(source, str(item.path), without), without, options)], seconds
+        mutants, seconds = _explained(mutants, probes), seconds + took
+    return [
+        *mutants,
+        *_not_tried(item, source, broken_text(source, str(item.path), without), without, options),
+    ], seconds
 
 
 def _tried(
     item: Input, source: str, options: CheckOptions, probed: Collection[str] = ()
 ) -> tuple[list[Result], set[int], float]:
-    """What became of what is Slang, what is none, and how long it took; of mutants or of probes of some."""
+    """Return the results of mutants, or of probes of some; the mutants that do not compile; and the seconds it took."""
     without: set[int] = set()
     seconds = 0.0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / item.path.name
-        for _ in range(_TRIES):
+        for _ in range(tol.MUTANT_ROUNDS):
             broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:
                 return [], without, seconds
@@ -128,7 +134,7 @@ def _tried(
 
 
 def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOptions:
-    """As asked for, with ranges of functions also for their mutants."""
+    """Return the options for a copy of a Slang file; ranges of functions hold for their mutants too."""
     more = [
         (f"{mutant_name(owner.name, number)}{path.removeprefix(name)}", low, high)
         for path, low, high in options.ranges
@@ -140,38 +146,38 @@ def _options(item: Input, broken: MutatedText, options: CheckOptions) -> CheckOp
     return replace(
         options,
         mutate=False,
-        mend=False,
+        repair=False,
         only=(),
-        said_ranges=(),
+        required_ranges=(),
         ranges=(*options.ranges, *more),
         include_dirs=include,
     )
 
 
 def _faulty(result: Result, broken: MutatedText) -> set[int]:
-    """The mutants that the compiler complains about."""
-    told = "\n".join(note for failure in result.failures for note in failure.notes)
-    places = {int(place) for place in _PLACE.findall(told)} | {result.span.line}
+    """Return the mutants that the compiler rejects."""
+    messages = "\n".join(note for failure in result.failures for note in failure.notes)
+    lines = {int(line) for line in _PLACE.findall(messages)} | {result.span.line}
     return {
         number
         for number, stretches in broken.lines.items()
-        if any(first <= place <= last for first, last in stretches for place in places)
+        if any(first <= line <= last for first, last in stretches for line in lines)
     }
 
 
 def _results(item: Input, broken: MutatedText, report: Report, options: CheckOptions) -> Iterator[Result]:
-    """What became of the mutants, under the names of what they are of."""
+    """Yield the results of mutants, under the names of the functions that they are made of."""
     file = str(item.path)
     for result in report.results:
-        found = _NUMBERED.fullmatch(result.function)
+        mutant = _NUMBERED.fullmatch(result.function)
         if not result.function:
             yield replace(redecided(result, Finding(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
-        if found is None or int(found["number"]) not in broken.labels:
+        if mutant is None or int(mutant["number"]) not in broken.labels:
             continue
-        number = int(found["number"])
+        number = int(mutant["number"])
         owner = broken.owners[number]
-        label = f"{found['name']}{owner.apart}"
-        if not _wanted((owner.name, owner.label, found["name"], label), item, options):
+        label = f"{mutant['name']}{owner.apart}"
+        if not _wanted((owner.name, owner.label, mutant["name"], label), item, options):
             continue
         name = f"{label}: {broken.labels[number]}"
         if not result.verdict.good and "does not compile" in result.reason:
@@ -180,14 +186,14 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
 
 
 def _wanted(names: tuple[str, ...], item: Input, options: CheckOptions) -> bool:
-    words = (*item.kernels, *options.only)
-    return not words or any(name in words for name in names)
+    asked = (*item.kernels, *options.only)
+    return not asked or any(name in asked for name in names)
 
 
-def _untold(
+def _not_tried(
     item: Input, source: str, broken: MutatedText, without: set[int], options: CheckOptions
 ) -> Iterator[Result]:
-    """What was not tried: functions that can't be broken, and ways that make no Slang."""
+    """Yield results of functions that can't be broken, and of mutants that do not compile."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:
         yield _not_mutated(item, f"{owner.label}: not mutated", Finding(Outcome.NOT_MUTATED, reason))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slangad.compiler.check import tolerances as tol
+
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
 
@@ -14,26 +16,33 @@ class CheckOptions:
     """How to check.
 
     Attributes:
-        samples: Random samples per function; further ones look for trouble.
-        ranges: ``function.parameter`` or a part of it, lowest and highest value; they win over declared ones.
-        shapes: ``kernel.parameter`` and its shape; they win over declared ones.
-        only: Names of what to check; all when empty.
-        said_ranges: Paths of ``ranges`` that some input must have.
-        samples_said: Whether ``samples`` wins over what files say; ``seed_said`` the same of the seed.
-        said_specializations: Those of ``specialize`` that some input must declare.
-        said_shapes: Those of ``shapes`` that something that is checked must be able to have.
-        mutate: Whether to check mutants of custom derivatives in stead of what is there.
-        probed: Names of mutants to be looked into, in stead of all.
-        known: Names that ``only`` may hold besides those of the inputs, ``known_paths`` paths for ``said_ranges``.
-        run_limit: Seconds the samples of one function may take.
-        adapter: What the device calls itself, for reports.
-        words: The command line that says all this, without inputs and ``--only``, for reports.
-        given: The command line as it was given, where there was one.
-        mend: Whether what compiles of a Slang file is checked if some of it does not.
+        device: Where float32 runs, by the name of ``--device``.
+        samples: Random samples of each subject; further ones are chosen.
+        ranges: ``function.parameter`` or a part of it, lowest and highest value. They override declared ranges.
+        only: Names of the subjects to check; all if empty.
+        strict: Subjects that could not be checked fail too.
+        specialize: Generic functions of Slang files to check, with their arguments.
+        time_limit: Seconds that the Slang compiler may take for a file.
+        workers: Processes at a time.
+        command: The command line without inputs and ``--only``, for reports.
+        full_command: The command line as the user wrote it; empty if there was none.
+        required_ranges: Paths of ``ranges`` that some input must have.
+        required_specializations: Those of ``specialize`` that some input must declare.
+        samples_from_user: ``samples`` overrides what files and the project declare.
+        seed_from_user: ``seed`` does.
+        required_shapes: Those of ``shapes`` that some subject must be able to have.
+        shapes: ``kernel.parameter`` and its shape. They override declared shapes.
+        mutate: Check mutants of custom derivatives, not the subjects themselves.
+        probed: Names of mutants whose probes are checked; all mutants are checked if empty.
+        run_limit: Seconds that the samples of one subject may take.
+        known_names: Names that ``only`` may have besides those of the inputs.
+        known_paths: Paths that ``required_ranges`` may have besides those of the inputs.
+        adapter: The device's own name, for reports.
+        repair: Check the parts of a Slang file that compile if others do not.
     """
 
     device: str = "cpu"
-    samples: int = 128
+    samples: int = tol.DEFAULT_SAMPLES
     seed: int = 0
     ranges: tuple[tuple[str, float, float], ...] = ()
     only: tuple[str, ...] = ()
@@ -41,21 +50,21 @@ class CheckOptions:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     specialize: tuple[str, ...] = ()
-    time_limit: float = 20.0
+    time_limit: float = tol.COMPILE_LIMIT
     workers: int = 2
     cache: Cache | None = None
-    words: str = "slangad check"
-    given: str = ""
-    said_ranges: tuple[str, ...] = ()
-    said_specializations: tuple[str, ...] = ()
-    samples_said: bool = False
-    seed_said: bool = False
-    said_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    command: str = "slangad check"
+    full_command: str = ""
+    required_ranges: tuple[str, ...] = ()
+    required_specializations: tuple[str, ...] = ()
+    samples_from_user: bool = False
+    seed_from_user: bool = False
+    required_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     mutate: bool = False
     probed: tuple[str, ...] = ()
-    run_limit: float = 60.0
-    known: frozenset[str] = frozenset()
+    run_limit: float = tol.RUN_LIMIT
+    known_names: frozenset[str] = frozenset()
     known_paths: frozenset[str] = frozenset()
     adapter: str = ""
-    mend: bool = True
+    repair: bool = True

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import shlex
 import time
-from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from slangad import __version__
-from slangad.compiler.check.build.libraries import Setting, build_both
-from slangad.compiler.check.description import describe_file, without_twinless
-from slangad.compiler.check.plans import make_plan
+from slangad.compiler.check.build.libraries import BuildSetting, build_both
+from slangad.compiler.check.planning.description import describe_file, without_twinless
+from slangad.compiler.check.planning.plans import make_plan
+from slangad.compiler.check.planning.selection import paths_of, refuse_unknown_names, wanted
+from slangad.compiler.check.planning.tasks import device_job, make_task
 from slangad.compiler.check.run.libraries import LibraryFiles
-from slangad.compiler.check.selection import paths_of, refuse_unknown_names, wanted
 from slangad.compiler.check.subjects.requested_shapes import refuse_shapes
-from slangad.compiler.check.tasks import device_job, make_task
-from slangad.compiler.check.verdict.explain.callers import with_blame
+from slangad.compiler.check.verdict.explain.callers import with_causes_in_callees
 from slangad.compiler.check.verdict.explain.traps import with_traps
-from slangad.compiler.check.verdict.not_run import broken, crashed, endless, file_result
+from slangad.compiler.check.verdict.not_run import file_result
 from slangad.compiler.check.verdict.refusals import refused, twins_lost
 from slangad.compiler.check.versions import used
-from slangad.compiler.check.worker import Broken, Crashed, Worker
+from slangad.compiler.check.workers.pool import Workers
 from slangad.compiler.driver.compile import refuse_specializations
 from slangad.compiler.driver.model import Options
 from slangad.compiler.driver.slang_compilers import SlangCompilers
@@ -33,13 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slangad.compiler.check.build.libraries import Built
-    from slangad.compiler.check.description import Description
     from slangad.compiler.check.model.subject import Subject
-    from slangad.compiler.check.model.task import PipelineTask, Task
     from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.planning.description import Description
     from slangad.compiler.driver.inputs import Input
 
-_INTERVAL: Final = 0.02
 _UNREADABLE: Final = frozenset({"SA240", "SA241"})
 """Codes of failures of the toolchain that only concern the file that it reads."""
 
@@ -51,7 +47,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         CompileError: A generic function that was asked for is nowhere.
         ToolchainError: There is no Slang or no C++ compiler.
         UnknownNameError: A name that was asked for is nowhere.
-        SaidShapeError: No subject can have a shape that was asked for.
+        RequestedShapeError: No subject can have a shape that was asked for.
     """
     start = time.perf_counter()
     with _Session(options) as session:
@@ -64,7 +60,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
             if progress is not None:
                 progress(number, len(inputs))
             results += [description] if isinstance(description, Result) else session.check_file(item, description)
-    words = " ".join([options.words, *(shlex.quote(str(item.path)) for item in inputs)])
+    command = " ".join([options.command, *(shlex.quote(str(item.path)) for item in inputs)])
     return Report(
         __version__,
         options.seed,
@@ -74,7 +70,7 @@ def check(inputs: Sequence[Input], options: CheckOptions, progress: Callable[[in
         used(options.device, options.adapter),
         strict=options.strict,
         seconds=time.perf_counter() - start,
-        command=options.given or words,
+        command=options.full_command or command,
     )
 
 
@@ -88,11 +84,11 @@ def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] |
 
 def _refuse_unknown(described: Sequence[tuple[Input, Description]], options: CheckOptions) -> None:
     """Refuse specializations, names and shapes that no input can have."""
-    refuse_specializations((one.module for _, one in described), options.said_specializations)
+    refuse_specializations((one.module for _, one in described), options.required_specializations)
     refuse_unknown_names(described, options)
-    if options.said_shapes:
+    if options.required_shapes:
         subjects = [(subject, one.module) for item, one in described for subject in wanted(item, one, options)]
-        refuse_shapes(options.said_shapes, subjects)
+        refuse_shapes(options.required_shapes, subjects)
 
 
 class _Session:
@@ -110,14 +106,13 @@ class _Session:
             cache=options.cache,
         )
         self._compilers = SlangCompilers(compile_options), SlangCompilers(compile_options)
-        self._workers: list[Worker] = []
+        self._workers = Workers(options.workers, options.run_limit)
 
     def __enter__(self) -> _Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.close()
+        self._workers.close()
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
@@ -136,73 +131,41 @@ class _Session:
         runnable = [s for s in subjects if not s.skipped and s.failure is None]
         if not subjects:
             return []
-        self._start_workers(len(runnable))
+        self._workers.start(len(runnable))
         reduced = description.reduced_to(runnable)
         built = build_both(
-            reduced.intents.module, self._setting(item, description.texts), self._compilers, reduced.turns
+            reduced.twins.module, self._setting(item, description.texts), self._compilers, reduced.loop_twins
         )
-        if self._options.mend and item.path.suffix == ".slang" and twins_lost(runnable, *built):
+        if self._options.repair and item.path.suffix == ".slang" and twins_lost(runnable, *built):
             setting = self._setting(item, {})
             again = without_twinless(item, description, self._options, self._compilers[0], setting)
             if again is not None:
                 return self.check_file(item, again)
         results = self._check_all(item, reduced, subjects, built)
-        return with_blame(results, subjects, description.module)
+        return with_causes_in_callees(results, subjects, description.module)
 
-    def _start_workers(self, count: int) -> None:
-        while len(self._workers) < min(self._options.workers, count):
-            self._workers.append(Worker(self._options.run_limit))
-        for worker in self._workers:
-            worker.start()
-
-    def _setting(self, item: Input, texts: Mapping[str, str]) -> Setting:
+    def _setting(self, item: Input, texts: Mapping[str, str]) -> BuildSetting:
         folder = str(item.path.absolute().parent)
         include = (folder, *self._options.include_dirs)
-        return Setting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
+        return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
 
     def _check_all(
         self, item: Input, description: Description, subjects: Sequence[Subject], built: tuple[Built, Built]
     ) -> list[Result]:
-        """Return the results of subjects; each goes to the next worker that is idle."""
+        """Return the results of subjects of one file."""
         f64, f32 = built
-        module = description.intents.module
+        module = description.twins.module
         emitted = emit_module(module)
         setting = self._setting(item, description.texts)
         job = None if self._options.device == "cpu" else device_job(module, setting, self._options.device)
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self._workers:
-            worker.load(LibraryFiles(f64.libraries, f32.libraries, job))
-            idle.put(worker)
+        self._workers.load(LibraryFiles(f64.libraries, f32.libraries, job))
 
         def one(subject: Subject) -> Result:
-            plan = make_plan(subject, item.path, (description.intents, emitted), f64, self._options)
+            plan = make_plan(subject, item.path, (description.twins, emitted), f64, self._options)
             early = refused(plan, f64, f32, module)
             if early is not None:
                 return early
-            worker = idle.get()
-            try:
-                result = _checked(worker, make_task(plan, description, built))
-            finally:
-                idle.put(worker)
+            result = self._workers.check(make_task(plan, description, built))
             return result if subject.facts is None else with_traps(result, module.sources)
 
-        with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
-            results = [pool.submit(one, subject) for subject in subjects]
-            try:
-                return [result.result() for result in results]
-            except BaseException:  # an interrupt waits for no kernel
-                pool.shutdown(wait=False, cancel_futures=True)
-                while not all(result.done() for result in results):  # a thread may just be starting a process
-                    for worker in self._workers:
-                        worker.close()
-                    time.sleep(_INTERVAL)
-                raise
-
-
-def _checked(worker: Worker, task: Task | PipelineTask) -> Result:
-    answer = worker.check(task)
-    if isinstance(answer, Broken):
-        return broken(task, answer.error)
-    if isinstance(answer, Crashed):
-        return crashed(task, answer.how) if answer.how else endless(task, worker.limit)
-    return answer
+        return self._workers.for_all(subjects, one)

@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -111,6 +111,12 @@ OUTSIDE_MOST: Final = 72
 """Samples. So many have one float outside. Larger: more samples."""
 OUTSIDE_ALL_EACH: Final = 3
 """Samples. So many for each number of the text have all such floats outside. Larger: more samples."""
+
+OUTSIDE_F32: Final = 0.05
+"""Relative to the values. Samples with a larger error in float32 overflow on the way there, so they show nothing.
+Larger: samples that overflow on the way accuse."""
+OUTSIDE_LARGEST: Final = 1e30
+"""Absolute. Samples with a larger value or derivative show nothing. Larger: samples that overflow on the way accuse."""
 
 # == Functions of many inputs: blocks of inputs first, some entries then
 
@@ -231,6 +237,53 @@ ACCUSED: Final = 60
 """Pairs of sample and input. So many that disagree are confirmed; the rest is only counted. Larger: it takes longer."""
 POINTS_AT_ONCE: Final = 400_000
 """Rows. So many are evaluated in one call. Larger: more memory."""
+
+# == Running programs
+
+OPTIMIZATION: Final = 1
+"""Level of the C++ compiler. That of libraries of functions. Larger: builds take longer, launches less."""
+OPTIMIZATION_OF_LAUNCHES: Final = 2
+"""Level of the C++ compiler. That of kernels that share memory, which run many threads for each sample. Larger: builds
+take longer, launches less."""
+COMPILE_LIMIT: Final = 20.0
+"""Seconds. What the Slang compiler may take for a file, unless the user asks for another limit. Larger: fewer files are
+refused."""
+COMPILE_LIMIT_EACH: Final = 0.25
+"""Seconds. Added to that for each entry point; ten times what one takes. Larger: fewer files are refused."""
+RUN_LIMIT: Final = 60.0
+"""Seconds. What the samples of one subject may take, unless the user asks for another limit. Larger: fewer subjects are
+stopped."""
+RUN_PATIENCE: Final = 4.0
+"""Ratio. How many times longer a subject may take where other processes use the processor. Larger: fewer subjects are
+stopped."""
+POLL_INTERVAL: Final = 0.02
+"""Seconds. How often an interrupted check looks whether its processes have ended. Larger: it ends later."""
+ROWS_AT_ONCE: Final = 1 << 18
+"""Samples. So many run in one launch of threads. Larger: more memory."""
+SCALARS_AT_ONCE: Final = 1 << 22
+"""Scalars. So many are inputs and results of launches at a time. Larger: more memory."""
+INDEX_UNSET: Final = 1 << 30
+"""Index. The record of indices starts with this, and minus this. Larger: nothing, up to numbers that overflow."""
+TAPE_SIZE: Final = 1 << 14
+"""Numbers. So many can be frozen in one run of a twin. Larger: more memory, fewer subjects without a reference."""
+SUM_PARTS: Final = 2
+"""Parts. Sums of pipelines are put together from so many. Larger: more memory."""
+SUM_COPIES: Final = 2
+"""Copies. Gradients of pipelines are added up in so many. Larger: more memory."""
+FILTER_SHARE: Final = 2.0**-8
+"""Share of a texel. Hardware filters may take so much of it from another one: half a step of their weights. Larger:
+more is allowed."""
+FILTER_SAFETY: Final = 4.0
+"""Ratio. Allowance for filters over what was seen; some cut weights off instead of rounding. Larger: more is
+allowed."""
+FILTER_TRIES: Final = 8
+"""Tries. So often texels are mixed to show what filters do. Larger: more of it is seen."""
+REPAIR_ROUNDS: Final = 40
+"""Rounds. So often parts that do not compile are left out. Larger: fewer files are refused."""
+MUTANT_FACTOR: Final = 1.001
+"""Ratio. A mutant's gradient over the right one, for the smallest mistake. Larger: the check notices it more easily."""
+MUTANT_ROUNDS: Final = 8
+"""Rounds. So often mutants in Slang that do not compile are left out. Larger: fewer mutants are lost."""
 
 # == Windows: polynomials through values around a sample
 
@@ -570,6 +623,57 @@ SUM_TANGENT: Final = 1e-9
 SUM_SHARP: Final = 1e-4
 """Relative. Error bar of differences along a direction, at most, for them to count. Larger: blunter ones accuse."""
 
+# == Explanations: they change causes and notes, not verdicts, except for lost gradients
+
+CAUSE_CLOSE: Final = 1e-5
+"""Relative. Derivatives this close are the same, in the search for a cause. Larger: wrong causes are named."""
+CAUSE_ZERO: Final = 1e-3
+"""Times CAUSE_CLOSE, relative to the largest. The same where derivatives are near zero. Larger: wrong causes are
+named."""
+CAUSE_BIG: Final = 1e-6
+"""Relative to the largest. Only larger derivatives show a factor. Larger: fewer factors are named."""
+CAUSE_FACTOR: Final = 0.1
+"""Relative to the factor minus 1. Ratios that differ by less are one factor. Larger: wrong factors are named."""
+SIMPLE_FACTORS: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
+"""Ratios. Factors that are named without digits. Larger: not a matter of size."""
+SAME_FOUND: Final = 1e-6
+"""Relative. Failures with derivatives this close are shown as one. Larger: different failures are shown as one."""
+EXPLAIN_LEVELS: Final = (9,)
+"""Binary places below the scale. The window of slopes in explanations. Larger: a narrower window."""
+EXPLAIN_BARS: Final = 4.0
+"""Error bars. A difference must be larger than so many to be named. Larger: fewer are named."""
+IGNORED_CLOSE: Final = 1e-5
+"""Relative. A declared derivative further off the function's own is noted. Larger: fewer are noted."""
+IGNORED_SAMPLES: Final = 16
+"""Samples. At so many both are compared. Larger: it takes longer."""
+IGNORED_SHOWN: Final = 4
+"""Inputs. So many are noted. Larger: longer reports."""
+LOST_LEAST: Final = 1e-5
+"""Absolute. A slope along a parameter that has no gradient fails if it is larger. Larger: fewer lost gradients fail."""
+LOST_SAMPLES: Final = 32
+"""Samples. At so many that is tried. Larger: rarer lost gradients fail."""
+RACE_SAMPLES: Final = 4
+"""Samples. At so many failures threads are searched that store to one element. Larger: it takes longer."""
+RACE_THREADS: Final = 64
+"""Threads. Larger launches are not searched. Larger: it takes longer."""
+TRAPS_SHOWN: Final = 2
+"""Traps. So many of Slang's traps are named as causes. Larger: longer reports."""
+STAGE_STEP: Final = 2.0**-9
+"""Relative to the input. The largest step of differences of one stage. Larger: functions that vary quickly show
+mistakes."""
+STAGE_INPUT_LEAST: Final = 0.1
+"""Absolute. Inputs count as at least so large for that. Larger: larger steps at small inputs."""
+STAGE_CLOSE: Final = 2e-6
+"""Relative. A derivative of a stage further off is wrong. Larger: fewer stages are named."""
+STAGE_USUAL_SHARE: Final = 0.01
+"""Share of the largest derivative. It is added to a derivative's own size. Larger: fewer stages are named."""
+STAGE_DOUBT: Final = 4.0
+"""Ratio. The uncertainty of the differences counts so many times. Larger: fewer stages are named."""
+STAGE_DIFFERENCES: Final = 1e-12
+"""Relative. Uncertainty of extrapolated differences, at least. Larger: fewer stages are named."""
+STAGE_INPUTS: Final = 512
+"""Inputs. Stages with more are not examined. Larger: it takes longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
@@ -582,39 +686,53 @@ class Tolerance:
     meaning: str
     larger: str
 
+    @property
+    def row(self) -> str:
+        """Return the entry as a row of a Markdown table."""
+        return f"| `{self.name}` | `{self.value}` | {self.unit} | {self.meaning} | {self.larger} |"
 
-_PARTS: Final = re.compile(r"(?P<unit>[^.]+)\. (?P<meaning>.+) Larger: (?P<larger>.+)\.", re.DOTALL)
+
+_PARTS: Final = re.compile(r"(?P<unit>[^.]+)\. (?P<meaning>.+) Larger: (?P<larger>.+)\.")
+_HEAD: Final = """# Tolerances of the check
+
+Every number that can change a verdict of `slangad check`. The page is printed by the table itself:
+
+```console
+$ python -m slangad.compiler.check.tolerances | grep '`{name}`'
+{row}
+```
+"""
+_COLUMNS: Final = "| name | value | unit | what it measures | if it is larger |\n| --- | --- | --- | --- | --- |"
 
 
 def table() -> Iterator[Tolerance]:
-    """Return the entries of this file, in its order."""
+    """Yield the entries of this file, in its order."""
     text = Path(__file__).read_text(encoding="utf-8")
-    headings = {k: line[5:] for k, line in enumerate(text.splitlines(), 1) if line.startswith("# == ")}
-    body = ast.parse(text).body
-    for entry, below in pairwise(body):
-        name = entry.target.id if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name) else ""
-        if not name or name.startswith("_") or not isinstance(entry, ast.AnnAssign) or entry.value is None:
-            continue
-        told = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-        parts = _PARTS.fullmatch(" ".join(str(told).split()))
-        if parts is None:
-            raise ValueError(f"{name}: the docstring is not 'Unit. Meaning. Larger: effect.'")
-        section = headings[max(line for line in headings if line < entry.lineno)]
-        value = " ".join((ast.get_source_segment(text, entry.value) or "").split())
-        yield Tolerance(section, name, value, parts["unit"], parts["meaning"], parts["larger"])
+    headings = {number: line[5:] for number, line in enumerate(text.splitlines(), 1) if line.startswith("# == ")}
+    for entry, below in pairwise(ast.parse(text).body):
+        match entry, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value),
+                ast.Expr(value=ast.Constant(value=str(doc))),
+            ) if not name.startswith("_"):
+                parts = _PARTS.fullmatch(" ".join(doc.split()))
+                if parts is None:
+                    raise ValueError(f"{name}: the docstring is not 'Unit. Meaning. Larger: effect.'")
+                section = headings[max(number for number in headings if number < entry.lineno)]
+                source = " ".join((ast.get_source_segment(text, value) or "").split())
+                yield Tolerance(section, name, source, parts["unit"], parts["meaning"], parts["larger"])
+            case _:
+                pass
 
 
 def markdown() -> str:
-    """Return the table as Markdown, one section after another."""
-    lines = ["# Tolerances of the check", ""]
-    section = ""
-    for one in table():
-        if one.section != section:
-            section = one.section
-            lines += ["", f"## {section}", "", "| name | value | unit | what it measures | if it is larger |"]
-            lines.append("| --- | --- | --- | --- | --- |")
-        lines.append(f"| `{one.name}` | `{one.value}` | {one.unit} | {one.meaning} | {one.larger} |")
-    return "\n".join(lines) + "\n"
+    """Return the table as a page in Markdown, with a section for each heading."""
+    entries = list(table())
+    shown = next(entry for entry in entries if entry.name == "CERTAIN")
+    lines = [_HEAD.format(name=shown.name, row=shown.row)]
+    for section, group in groupby(entries, lambda entry: entry.section):
+        lines += [f"## {section}\n", _COLUMNS, *(entry.row for entry in group), ""]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

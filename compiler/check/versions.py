@@ -1,4 +1,4 @@
-"""What a check was made with: nothing goes in but the device, names and versions come out, for reports."""
+"""Names and versions of the tools that a check uses, for reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slangad.compiler.toolchain.locate import toolchain_record
 
 
 def used(device: str, adapter: str) -> tuple[tuple[str, str], ...]:
-    """Slang, the C++ compiler, Python, and the device where it is not the CPU.
+    """Return Slang, the C++ compiler, Python, and the device if it is not the CPU, each with its version.
 
     Raises:
         ToolchainError: There is no Slang.

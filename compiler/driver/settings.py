@@ -34,6 +34,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
+from slangad.compiler.runtime.device.table import DEVICE_NAMES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,12 +47,11 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "pyproject.toml"
 INPUT_ENDINGS: Final = (".py", ".yaml", ".yml", ".slang")
 MODES: Final = ("forward", "backward", "jvp")
-DEVICES: Final = ("auto", "cpu", "vulkan", "cuda", "d3d12", "metal", "webgpu")
 
 CHECK: Final = Record(
     "[tool.slangad.check]",
     (
-        Key("device", Choice(DEVICES), "Where gradients are computed."),
+        Key("device", Choice(DEVICE_NAMES), "Where gradients are computed."),
         Key("samples", Integer(1, 1_000_000), "Samples per function."),
         Key("seed", Integer(0), "Of the random samples."),
         Key("strict", Flag(), "Whether what could not be tested fails."),

@@ -31,6 +31,7 @@ from slangad.compiler.ir.types import (
     element_of,
 )
 from slangad.compiler.ir.walk import body_exprs, statements
+from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.toolchain.targets import NOT_FINITE, ROOTS, TARGETS, TRANSCENDENTAL
 
 if TYPE_CHECKING:
@@ -51,9 +52,6 @@ _GROUPS: Final = {
 }
 """Functions that some target has for float only: "16-bit or 32-bit" in GLSL.std.450, "float_like" in DXC."""
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
-
-_TARGET_OF: Final = {"vulkan": "spirv", "d3d12": "dxil"}
-"""The targets of devices that silently compute a wrong value of some functions of double."""
 
 
 def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
@@ -78,9 +76,10 @@ def first_uses(module: Module, kernel: Kernel) -> dict[str, Span]:
 
 def not_on(device: str, module: Module, kernels: Collection[str]) -> tuple[Diagnostic, ...]:
     """Return one diagnostic for each function that a device would silently compute wrongly."""
-    if device not in _TARGET_OF:
+    kind = DEVICES.get(device)
+    if kind is None or not kind.silent:
         return ()
-    lacks = TARGETS[_TARGET_OF[device]].lacks
+    lacks = TARGETS[kind.target].lacks
     return tuple(
         Diagnostic(
             "SA211",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check import worker
 from slangad.compiler.check.run.libraries import Libraries, LibraryFiles
+from slangad.compiler.check.workers import worker
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.task import PipelineTask, Task
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class InProcess:
-    """Stands for ``check.worker.Worker``."""
+    """Stands for ``check.workers.worker.Worker``."""
 
     def __init__(self, limit: float = 0.0) -> None:
         self.limit = limit

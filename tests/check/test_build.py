@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.build.libraries import DEATHS, Setting, build_both
+from slangad.compiler.check.build.libraries import DEATHS, BuildSetting, build_both
 from slangad.compiler.check.subjects.find import find_subjects
 from slangad.compiler.driver.model import Options
 from slangad.compiler.driver.slang_compilers import SlangCompilers
@@ -52,7 +52,7 @@ def test_build__what_hangs_slang__is_not_tried_again_with_its_derivatives(
     monkeypatch.setattr(SlangCompilers, "compile", recorded)
     with SlangCompilers(Options(targets=("cpp",))) as wide, SlangCompilers(Options(targets=("cpp",))) as narrow:
         module, _ = find_subjects(load(path, SlangSetting(wide.reflect)))
-        setting = Setting((str(tmp_path),), (), 1.0, None)
+        setting = BuildSetting((str(tmp_path),), (), 1.0, None)
         built = build_both(run_passes(module), setting, (wide, narrow))
     for precision in built:
         assert not precision.libraries

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.devices import device_of
 
-from slangad.compiler.check import tasks
 from slangad.compiler.check.options import CheckOptions
+from slangad.compiler.check.planning import tasks
 from slangad.compiler.check.session import check
 from slangad.compiler.driver.inputs import parse_inputs
 from slangad.compiler.report.model import Leg, LegState, Verdict

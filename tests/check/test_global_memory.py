@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check import session
 from slangad.compiler.check.run.libraries import LibraryFiles
-from slangad.compiler.check.worker import Broken, Worker
+from slangad.compiler.check.workers import pool
+from slangad.compiler.check.workers.worker import Broken, Worker
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_check__a_defect_of_the_check__costs_one_function(checked: Checked, monk
                 return Broken("ValueError: no")  # type: ignore[return-value]  # as the worker answers
             return super().check(task)  # type: ignore[arg-type, return-value]  # the same
 
-    monkeypatch.setattr(session, "Worker", Failing)
+    monkeypatch.setattr(pool, "Worker", Failing)
     results = checked(GOOD + GOOD.replace("good", "bad"), ".slang")
     assert results["good"].verdict is Verdict.PASS
     assert results["bad"].verdict is Verdict.FAIL

@@ -10,7 +10,7 @@ import pytest
 from check.in_process import InProcess
 from support.devices import device_of
 
-from slangad.compiler.check import session
+from slangad.compiler.check.workers import pool
 from slangad.compiler.report.model import Leg, LegState, Verdict
 from slangad.compiler.runtime.device.slangpy_device import GpuDevice
 from slangad.compiler.runtime.pipeline.steps import Steps
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.report.model import Result
-    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
     from slangad.compiler.runtime.device.slangpy_device import GpuProgram
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -255,7 +255,7 @@ def p(x: Each[float], k: Param[float]) -> Sum[float]:
 def test_check__a_gradient_lost_between_right_stages__fails_and_says_so(
     checked: Checked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "Worker", InProcess)
+    monkeypatch.setattr(pool, "Worker", InProcess)
     assert checked(HEAD + LOST, only=("p",))["p"].verdict is Verdict.PASS
     monkeypatch.setattr(Steps, "add", Steps.copy)
     result = checked(HEAD + LOST, only=("p",))["p"]
@@ -284,7 +284,9 @@ def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
     loaded, submitted = [], []
     load, submit = GpuDevice.load, GpuDevice.submit
 
-    def counted_load(self: GpuDevice, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+    def counted_load(
+        self: GpuDevice, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]
+    ) -> GpuProgram:
         loaded.append(entries)
         return load(self, emitted, source, entries)
 
@@ -292,7 +294,7 @@ def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
         submitted.append(len(launches))
         submit(self, launches, cleared)
 
-    monkeypatch.setattr(session, "Worker", InProcess)
+    monkeypatch.setattr(pool, "Worker", InProcess)
     monkeypatch.setattr(GpuDevice, "load", counted_load)
     monkeypatch.setattr(GpuDevice, "submit", counted_submit)
     text = HEAD + RIGHT["constants, uniforms, structs and several results"]

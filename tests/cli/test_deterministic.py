@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.runtime.device.devices import open_device
+from slangad.compiler.runtime.device.open import open_device
 
 if TYPE_CHECKING:
     import subprocess

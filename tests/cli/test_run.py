@@ -19,7 +19,7 @@ from support.processor import children_of, worked
 
 from slangad.cli.main import cli
 from slangad.compiler.runtime.device import cpu_device
-from slangad.compiler.runtime.device.devices import DEVICES
+from slangad.compiler.runtime.device.table import DEVICES
 
 if TYPE_CHECKING:
     from conftest import Project

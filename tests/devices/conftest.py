@@ -9,7 +9,7 @@ from support.devices import DEVICES, GPUS, device_of, loaded
 
 if TYPE_CHECKING:
     from slangad.compiler.api.load import LoadedFile
-    from slangad.compiler.runtime.device.devices import Device
+    from slangad.compiler.runtime.device.model import Device
 
 
 @pytest.fixture(params=DEVICES)

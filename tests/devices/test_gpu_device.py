@@ -19,13 +19,13 @@ import slangad as sa
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.choice import is_software
-from slangad.compiler.runtime.device.devices import Launch, Source
+from slangad.compiler.runtime.device.model import BuildOptions, Launch
 from slangad.compiler.runtime.device.segments import free_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slangad.compiler.runtime.device.devices import Device
+    from slangad.compiler.runtime.device.model import Device
 
 pytestmark = pytest.mark.toolchain
 F4 = np.dtype("f4")
@@ -81,7 +81,7 @@ def module(text: str) -> EmittedModule:
 def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None:
     if gpu.name == "cuda":
         pytest.skip("asking whether a submission is done waits for it on cuda")
-    program = gpu.load(module(SLOW), Source(), ("scale",))
+    program = gpu.load(module(SLOW), BuildOptions(), ("scale",))
     x = gpu.buffer(F4, 64)
 
     def started(turns: int) -> float:
@@ -105,7 +105,7 @@ def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None
 
 
 def test_submit__many_launches__run_in_order(gpu: Device) -> None:
-    program = gpu.load(module(TEXT), Source(), ("scale", "shift"))
+    program = gpu.load(module(TEXT), BuildOptions(), ("scale", "shift"))
     n = 100_000
     x, y = gpu.buffer(F4, n), gpu.buffer(F4, n)
     x.upload(np.arange(n, dtype=np.float32))
@@ -163,7 +163,7 @@ def test_memory__more_than_ulimit_leaves_a_driver_in_software__is_refused_before
 
 def test_load__text_the_device_does_not_take__says_why(gpu: Device) -> None:
     with pytest.raises(ToolchainError, match=f"SA249.*{gpu.name} does not take test.slang") as caught:
-        gpu.load(module(TEXT.replace("gain *", "nonsense *")), Source(), ("scale",))
+        gpu.load(module(TEXT.replace("gain *", "nonsense *")), BuildOptions(), ("scale",))
     assert any("nonsense" in note for note in caught.value.diagnostics[0].notes)
 
 
@@ -171,7 +171,7 @@ def test_load__modules_that_can_not_be_written__are_told_with_the_place(gpu: Dev
     if gpu.name == "webgpu":
         pytest.skip("it takes what the toolchain compiled")
     with small_files(100), pytest.raises(ToolchainError, match=r"SA255.*can't write temporary files in "):
-        gpu.load(replace(module(TEXT), libraries={"lib.slang": 500 * "/"}), Source(), ("scale",))
+        gpu.load(replace(module(TEXT), libraries={"lib.slang": 500 * "/"}), BuildOptions(), ("scale",))
 
 
 def test_call__many_times__leaves_no_buffers_of_earlier_ones(gpu: Device, tmp_path: Path) -> None:

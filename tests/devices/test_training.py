@@ -21,7 +21,7 @@ from slangad.compiler.runtime.training.trainable import prepare_training
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
 
 ROOT = Path(__file__).parents[2]
 DESCRIBED = ROOT / "tests" / "runtime" / "described" / "pipelines.py"

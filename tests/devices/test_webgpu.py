@@ -16,7 +16,8 @@ from slangad.compiler.api.program import read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.runtime.device.devices import Launch, open_device
+from slangad.compiler.runtime.device.model import Launch
+from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.webgpu_device import WebgpuDevice
 from slangad.compiler.runtime.device.webgpu_limits import check_shader
 from slangad.compiler.runtime.device.wgsl import Shader

@@ -15,13 +15,13 @@ from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.runtime.arrays.modes import RunMode
-from slangad.compiler.runtime.device.devices import open_device
+from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from slangad.compiler.runtime.device.devices import Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceProgram
 
     Arrays = dict[str, Any]
 

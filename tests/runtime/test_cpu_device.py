@@ -14,7 +14,8 @@ from slangad.compiler.emit.model import EmittedModule
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.device import cpu_device, segments
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
-from slangad.compiler.runtime.device.devices import Launch, Sliced, Source, open_device
+from slangad.compiler.runtime.device.model import BuildOptions, Launch, Sliced
+from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.segments import Segment, attach
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ F4 = np.dtype("f4")
 
 
 def test_submit__several_launches__see_what_came_before(device: CpuDevice) -> None:
-    program = device.load(module(), Source(), ("scale", "shift"))
+    program = device.load(module(), BuildOptions(), ("scale", "shift"))
     n = 100_000
     x, y = device.buffer(F4, n), device.buffer(F4, n)
     x.upload(np.arange(n, dtype=np.float32))
@@ -77,7 +78,7 @@ def test_submit__several_launches__see_what_came_before(device: CpuDevice) -> No
 
 
 def test_submit__sliced_buffers__are_seen_by_one_worker_each(device: CpuDevice) -> None:
-    program = device.load(module(), Source(), ("count",))
+    program = device.load(module(), BuildOptions(), ("count",))
     copies = device.copies(10, 1)
     totals = device.buffer(np.dtype("f8"), copies)
     totals.fill(0.0)
@@ -87,7 +88,7 @@ def test_submit__sliced_buffers__are_seen_by_one_worker_each(device: CpuDevice) 
 
 
 def test_submit__crash__is_an_error_and_buffers_survive_it(device: CpuDevice) -> None:
-    program = device.load(module(), Source(), ("wild", "scale"))
+    program = device.load(module(), BuildOptions(), ("wild", "scale"))
     x = device.buffer(F4, 64)
     x.fill(5.0)
     with pytest.raises(ToolchainError, match=r"SA248.*kernel wild crashed \(SIGSEGV\)"):
@@ -98,14 +99,14 @@ def test_submit__crash__is_an_error_and_buffers_survive_it(device: CpuDevice) ->
 
 def test_load__that_takes_too_long__is_not_called_a_kernel(cxx: object) -> None:
     with CpuDevice(limit=1e-4) as slow:
-        program = slow.load(module(), Source(), ("scale",))
+        program = slow.load(module(), BuildOptions(), ("scale",))
         x = slow.buffer(F4, 64)
         with pytest.raises(ToolchainError, match=r"SA248.*: loading test.slang did not end within 0.0001 s on the CPU"):
             slow.submit([Launch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
 
 
 def test_submit__missing_parameter__is_told(device: CpuDevice) -> None:
-    program = device.load(module(), Source(), ("scale",))
+    program = device.load(module(), BuildOptions(), ("scale",))
     with pytest.raises(KeyError, match="x given but no parameter, or the reverse"):
         device.submit([Launch(program, "scale", (1, 1, 1), {"n": 1, "gain": 1.0})])
 
@@ -113,7 +114,7 @@ def test_submit__missing_parameter__is_told(device: CpuDevice) -> None:
 def test_load__text_that_slang_rejects__is_an_error_of_the_program(device: CpuDevice) -> None:
     wrong = '[shader("compute")] [numthreads(64, 1, 1)]\nvoid wrong() { nonsense(); }\n'
     with pytest.raises(CompileError, match="nonsense"):
-        device.load(module(wrong), Source(), ("wrong",))
+        device.load(module(wrong), BuildOptions(), ("wrong",))
 
 
 def test_buffer__more_than_there_is__is_refused_before_it_is_taken(

@@ -12,7 +12,7 @@ from slangad.compiler.emit.entry_points.steps import emit_steps, state_scalar
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.signature import DTYPES
-from slangad.compiler.runtime.device.devices import open_device
+from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.pipeline.steps import Steps
 from slangad.compiler.runtime.training.train import optimizer_settings
 from slangad.compiler.toolchain.cache import default_cache
@@ -20,7 +20,7 @@ from slangad.compiler.toolchain.cache import default_cache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.runtime.device.devices import Buffer, Device
+    from slangad.compiler.runtime.device.model import Buffer, Device
 
     Array = np.ndarray[Any, Any]
 

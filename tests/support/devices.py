@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.api.load import LoadedFile
-    from slangad.compiler.runtime.device.devices import Device
+    from slangad.compiler.runtime.device.model import Device
 
 GPUS = ("vulkan", "cuda", "webgpu")
 DEVICES = ("cpu", *GPUS)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from slangad.compiler.runtime.device.devices import DeviceProgram
+    from slangad.compiler.runtime.device.model import DeviceProgram
 
     Arrays = dict[str, np.ndarray]
     Rng = np.random.Generator

@@ -1,7 +1,7 @@
-"""C++ that is rejected: Slang's text and what the compiler says go in, the text without what is rejected comes out.
+"""Remove the functions that a C++ compiler rejects from Slang's C++ text.
 
-What Slang makes of one function may be no C++, and the rest of its text is right. Functions in which an error lies are
-taken out, and so are those that call them, entry points last: the rest is compiled without asking Slang again.
+Slang's text of one function may be invalid C++ while the rest is right. The functions with an error and their callers
+are removed. The rest compiles without another run of Slang.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.ir.calls import closure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,12 +20,12 @@ _ERROR: Final = re.compile(r"\berror(?: \w+)?: *(.+)")
 _NAME: Final = re.compile(r"\b(\w+)\(")
 _WORDS: Final = re.compile(r"\w+")
 _END: Final = b"\n#endif"
-"""The last line of Slang's prelude, and of nothing after it."""
+"""The last line of Slang's prelude. It occurs nowhere after that."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A function or something else at the top of a text: its lines, counted from 0; ``name`` of a function only."""
+class _CppPart:
+    """A function or another declaration at the top of a text: its lines from 0 on. Only functions have a ``name``."""
 
     start: int
     stop: int
@@ -31,18 +33,18 @@ class _Part:
     words: frozenset[str]
 
 
-def without_faults(code: bytes, said: str) -> tuple[bytes, frozenset[str]] | None:
-    """The text without functions that a compiler rejects, and their names; none if it rejects something else.
+def without_faults(code: bytes, messages: str) -> tuple[bytes, frozenset[str]] | None:
+    """Return the text without the functions that a compiler rejects, and their names; None if it rejects other code.
 
-    Lines stay what they are: those of functions that are left out are empty.
+    The lines of removed functions become empty, so that line numbers stay.
 
     Args:
         code: Slang's C++ text.
-        said: What the compiler says of it.
+        messages: The messages of the compiler.
     """
     lines = code.decode("utf-8", "replace").split("\n")
     own = code[: code.rfind(_END) + len(_END)].count(b"\n") + 1
-    places = {int(number) - 1 for number in _AT.findall(said)}
+    places = {int(number) - 1 for number in _AT.findall(messages)}
     parts = list(_parts(lines, own))
     faulty = {part for part in parts if any(part.start <= place < part.stop for place in places)}
     if not faulty or not all(part.name for part in faulty):
@@ -54,25 +56,19 @@ def without_faults(code: bytes, said: str) -> tuple[bytes, frozenset[str]] | Non
     return "\n".join(lines).encode(), frozenset(gone)
 
 
-def first_error(said: str) -> str:
-    """What a compiler objects to first, without the place, which is in a text that nobody sees."""
-    found = _ERROR.search(said)
-    return (found[1] if found else said.strip().partition("\n")[0]).strip()
+def first_error(messages: str) -> str:
+    """Return the first error of a compiler without its location, which lies in a text that users never see."""
+    found = _ERROR.search(messages)
+    return (found[1] if found else messages.strip().partition("\n")[0]).strip()
 
 
-def _with_callers(parts: list[_Part], names: set[str]) -> set[str]:
-    """Functions and all that call them, directly or not."""
-    gone, fresh = set(names), set(names)
-    while fresh:
-        fresh = {
-            part.name for part in parts if part.name and part.name not in gone and not part.words.isdisjoint(fresh)
-        }
-        gone |= fresh
-    return gone
+def _with_callers(parts: list[_CppPart], names: set[str]) -> set[str]:
+    """Return functions and all their callers, direct or not."""
+    return closure(names, lambda name: (part.name for part in parts if part.name and name in part.words))
 
 
-def _parts(lines: list[str], first: int) -> Iterator[_Part]:
-    """What stands at the top of a text from a line on: as Slang writes it, it ends with its first line or a brace."""
+def _parts(lines: list[str], first: int) -> Iterator[_CppPart]:
+    """Yield the declarations at the top of a text. Slang ends each with its first line or a brace."""
     start = first
     while start < len(lines):
         head = lines[start]
@@ -82,5 +78,5 @@ def _parts(lines: list[str], first: int) -> Iterator[_Part]:
                 stop += 1
             text = "\n".join(lines[start:stop])
             named = None if head.startswith("struct") or head.endswith(";") else _NAME.search(text)
-            yield _Part(start, stop, named[1] if named else "", frozenset(_WORDS.findall(text)))
+            yield _CppPart(start, stop, named[1] if named else "", frozenset(_WORDS.findall(text)))
         start = stop

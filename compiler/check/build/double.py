@@ -1,4 +1,4 @@
-"""The float64 twin of a program: an emitted module goes in, a job that compiles it with double for float comes out."""
+"""Make the job that compiles the float64 twin of an emitted module: the same text with double for float and half."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CASTS: Final = re.compile(r"\b(?:asuint|asint|f32tof16|toFloat)\b")
 _TEXELS: Final = re.compile(
     r"\b((?:RW)?(?:Texture|Sampler)(?:1D|2D|3D|Cube)(?:Array)?\s*<\s*)(?:float|half)([234]?\s*>)"
 )
-"""Textures of floats, whose texels can't be double in Slang: nothing is read from them in a check."""
+"""Textures of floats. Their texels cannot be double in Slang, and a check reads nothing from them."""
 _CLIMBING: Final = re.compile(r'(\bimport\s+")((?:[^"\n]*/)?\.\./[^"\n]*)(")')
 _OUTSIDE: Final = "slangad_outside_"
 _IMPORT: Final = re.compile(r"^import slangad(?:_half)?;$", re.MULTILINE)
@@ -43,9 +43,16 @@ def build_job(
     time_limit: float,
     files: tuple[str, ...] = (),
 ) -> CompileJob:
-    """What the toolchain is asked: the entry points ``names`` for the CPU; ``wide`` with double for float and half.
+    """Return the compile job of the entry points ``names`` for the CPU.
 
-    ``files`` are the Slang files that it depends on.
+    Args:
+        emitted: The module.
+        names: Its entry points.
+        include_dirs: Folders of imports.
+        defines: Macros.
+        wide: True for double in place of float and half.
+        time_limit: Seconds that the compiler may take.
+        files: The Slang files that the module depends on.
     """
     text = _widened(emitted.text) if wide else emitted.text
     modules = dict(emitted.libraries)
@@ -70,10 +77,10 @@ def build_job(
 def _with_bits(
     main: str, files: tuple[str, ...], folders: tuple[str, ...], known: Mapping[str, str]
 ) -> tuple[str, dict[str, str]]:
-    """A twin's text and copies of Slang files, if some look at the bits of floats or have textures of them.
+    """Return a twin's text with changed copies of Slang files that look at bits of floats or have textures of floats.
 
-    All are copied if one needs it, since a file finds its neighbours before anything else; each to where it lies from
-    the folders in which an import may find it. Some are ``known`` to have another text than on disk.
+    If one file needs a change, all are copied, because an import finds its neighbours first. A copy keeps its path
+    from the folders in which an import may find it. ``known`` has texts that differ from those on disk.
     """
     placed = {place: file for file in reversed(files) for place in reversed([*_places(file, folders)])}
     texts = {place: known.get(place) or text_of(file) for place, file in placed.items()}
@@ -93,7 +100,7 @@ def _with_bits(
 
 
 def _places(file: str, folders: tuple[str, ...]) -> Iterator[str]:
-    """The paths of a file from the folders that have it, however deep; one that none has gets a folder."""
+    """Yield the paths of a file from the folders that contain it. A file outside of them gets a folder of its own."""
     found = [
         full.relative_to(root).as_posix()
         for full in (Path(file).absolute(), Path(file).resolve())
@@ -109,7 +116,7 @@ def _folder(place: str) -> str:
 
 
 def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]) -> str:
-    """The text with imports that climb out of folders leading to the copies of what they mean."""
+    """Return the text with imports by ``../`` redirected to the copies of their files."""
 
     def lead(found: re.Match[str]) -> str:
         meant = ((Path(folder) / found[2]).resolve() for folder in folders)

@@ -1,8 +1,8 @@
-"""Both builds of a program: a module with harness kernels goes in, CPU libraries come out, in float32 and in float64.
+"""Build the harness kernels of a module as CPU libraries, in float32 and in float64.
 
-A file is compiled once in each precision, both at a time. What crashes, hangs or is rejected is found out by compiling
-the kernels one by one, named with the reason, and left out; the rest is compiled again together. What Slang would give
-other derivatives in company than alone (see ``witnesses``) is compiled as it is shipped: entry point by entry point.
+Both precisions build at the same time. If a build crashes, hangs or is rejected, the kernels build one by one to find
+the cause. Those are left out with the reason, and the rest builds again together. Kernels with other derivatives in
+company than alone (see ``separately``) build as they are shipped: entry point by entry point.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.cpp_faults import first_error, without_faults
 from slangad.compiler.check.build.double import build_job
 from slangad.compiler.check.build.separately import kernels_apart
-from slangad.compiler.check.twins import index_ranges as reach
-from slangad.compiler.check.twins import loop_bounds as bounds
-from slangad.compiler.check.twins.declared import PRELUDE, has_oracles
+from slangad.compiler.check.twins import declared, index_ranges, loop_bounds
 from slangad.compiler.emit import Mode, emit_module
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.ir.kernels import Memory
@@ -35,11 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
     from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 
-_OPTIMIZATION: Final = 1
-_OPTIMIZATION_OF_LAUNCHES: Final = 2
-"""Of kernels that share memory: many threads of them run for each sample, for longer than it takes to compile them."""
-_SECONDS_EACH: Final = 0.25
-"""Added to the time limit of a compile for each entry point: ten times what one takes."""
 DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
@@ -54,11 +48,11 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A kernel, or one mode of it, that can't be built, and why.
+    """A kernel, or one mode of it, that cannot be built, and why.
 
     Attributes:
-        cpp: Whether Slang gives C++ for it, which is none; ``reason`` is what the C++ compiler objects to.
-        elsewhere: What Slang says of it for SPIR-V, where that is asked; empty if it takes it.
+        cpp: True if the C++ compiler rejects Slang's code. ``reason`` is its first error then.
+        elsewhere: Slang's error for SPIR-V, where that was tried; empty if Slang accepts it.
     """
 
     kernel: str
@@ -77,8 +71,8 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """How to build: where imports are looked for, macros, where results are kept, texts in place of Slang files."""
+class BuildSetting:
+    """How to build: folders of imports, macros, time limit, cache, and texts to use in place of Slang files."""
 
     include_dirs: tuple[str, ...]
     defines: tuple[tuple[str, str], ...]
@@ -88,9 +82,12 @@ class Setting:
 
 
 def build_both(
-    module: Module, setting: Setting, compilers: tuple[SlangCompilers, SlangCompilers], turns: LoopTwins | None = None
+    module: Module,
+    setting: BuildSetting,
+    compilers: tuple[SlangCompilers, SlangCompilers],
+    loop_twins: LoopTwins | None = None,
 ) -> tuple[Built, Built]:
-    """The float64 twin and the program itself, built at the same time; the former with the twins that count turns.
+    """Return the float64 twin, with the twins that count loop iterations, and the program itself.
 
     Raises:
         ToolchainError: There is no Slang or no C++ compiler.
@@ -100,7 +97,7 @@ def build_both(
     narrow = _Builder(module, setting, compilers[1], wide=False, apart=apart)
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return narrow.build(module.kernels), _build_turns(turns, setting, compilers[1])
+        return narrow.build(module.kernels), _build_loop_twins(loop_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(wide.build, module.kernels), pool.submit(rest)
@@ -108,17 +105,19 @@ def build_both(
         return replace(built, libraries=(*built.libraries, *counting)), other
 
 
-def _build_turns(turns: LoopTwins | None, setting: Setting, compilers: SlangCompilers) -> tuple[Library, ...]:
-    """The twins that count turns, as far as they can be built."""
-    if turns is None:
+def _build_loop_twins(
+    loop_twins: LoopTwins | None, setting: BuildSetting, compilers: SlangCompilers
+) -> tuple[Library, ...]:
+    """Return the twins that count loop iterations, as far as they can be built."""
+    if loop_twins is None:
         return ()
-    texts = {**setting.texts, Path(turns.module.source).name: turns.text}
-    builder = _Builder(turns.module, replace(setting, texts=texts), compilers, wide=True)
-    return builder.build(turns.module.kernels).libraries
+    texts = {**setting.texts, Path(loop_twins.module.source).name: loop_twins.text}
+    builder = _Builder(loop_twins.module, replace(setting, texts=texts), compilers, wide=True)
+    return builder.build(loop_twins.module.kernels).libraries
 
 
-def twin_job(module: Module, setting: Setting) -> CompileJob:
-    """A job with what the float64 twins of a module's Slang files are read with; nothing is made in it."""
+def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
+    """Return a job with the settings to read the float64 twins of a module's Slang files. It makes no code."""
     emitted = emit_module(only(module, ()))
     emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
     files = tuple(path for path in module.sources if path.endswith(".slang"))
@@ -128,16 +127,16 @@ def twin_job(module: Module, setting: Setting) -> CompileJob:
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds kernels of a module in one precision; those in ``apart`` entry point by entry point."""
+    """Builds kernels of a module in one precision, those in ``apart`` entry point by entry point."""
 
     module: Module
-    setting: Setting
+    setting: BuildSetting
     compilers: SlangCompilers
     wide: bool
     apart: frozenset[str] = frozenset()
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
-        """Build kernels: those that don't have to be apart together."""
+        """Build kernels, together where possible."""
         if not self.wide:
             kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         near = [kernel for kernel in kernels if kernel.name not in self.apart]
@@ -147,7 +146,7 @@ class _Builder:
         return _joined([self._together(near), self._entry_by_entry(alone)])
 
     def _entry_by_entry(self, kernels: Sequence[Kernel]) -> Built:
-        """Build every entry point by itself."""
+        """Build every entry point separately."""
         emitted = [self._emit([kernel]) for kernel in kernels]
         singles = [
             replace(kernel, modes=(mode,)) for kernel, its in zip(kernels, emitted, strict=True) for mode in _modes(its)
@@ -160,7 +159,7 @@ class _Builder:
         )
 
     def _together(self, kernels: Sequence[Kernel]) -> Built:
-        """Build kernels together; where that fails, without those that are to blame."""
+        """Build kernels together. If that fails, leave out those that cause it."""
         if not kernels:
             return Built((), ())
         emitted = self._emit(kernels)
@@ -172,7 +171,7 @@ class _Builder:
         return self._link(kernels, emitted, result)
 
     def _library(self, kernels: Sequence[Kernel]) -> Built:
-        """Build kernels that Slang takes one by one; where it doesn't take them together, one by one."""
+        """Build kernels that Slang accepts one by one; separately if it does not accept them together."""
         emitted = self._emit(kernels)
         (result,) = self.compilers.compile([self._job(emitted)])
         if result.ok and result.artefacts:
@@ -193,13 +192,13 @@ class _Builder:
 
     def _shared(self, code: bytes) -> bytes:
         shares = any(p.memory is not Memory.EACH for kernel in self.module.kernels for p in kernel.params)
-        optimization = _OPTIMIZATION_OF_LAUNCHES if shares else _OPTIMIZATION
+        optimization = tol.OPTIMIZATION_OF_LAUNCHES if shares else tol.OPTIMIZATION
         return build_shared_library(code, optimization=optimization, cache=self.setting.cache)
 
     def _without_faulty(
         self, kernels: Sequence[Kernel], emitted: EmittedModule, made: tuple[bytes, str], error: RejectionError
     ) -> Built:
-        """What is left of C++ that is rejected when entry points that are none by themselves either are taken out."""
+        """Build rejected C++ without the entry points that are rejected by themselves, too."""
         code, reflection = made
         left = without_faults(code, error.output) if len(kernels) > 1 or len(_modes(emitted)) > 1 else None
         if left is None:
@@ -219,7 +218,7 @@ class _Builder:
         return Built((Library(data, reflection, kept),) if kept else (), alone.refusals)
 
     def _singly(self, kernels: Sequence[Kernel], reason: str, *, cpp: bool = False) -> Built:
-        """Kernels that C++ compilers don't take together, one by one, and those that they don't take mode by mode."""
+        """Build kernels that a C++ compiler does not accept together: one by one, then mode by mode."""
         if len(kernels) > 1:
             return _joined(self._library([kernel]) for kernel in kernels)
         (kernel,) = kernels
@@ -230,14 +229,14 @@ class _Builder:
         return Built((), (Refusal(kernel.name, modes[0] if modes else "", reason, cpp, elsewhere),))
 
     def _elsewhere(self, kernel: Kernel) -> str:
-        """What Slang says of a kernel in float32 for SPIR-V; nothing where it takes it."""
+        """Return Slang's error for a kernel in float32 for SPIR-V; empty if Slang accepts it."""
         if self.wide:
             return ""
         (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
         return "" if result.ok and result.artefacts else _reason(result)
 
     def _part(self, kernels: Sequence[Kernel]) -> tuple[list[Kernel], list[Refusal]]:
-        """The kernels that Slang takes, some with fewer modes, and what it refuses."""
+        """Return the kernels that Slang accepts, some with fewer modes, and what it refuses."""
         bad = self._failing(kernels) if len(kernels) > 1 else dict.fromkeys(range(len(kernels)), "")
         good = [kernel for index, kernel in enumerate(kernels) if index not in bad]
         singles = [
@@ -253,7 +252,7 @@ class _Builder:
         return good, refusals
 
     def _failing_modes(self, singles: Sequence[Kernel]) -> dict[int, str]:
-        """Those of kernels of one mode each that Slang doesn't compile; not tried are derivatives of what hangs it."""
+        """Return those of kernels with one mode each that Slang does not compile. Skip derivatives of what hangs it."""
         forward = [k for k, single in enumerate(singles) if single.modes == (Mode.FORWARD.value,)]
         failing = {forward[n]: reason for n, reason in self._failing([singles[k] for k in forward]).items()}
         hanging = {singles[k].name for k, reason in failing.items() if reason == DEATHS["SA241"]}
@@ -264,7 +263,7 @@ class _Builder:
         return dict(sorted(failing.items()))
 
     def _failing(self, kernels: Sequence[Kernel]) -> dict[int, str]:
-        """The kernels that Slang doesn't compile by themselves, with the reason."""
+        """Return the kernels that Slang does not compile separately, with the reason."""
         jobs = [self._job(self._emit([kernel]), number) for number, kernel in enumerate(kernels)]
         results = self.compilers.compile(jobs)
         return {k: _reason(r) for k, r in enumerate(results) if not r.ok or not r.artefacts}
@@ -280,7 +279,7 @@ class _Builder:
     def _job(self, emitted: EmittedModule, number: int | None = None) -> CompileJob:
         names = tuple(entry.name for entry in emitted.entry_points)
         setting = self.setting
-        limit = setting.time_limit + _SECONDS_EACH * len(names)
+        limit = setting.time_limit + tol.COMPILE_LIMIT_EACH * len(names)
         if number is not None:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
         files = tuple(path for path in self.module.sources if path.endswith(".slang"))
@@ -290,14 +289,14 @@ class _Builder:
 
 
 def prelude(module: Module) -> str:
-    """What stands before the text of a module with twins."""
-    head = PRELUDE if has_oracles(module) else ""
-    head += reach.PRELUDE if reach.watches_reach(module) else ""
-    return head + (bounds.PRELUDE if bounds.watches_loops(module) else "")
+    """Return the text before a module with twins."""
+    head = declared.PRELUDE if declared.has_frozen_twins(module) else ""
+    head += index_ranges.PRELUDE if index_ranges.has_index_twins(module) else ""
+    return head + (loop_bounds.PRELUDE if loop_bounds.watches_loops(module) else "")
 
 
 def _modes(emitted: EmittedModule) -> list[str]:
-    """The modes of entry points; one of a kernel with sums has two."""
+    """Return the modes of entry points. A mode of a kernel with sums has two entry points."""
     return list(dict.fromkeys(entry.mode.value for entry in emitted.entry_points))
 
 

@@ -19,7 +19,7 @@ from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import Sums, WholeRunner
-from slangad.compiler.check.run.launch_device import DeviceLaunches
+from slangad.compiler.check.run.on_device import DeviceLaunches
 from slangad.compiler.check.run.thread_sums import Threads
 from slangad.compiler.check.sampling.samples import draw_random, interval_of, keep_apart
 from slangad.compiler.check.sampling.scouts import slopes_along

@@ -6,10 +6,11 @@ result depends on numbers in such a parameter and nobody wrote ``no_diff``, the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.model.samples import chosen
 from slangad.compiler.check.reference.differences import Slices, measure
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.companions import Functions
     from slangad.compiler.ir.nodes import KernelParam
     from slangad.compiler.ir.types import Type
-
-_LOOKED: Final = 32
-_WINDOW: Final = 9
-_CERTAIN: Final = 1e-5
 
 
 def without_gradient(params: Iterable[KernelParam], facts: SourceFacts | None) -> tuple[tuple[str, str], ...]:
@@ -59,16 +56,16 @@ def _loss(plan: Plan, functions: Functions, name: str, struct: str) -> Iterator[
     inputs, results = f64.inputs.columns, f64.results.columns
     own = [k for k, c in enumerate(inputs) if c.floating and c.path.startswith((f"{name}.", f"{name}["))]
     outputs = [k for k, c in enumerate(results) if c.floating]
-    samples = draw(inputs, plan.ranges, _LOOKED, plan.seed, f"silent {plan.subject.name}", plan.constants)
+    samples = draw(inputs, plan.ranges, tol.LOST_SAMPLES, plan.seed, f"silent {plan.subject.name}", plan.constants)
     samples = chosen(samples, functions.inside(samples.rows))
     if not own or not outputs or not len(samples.rows):
         return
     row, column = np.repeat(np.arange(len(samples.rows)), len(own)), np.tile(np.array(own), len(samples.rows))
     slices = Slices(samples.rows[row], column, samples.scales[row, column])
     with np.errstate(all="ignore"):
-        slopes = measure(lambda rows, _: f64.values(rows)[:, outputs], slices, (_WINDOW,), central())
+        slopes = measure(lambda rows, _: f64.values(rows)[:, outputs], slices, tol.EXPLAIN_LEVELS, central())
         slope, bar = slopes.slope[:, 0], slopes.bar[:, 0]
-        certain = np.isfinite(slope) & (np.abs(slope) > 4 * bar + _CERTAIN)
+        certain = np.isfinite(slope) & (np.abs(slope) > tol.EXPLAIN_BARS * bar + tol.LOST_LEAST)
     size = np.where(certain, np.abs(slope), 0.0)
     if not size.any():
         return

@@ -1,6 +1,6 @@
-"""Inputs and results as rows of numbers: the types of a kernel's values go in, one column for each scalar comes out.
+"""Inputs and results of a kernel as rows of numbers, one column for each scalar.
 
-Columns stand in the order of the kernel's buffers, so a buffer is a stretch of neighbouring columns.
+Columns have the order of the kernel's buffers, so a buffer is a stretch of neighbouring columns.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ class Column:
     Attributes:
         path: As users write it: ``m.albedo[1]``, ``v.x``.
         scalar: ``float``, ``half``, ``double``, ``int``, ``uint`` or ``bool``.
-        differentiable: Whether it carries a gradient.
-        group: The path of the value it is a component of: ``v`` of ``v.x``.
-        anywhere: The path without the element that it belongs to, where that is one of many: ``light.x`` of
-            ``light[3].x``.
+        differentiable: It carries a gradient.
+        group: The path of the value that it is a component of: ``v`` of ``v.x``.
+        anywhere: The path without the index of an element: ``light.x`` of ``light[3].x``; empty without index.
     """
 
     path: str
@@ -46,7 +45,7 @@ class Column:
 
     @property
     def floating(self) -> bool:
-        """Whether it holds a floating-point number."""
+        """Return True if it holds a floating-point number."""
         return self.scalar in FLOATING
 
 
@@ -59,17 +58,17 @@ class Table:
 
     @property
     def differentiable(self) -> list[int]:
-        """The columns that carry a gradient."""
+        """Return the columns that carry a gradient."""
         return [index for index, column in enumerate(self.columns) if column.differentiable]
 
 
 def input_table(kernel: Kernel) -> Table:
-    """The columns of a kernel's inputs."""
+    """Return the columns of a kernel's inputs."""
     return _table((p.name, p.type, p.no_diff) for p in kernel.params)
 
 
 def result_table(kernel: Kernel) -> Table:
-    """The columns of a kernel's results."""
+    """Return the columns of a kernel's results."""
     return _table((r.name, r.type, False) for r in kernel.results)
 
 
@@ -86,13 +85,13 @@ def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
 
 @lru_cache(maxsize=4096)
 def owner_of(path: str) -> str:
-    """The parameter or result that a path leads into: ``m`` of ``m.albedo[1]``, ``result.0`` of ``result.0[3].x``."""
-    found = re.match(r"result\.\d+|[^.\[]+", path)
-    return found[0] if found else path
+    """Return the parameter or result of a path: ``m`` of ``m.albedo[1]``, ``result.0`` of ``result.0[3].x``."""
+    owner = re.match(r"result\.\d+|[^.\[]+", path)
+    return owner[0] if owner else path
 
 
 def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
-    """The columns of one value's part that has a buffer of its own."""
+    """Yield the columns of a part of a value that has a buffer of its own."""
     flows = not passive and not leaf.no_diff and carries_gradient(leaf.type)
     scalar = scalar_of(leaf.type).name
     for outer in product(*(range(extent) for extent in leaf.outer)):
@@ -103,6 +102,7 @@ def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
 
 
 def _entries(type_: Type) -> Iterator[str]:
+    """Yield the paths of the scalars in a value."""
     match type_:
         case Vector(size=size):
             yield from (f".{'xyzw'[k]}" for k in range(size))

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """Entries that are none of a subgradient together: what their sum or difference is and may be.
+    """Entries that together belong to no subgradient.
 
     Attributes:
         others: The other inputs.
-        sign: 1 for the sum, -1 for the difference.
+        sign: 1 if their sum is wrong, -1 if their difference is.
+        found: The sum or difference.
+        low: The least that is right; ``high`` the largest.
     """
 
     others: tuple[int, ...]
@@ -36,7 +38,7 @@ class Corner:
 
 
 class State(IntEnum):
-    """What became of one entry of one sample's Jacobian; the worst of several is the largest."""
+    """The outcome of one entry of one sample's Jacobian; the worst of several is the largest."""
 
     UNSEEN = 0
     OK = 1
@@ -52,15 +54,15 @@ class Findings:
     """All entries of all samples, shape (samples, results, inputs).
 
     Attributes:
-        expected: The oracle's slope with half its bar in ``error``.
+        expected: The reference slope with half its error bar in ``error``.
         low: At kinks, the least slope that is right; ``high`` the largest. Elsewhere NaN.
         states: By leg.
         finite: Samples at which the function is finite.
         jumps: Samples at which it jumps.
-        grain: What rounding of the values may make of a slope, at least.
-        looked: Samples and inputs that were looked at; of a function of many inputs not all are.
+        grain: The least error that rounding of the values makes in a slope.
+        looked: Samples and inputs that were looked at; not all if a function has many inputs.
         curves: For entries that are wrong: half widths, slopes.
-        left: Pairs of sample and input that disagree, beyond those looked at closely; of the leg with most of them.
+        left: Pairs of sample and input that disagree and were not looked at closely; of the leg with most of them.
         corners: For entries that are wrong only together with another, by leg, sample, result and input.
     """
 
@@ -79,7 +81,7 @@ class Findings:
 
 
 def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
-    """The findings at some of the samples."""
+    """Return the findings at some of the samples."""
     return Findings(
         findings.expected[some],
         findings.error[some],
@@ -95,7 +97,7 @@ def part_of(findings: Findings, some: npt.NDArray[np.int64]) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One number that is not what it should be; ``row`` and ``column`` are -1 where it is no entry of the Jacobian."""
+    """One wrong number; ``row`` and ``column`` are -1 if it is no entry of the Jacobian."""
 
     sample: int
     row: int
@@ -108,9 +110,15 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of a leg; ``wrong`` is the worst of what disagrees, ``float32`` the device's Jacobians.
+    """The outcome of a leg.
 
-    ``failure`` is what is wrong where it is not about a sample, ``single`` how far float32 was tested.
+    Attributes:
+        outcome: What a disagreement means.
+        message: A disagreement in one line.
+        wrong: The worst number.
+        float32: The Jacobians in float32.
+        failure: A disagreement that is not about a sample.
+        single: How far float32 was tested.
     """
 
     result: LegResult

@@ -17,67 +17,67 @@ Evaluate: TypeAlias = "Callable[[Floats, Floats], Floats]"
 
 
 class RowFunction(Protocol):
-    """A function of rows of numbers with its derivatives, whatever it takes to compute them."""
+    """A function of rows of numbers with its derivatives, however they are computed."""
 
     @property
     def entries(self) -> Mapping[Mode, object]:
-        """The modes that there are."""
+        """Return the modes that exist."""
 
     @property
     def inputs(self) -> Table:
-        """The columns of its inputs."""
+        """Return the columns of its inputs."""
 
     @property
     def results(self) -> Table:
-        """Those of its results."""
+        """Return the columns of its results."""
 
     def values(self, rows: Floats) -> Floats:
-        """The results, of the function alone."""
+        """Return the results of the function alone."""
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        """Return the results at rows, with frozen parts as they are at ``base``; of a twin that freezes."""
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
+        """Return the results as forward mode computes them, and their tangents for one direction a row."""
 
 
 class Oracle(Protocol):
     """A function of rows of numbers without derivatives."""
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others."""
+        """Return the results at rows, with frozen parts as they are at ``base``."""
 
 
 class Inside(Protocol):
-    """What tells whether indices stay inside what they index."""
+    """Finds indices outside what they index."""
 
     def inside(self, rows: Floats) -> Bools:
-        """The rows at which no index leads outside."""
+        """Return where no index leads outside."""
 
 
 class Bounded(Inside, Protocol):
-    """What tells that of launches, and how much they do."""
+    """Finds indices outside tensors in launches, and counts their work."""
 
     @property
     def filtered(self) -> bool:
-        """Whether textures are sampled, which devices do with weights of a few bits."""
+        """Return True if textures are sampled: devices use weights of a few bits for that."""
 
     def work(self, rows: Floats) -> float:
-        """What one launch costs, in units of ``effort``."""
+        """Return the work of one launch, in units of ``model.effort``."""
 
 
 class Watch(Protocol):
-    """Tells of rows whether a loop would go on; its results' names begin with ``EXCEEDED``."""
+    """Finds loops that run beyond their bounds; the names of its results begin with ``EXCEEDED``."""
 
     @property
     def results(self) -> Table:
-        """What it tells."""
+        """Return the columns of its results."""
 
     def values(self, rows: Floats) -> Floats:
-        """Not 0 where one would."""
+        """Return numbers that are not 0 where a loop runs beyond its bound."""
 
 
 class JacobianOf(Protocol):

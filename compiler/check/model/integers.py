@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """Where integers that nobody declared are worth a try.
+    """Integers without a declared range that are worth a try.
 
     Attributes:
         tried: Paths of parameters or parts, each with a value.
         sizes: Paths that index into an array, with its size.
-        stores: Paths that say where threads store: no two of them may store at the same place.
+        stores: Paths of indices at which threads store: threads must have different ones.
         threads: Axes of the domain, each with a number of threads at which something may change.
-        counted: Paths of a thread's number along an axis and of how many threads there are, in pairs; either may be
-            empty.
+        counted: Pairs of paths: a thread's number along an axis, and the number of threads. Either may be empty.
     """
 
     tried: tuple[tuple[str, int], ...] = ()
@@ -31,7 +30,7 @@ class Integers:
     counted: tuple[tuple[str, str], ...] = ()
 
     def ranges(self) -> Iterator[Range]:
-        """Where indices may lie; what is declared wins over it."""
+        """Return the ranges of indices into arrays; declared ranges override them."""
         return (Range(path, 0.0, float(size - 1)) for path, size in self.sizes)
 
 

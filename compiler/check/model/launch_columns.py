@@ -1,6 +1,6 @@
-"""A whole launch as rows of numbers: a kernel and how large a launch is go in, one column for each scalar comes out.
+"""Inputs and results of a launch as rows of numbers, one column for each scalar of each element.
 
-Columns stand in the order of the launch's buffers, as in ``columns``: all elements of one part next to each other.
+Columns have the order of the launch's buffers: all elements of one part are neighbours.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _ONCE = (Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """How large a launch is: the domain's shape, and that of every tensor and texture."""
+    """The size of a launch: the shapes of the domain and of every tensor and texture."""
 
     domain: Shape
     shapes: Mapping[str, Shape]
 
     def of(self, name: str, memory: Memory) -> Shape:
-        """The shape of a parameter or result before the axes of its type."""
+        """Return the shape of a parameter or result before the axes of its type."""
         return () if memory in _ONCE else self.shapes.get(name, self.domain)
 
 
 def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
-    """The columns of what a launch reads; what it only writes starts as zeros."""
+    """Return the columns that a launch reads; parameters that it only writes start as zeros."""
     return _table(
         tuple(
             (p.name, _element(p.type), extents.of(p.name, p.memory), p.no_diff or p.memory is Memory.UNIFORM)
@@ -51,7 +51,7 @@ def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
 
 
 def launch_results(kernel: Kernel, extents: Extents) -> Table:
-    """The columns of what a launch writes."""
+    """Return the columns that a launch writes."""
     written = [p for p in kernel.params if p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)]
     return _table(
         (
@@ -62,7 +62,7 @@ def launch_results(kernel: Kernel, extents: Extents) -> Table:
 
 
 def anywhere_table(kernel: Kernel) -> Table:
-    """The inputs as columns, one for all elements of a part: what ranges may be said for."""
+    """Return the inputs as columns, one for all elements of a part: the paths that ranges may name."""
     return _table(tuple((p.name, _element(p.type), (), p.no_diff) for p in kernel.params))
 
 
@@ -78,20 +78,20 @@ def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> Table:
         for leaf in buffer_leaves(type_):
             start = len(columns)
             plain = [column.path.removeprefix(name) for column in columns_of_leaf(name, leaf, passive=passive)]
-            for place in _places(shape):
-                own = columns_of_leaf(f"{name}{place}", leaf, passive=passive)
+            for index in _indices(shape):
+                own = columns_of_leaf(f"{name}{index}", leaf, passive=passive)
                 columns += (
-                    Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if place else "")
+                    Column(c.path, c.scalar, c.differentiable, c.group, f"{name}{rest}" if index else "")
                     for c, rest in zip(own, plain, strict=True)
                 )
             stretches[name, leaf.path] = (start, len(columns))
     return Table(tuple(columns), stretches)
 
 
-def _places(shape: Shape) -> Iterator[str]:
-    """How users write the elements of an array, in order; of a single value nothing."""
+def _indices(shape: Shape) -> Iterator[str]:
+    """Yield the indices of an array as users write them, in order; nothing for a single value."""
     if not shape:
         yield ""
         return
-    for place in product(*(range(extent) for extent in shape)):
-        yield f"[{', '.join(str(index) for index in place)}]"
+    for index in product(*(range(extent) for extent in shape)):
+        yield f"[{', '.join(str(k) for k in index)}]"

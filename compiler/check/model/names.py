@@ -7,13 +7,13 @@ from typing import Final
 from slangad.compiler.ir.nodes import Kernel, Memory
 
 STAGE: Final = "slangad_stage_"
-"""Begins the names of kernels that are launched whole though nothing in their own memory asks for it."""
+"""Begins the names of kernels that are checked launch by launch for a pipeline only."""
 OF_STAGE: Final = "stage "
-"""Begins the keys of what their threads do, where the check has changed that for its own purposes."""
+"""Begins the keys of functions of stages, where the check has changed the function of the same kernel."""
 
 
 def is_stage(kernel: Kernel) -> bool:
-    """Whether a kernel is there for a pipeline only."""
+    """Return True if a kernel exists for a pipeline only."""
     return kernel.name.startswith(STAGE)
 
 
@@ -23,7 +23,7 @@ _PER_THREAD: Final = (Memory.EACH, Memory.UNIFORM, Memory.PARAM, Memory.SUM, Mem
 
 
 def is_launch(kernel: Kernel) -> bool:
-    """Whether what a thread does depends on memory that other threads use: a whole launch is one function then."""
+    """Return True if threads share memory: a whole launch is one function then."""
     if is_stage(kernel):
         return True
     memories = [*(param.memory for param in kernel.params), *(result.memory for result in kernel.results)]
@@ -33,14 +33,14 @@ def is_launch(kernel: Kernel) -> bool:
 TWIN = " unclipped"
 """Ends the keys of functions without the clips of what they call."""
 STANDING = "check "
-"""Begins the keys of functions that call a method, and stand for it in a check of it."""
+"""Begins the keys of functions that call a method and are checked in its place."""
 
 
 def is_mutant(name: str) -> bool:
-    """Whether a subject's name is that of a mutant."""
+    """Return True if a subject's name is that of a mutant."""
     return ": " in name
 
 
 def broken_of(name: str) -> str:
-    """The name of what a mutant is made of; any other name itself."""
+    """Return the name of the function that a mutant is made of; any other name unchanged."""
     return name.partition(": ")[0]

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.report.model import Note
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Rows of inputs, where each came from, and what is far for each column."""
+    """Samples.
+
+    Attributes:
+        rows: The inputs, one row for each sample.
+        origins: How each sample was chosen.
+        scales: The distance that counts as far, by sample and column.
+    """
 
     rows: Floats
     origins: tuple[str, ...]
@@ -24,7 +28,7 @@ class Samples:
 
 
 def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
-    """The samples and some more, for which the same is far."""
+    """Return the samples with more rows, which get the largest scales."""
     if not len(rows):
         return samples
     usual = np.max(samples.scales, axis=0)
@@ -35,8 +39,8 @@ def with_rows(samples: Samples, rows: Floats, origin: str) -> Samples:
     )
 
 
-def chosen(samples: Samples, which: npt.NDArray[np.bool_]) -> Samples:
-    """Some of the samples."""
+def chosen(samples: Samples, which: Bools) -> Samples:
+    """Return the samples where ``which`` is true."""
     if which.all():
         return samples
     origins = tuple(origin for origin, kept in zip(samples.origins, which, strict=True) if kept)

@@ -25,8 +25,8 @@ class SourceFacts:
     Attributes:
         unset: Why it can't be run by itself; empty if it can.
         bits: Why nobody knows what its gradient should be; empty if that is known.
-        plain: Its parameters without ``no_diff``; none if it has derivatives of its own, whose heads say it.
-        calls: All names of functions that its derivative is made from; none if it has derivatives of its own.
+        plain: Its parameters without ``no_diff``; none if its derivative is custom.
+        calls: Names of all functions that its derivative is made from; none if its derivative is custom.
         signature: The types of its parameters, in parentheses.
     """
 
@@ -43,9 +43,9 @@ class CheckedPipeline:
 
     Attributes:
         apart: Every stage by itself, calling kernels of the module.
-        joined: The same as it is run, with neighbouring stages joined.
-        shown: What the user calls each kernel of ``apart``.
-        ranges: Where its parameters are drawn: as declared for the kernels they are passed to, indices within arrays.
+        joined: The pipeline as it is run, with neighbouring stages joined.
+        shown: The user's names of the kernels of ``apart``.
+        ranges: Ranges of its parameters: those declared for the kernels that take them, and of indices into arrays.
         shapes: Of its parameters, declared in the same way.
     """
 
@@ -57,13 +57,13 @@ class CheckedPipeline:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The kernels of all stages."""
+        """Return the kernels of all stages."""
         stages = (*self.apart.stages, *self.joined.stages)
         return tuple(dict.fromkeys(stage.kernel for stage in stages))
 
     @property
     def outside(self) -> Kernel:
-        """A kernel that takes and gives the same."""
+        """Return a kernel with the same parameters and results."""
         results = tuple(KernelResult(r.name, r.memory, r.type) for r in self.apart.results)
         return Kernel(self.apart.name, "", self.apart.params, results, span=self.apart.span)
 
@@ -75,18 +75,18 @@ class Subject:
     Attributes:
         name: As the user knows it; overloads share theirs.
         kernel: The harness kernel's name; empty if there is none, and then ``skipped`` says why.
-        function: The key of what a thread does.
+        function: The key of the function that a thread runs.
         missing: Modes it can't have, each with the reason.
         doubts: Why some mode is likely to be wrong.
-        policy: What was declared about its derivative, if it was described.
+        policy: The declaration of its derivative, in a description.
         launch: The name of the kernel as it is launched, where it adds something up.
         pipeline: The stages of a pipeline.
         facts: Facts that the text of a Slang file gives, where the head of the function was found.
-        integers: Where integers are worth a try, as far as it is described.
-        unclipped: Whether the clips of what it calls are left out.
+        integers: Integers worth a try, of a description.
+        unclipped: The clips of functions that it calls are left out.
         failure: Why it fails without being run.
-        signature: The types of its parameters in parentheses, as far as that may tell it from others of its name.
-        apart: What does tell it from those; see ``told_apart``.
+        signature: The types of its parameters in parentheses, if others may have the same name.
+        apart: Added to its name where others have the same; see ``subjects.overloads``.
     """
 
     name: str
@@ -110,5 +110,5 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """Its name in reports, which nothing else in its file has."""
+        """Return its name in reports, which nothing else in its file has."""
         return f"{self.name}{self.apart}"

@@ -1,7 +1,7 @@
-"""Custom derivatives broken on purpose, to see whether the check notices: a module goes in, one with mutants comes out.
+"""Add mutants of custom derivatives to a module, to see if the check catches them.
 
-A mutant is a function with a backward function that differs in one place: a gradient negated, scaled, dropped or given
-to another input, an operator exchanged, a term left out.
+A mutant is a function with a backward function that differs at one location: a gradient negated, scaled, dropped or
+given to another input, an operator exchanged, a term left out.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.build import arithmetic, divide, multiply, number, zero
 from slangad.compiler.ir.nodes import Assign, Binary, Construct, Custom, Intrinsic, Let, MakePair, Return, Role
 from slangad.compiler.ir.types import Matrix, Scalar, Struct, Tuple, Vector, is_floating
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _EXCHANGED: Final = {"+": "-", "-": "+", "*": "/"}
 PROBES: Final = {" (shifted)": "shift", " (not a number)": "lost"}
-"""What the names of probes of a mutant end in, in the order of ``surviving``, and what is done."""
+"""The endings of the names of probes, in the order of ``surviving``, with the change that each makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ class Change:
 
 
 def add_mutants(module: Module, probed: Collection[str] = ()) -> Module:
-    """The module with a broken twin of every function that has derivatives of its own, for each way.
+    """Return the module with mutants of every function that has custom derivatives.
 
-    With ``probed``, names of mutants, those are not there, but what ``surviving`` wants to know of them.
+    With ``probed``, names of mutants, the module has the probes for ``surviving`` instead.
     """
     functions = {f.key: f for f in module.functions}
     added: list[Function] = []
@@ -66,7 +67,7 @@ def _named(name: str, broken: Function, change: Change) -> str:
 
 
 def _probes_of(name: str, derivative: Function, probed: Collection[str]) -> Iterator[Change]:
-    """For mutants by name: what they change, shifted by 1 (a product: doubled), and not a number."""
+    """Yield probes of mutants by name: the changed value shifted by 1 (a product: doubled), and not a number."""
     places = [change.what for change in _changes(derivative) if _named(name, derivative, change) in probed]
     for probe, to in PROBES.items():
         made = {change.what: change for change in _changes(derivative, to)}
@@ -74,7 +75,7 @@ def _probes_of(name: str, derivative: Function, probed: Collection[str]) -> Iter
 
 
 def left_alone(module: Module) -> Iterator[tuple[str, Span, str]]:
-    """The functions with derivatives of their own that are not broken: name, place and why."""
+    """Yield the custom derivatives without mutants: name, location and reason."""
     functions = {f.key: f for f in module.functions}
     for function, own in _owned(module, functions):
         if function.span.file != module.source:
@@ -84,7 +85,7 @@ def left_alone(module: Module) -> Iterator[tuple[str, Span, str]]:
 
 
 def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[Function, list[Function]]]:
-    """Functions with derivatives of their own, and those."""
+    """Yield functions with custom derivatives, and these derivatives."""
     for function in module.functions:
         if function.role is Role.PLAIN and isinstance(function.derivative, Custom):
             keys = (function.derivative.backward, function.derivative.forward)
@@ -92,7 +93,7 @@ def _owned(module: Module, functions: Mapping[str, Function]) -> Iterator[tuple[
 
 
 def _changes(derivative: Function, to: str = "") -> Iterator[Change]:
-    """Every way to break a derivative; with ``to`` each becomes that probe."""
+    """Yield every way to break a derivative. With ``to``, each becomes that probe."""
     body = statements(derivative)
     returns = [one for one in _returns(body) if one.value is not None]
     for number_, stmt in enumerate(returns):
@@ -102,7 +103,7 @@ def _changes(derivative: Function, to: str = "") -> Iterator[Change]:
 
 
 def _returns(body: tuple[Stmt, ...]) -> Iterator[Return]:
-    """The statements that return something, wherever they are."""
+    """Yield the statements that return a value, nested ones too."""
     for stmt in body:
         if isinstance(stmt, Return):
             yield stmt
@@ -117,7 +118,7 @@ def _returns(body: tuple[Stmt, ...]) -> Iterator[Return]:
 
 
 def _changed_results(body: tuple[Stmt, ...], stmt: Return, where: str, to: str, *, forward: bool) -> Iterator[Change]:
-    """Changes of what one statement returns."""
+    """Yield changes of the value that one statement returns."""
     assert stmt.value is not None  # noqa: S101  (only those are asked for)
     value = stmt.value
 
@@ -150,7 +151,7 @@ def _replaced(body: tuple[Stmt, ...], old: Return, new: Return) -> tuple[Stmt, .
 
 
 def _probe(expr: Expr, to: str) -> Expr:
-    """Something else in place of an expression: shifted, doubled or not a number."""
+    """Return a changed expression: shifted, doubled or not a number."""
     match to:
         case "shift":
             return arithmetic("+", expr, number(1.0, expr.type))
@@ -161,10 +162,14 @@ def _probe(expr: Expr, to: str) -> Expr:
 
 
 def _wrong(part: Expr, to: str) -> Iterator[tuple[str, Expr]]:
-    """A gradient got wrong; of a struct, each field that is given by itself."""
+    """Yield wrong values of a gradient. For a struct, change each field that is given separately."""
     match part.type:
         case Scalar() | Vector() | Matrix() if is_floating(part.type):
-            for what, factor in (("negated", -1.0), ("doubled", 2.0), ("times 1.001", 1.001)):
+            for what, factor in (
+                ("negated", -1.0),
+                ("doubled", 2.0),
+                (f"times {tol.MUTANT_FACTOR}", tol.MUTANT_FACTOR),
+            ):
                 yield what, _probe(part, to) if to else multiply(part, number(factor, part.type))
             yield "dropped", _probe(part, to) if to else zero(part.type)
             if isinstance(part.type, Matrix) and part.type.rows == part.type.columns:
@@ -179,7 +184,7 @@ def _wrong(part: Expr, to: str) -> Iterator[tuple[str, Expr]]:
 
 
 def _changed_terms(body: tuple[Stmt, ...], to: str) -> Iterator[Change]:
-    """Changes of one operator each."""
+    """Yield changes of one operator each."""
     count = _count(body)
     for place in range(count):
         for what, change in (("operator exchanged", _exchanged), ("term dropped", _dropped)):
@@ -211,7 +216,7 @@ def _count(body: tuple[Stmt, ...]) -> int:
 
 
 class _Changer:
-    """Changes one operator of a body, counted from its start."""
+    """Changes one operator of a body, numbered from its start."""
 
     def __init__(self, place: int, change: Callable[[Binary], Expr]) -> None:
         self._place = place
@@ -220,7 +225,7 @@ class _Changer:
         self.done: Binary | None = None
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """The block, changed if the place is in it."""
+        """Return the block, changed if it contains the operator."""
         return tuple(self._stmt(stmt) for stmt in body)
 
     def _stmt(self, stmt: Stmt) -> Stmt:

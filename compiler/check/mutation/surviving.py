@@ -1,7 +1,7 @@
-"""Mutants that survived: what the check says of them and of probes in their places goes in, why they did comes out.
+"""Explain why mutants survived, from the results of probes.
 
-Where a mutant changes something, a probe shifts it by 1 (a product is doubled), and another puts in what is no number.
-If even that is not noticed no sample gets there; if only the first is not, it is multiplied by zero.
+One probe shifts the value that a mutant changes by 1 (a product is doubled), another replaces it by NaN. If the check
+does not catch NaN, no sample gets there. If it only misses the first probe, the value is multiplied by zero.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _NOTHING: Final = "is 0 at every sample, or below 5e-7 of the derivative"
 
 
 def mutants_of(report: Report) -> tuple[Result, ...]:
-    """The mutants that were tried."""
+    """Return the mutants that were tried."""
     return tuple(result for result in report.results if result.verdict is not Verdict.SKIPPED)
 
 
 def survivors(report: Report) -> tuple[Result, ...]:
-    """The mutants that the check did not notice."""
+    """Return the mutants that the check did not catch."""
     return tuple(result for result in mutants_of(report) if not result.verdict.bad)
 
 
 def why(name: str, noticed: Mapping[str, bool]) -> str:
-    """Why a mutant passes, by the names of the probes that were run and whether the check noticed; empty if unknown."""
+    """Return why a mutant passes, from its probes by name and if the check caught them; empty if unknown."""
     shifted, lost = (noticed.get(name + probe) for probe in PROBES)
     if shifted is None or lost is None:
         return ""
@@ -46,7 +46,7 @@ def why(name: str, noticed: Mapping[str, bool]) -> str:
 
 
 def _when_used(name: str) -> str:
-    """Why a change makes no difference to something that makes one."""
+    """Return why a change has no effect where its value has one."""
     if _PRODUCT.search(name):
         return "what stands behind the operator is 1 or -1 at every sample"
     if "swapped" in name:
@@ -59,20 +59,20 @@ def _when_used(name: str) -> str:
 
 
 def place_in(result: Result) -> tuple[int, int]:
-    """Line and column of what a mutant changes; 0 where that is not known."""
+    """Return the line and column of a mutant's change; 0 if unknown."""
     found = _PLACE.search(result.function)
     return (int(found["line"]), int(found["column"] or 0)) if found else (0, 0)
 
 
 def line_of(result: Result) -> str:
-    """The line of the file that a mutant changes."""
+    """Return the line of the file that a mutant changes."""
     line = place_in(result)[0]
     lines = text_of(result.file).splitlines()
     return lines[line - 1].expandtabs(1) if 0 < line <= len(lines) else ""
 
 
 def mutation_lines(report: Report) -> Iterator[str]:
-    """What became of the mutants: those that survived, what was not broken, then how many were noticed."""
+    """Yield the outcome of the mutants: survivors, functions without mutants, then the number caught."""
     alive = survivors(report)
     for result in alive:
         yield from _survivor(result)
@@ -90,7 +90,7 @@ def mutation_lines(report: Report) -> Iterator[str]:
 
 
 def _survivor(result: Result) -> Iterator[str]:
-    """A survivor with the line that was changed, and why."""
+    """Yield a survivor with the changed line and the reason."""
     yield f"{result.file}: survived as {result.verdict.value}: {result.function}"
     line, column = place_in(result)
     text = line_of(result)

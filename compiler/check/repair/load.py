@@ -1,8 +1,8 @@
-"""Slang files that don't compile: a file and Slang's errors go in, what of it can be checked comes out.
+"""Find what can be checked in a Slang file that does not compile.
 
-An error costs the function or declaration it lies in, and what uses that: they are taken out of the text, which is read
-again, until Slang takes it. Where Slang dies instead of saying where, functions are taken out by halves, or else
-declarations. Only what lies in neither, such as a bracket that never closes, costs the whole file.
+An error removes the function or declaration that contains it, and its users. Slang then reads the text again, until it
+accepts the rest. Where Slang dies without a location, a binary search removes functions, or else declarations. Only an
+error outside of both, such as a bracket that never closes, fails the whole file.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
 from slangad.compiler.check.model.outcomes import Outcome
-from slangad.compiler.check.repair.repaired import Lack, Mended, Telling
+from slangad.compiler.check.repair.repaired import FaultReport, Lack, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
@@ -39,27 +40,26 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.slang.model import Reflection, SlangSetting
 
-_ROUNDS: Final = 40
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
 _QUOTED: Final = re.compile(r"'([^']+)'")
 _UNREAD: Final = "unexpected "
-"""How Slang begins what it says where it can't read on: what it says of all that follows may be wrong."""
+"""How Slang begins a syntax error. Its errors behind that may be wrong."""
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
-"""How codes of what Slang says begin."""
+"""How the codes of Slang's messages begin."""
 _UNCOMPILED: Final = Lack("does not compile", Outcome.NOT_COMPILED)
 _TWINLESS: Final = Lack("has no float64 twin", Outcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
-"""Codes of files in which there is nothing to check: also of what is left of one."""
+"""Codes of files with nothing to check. The rest of a file may be such a file, too."""
 
 
 def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
-    """Load a file; of one in Slang that does not compile, what of it does.
+    """Load a file. If a Slang file does not compile, load the parts that do.
 
     Raises:
-        CompileError: It can't be read, or nothing of it compiles.
-        ToolchainError: Slang dies of it, or there is none.
+        CompileError: The file cannot be read, or no part of it compiles.
+        ToolchainError: Slang dies of it, or there is no Slang.
     """
     try:
         return Mended(None, load(path, setting))
@@ -74,15 +74,15 @@ def load_what_compiles(path: Path, setting: SlangSetting) -> Mended:
 
 
 def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError) -> Mended | None:
-    """Find what of a Slang file can be checked; none if an error lies in no function and no declaration.
+    """Return the checkable rest of a Slang file, or None if an error lies in no function and no declaration.
 
     Args:
         path: The file.
-        setting: What it takes to load it.
-        error: What came of loading it as it is.
+        setting: The settings to load it.
+        error: The error of loading it unchanged.
     """
     try:
-        text = text_of(path)
+        text = decoded_text(path)
     except CompileError:
         return None
     parts = read_parts(text, str(path))
@@ -90,12 +90,12 @@ def mend(path: Path, setting: SlangSetting, error: CompileError | ToolchainError
 
 
 def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
-    """Find the functions of a Slang file without which the rest has a float64 twin; none if there are no such ones.
+    """Return the rest of a Slang file that has a float64 twin, or None if all of it has one.
 
     Args:
         path: The file.
-        setting: What it takes to load the twin.
-        text: Of the file.
+        setting: The settings to load the twin.
+        text: The text of the file.
     """
     try:
         load(path, replace(setting, text=text))
@@ -104,11 +104,11 @@ def mend_twin(path: Path, setting: SlangSetting, text: str) -> Mended | None:
     return None
 
 
-def text_of(path: Path) -> str:
-    """The text of a Slang file, as it is taken apart here.
+def decoded_text(path: Path) -> str:
+    """Return the text of a Slang file with plain line ends.
 
     Raises:
-        CompileError: It can't be read.
+        CompileError: It cannot be read.
     """
     return decode(read_bytes(path), "utf-8", path).replace("\r\n", "\n")
 
@@ -118,41 +118,41 @@ class _Mender:
     """The search.
 
     Attributes:
-        lack: What is the matter with parts that are taken out.
-        told: What is wrong with the parts that are to blame.
-        users: Parts that use one of those, or of these, each with that one.
-        gone: Those of both of which nothing is left, since that did not compile either.
-        own: What Slang said of parts when less was taken out: that is their own.
-        current: The text that was read last; none is the whole one.
-        said: What Slang pointed out in it.
+        lack: What is wrong with removed parts.
+        faults: The errors of the parts that cause the failure.
+        users: Parts that use a removed part, each with that part.
+        gone: Removed parts without head or stub, because these did not compile either.
+        own: The errors that a part had when fewer parts were removed. They are its own errors.
+        current: The text that Slang read last; None for the unchanged one.
+        warnings: Slang's warnings about that text.
     """
 
     path: Path
     setting: SlangSetting
     parts: Parts
     lack: Lack
-    told: dict[Part, list[Diagnostic]] = field(default_factory=dict)
+    faults: dict[Part, list[Diagnostic]] = field(default_factory=dict)
     users: dict[Part, Part] = field(default_factory=dict)
     gone: set[Part] = field(default_factory=set)
     own: set[tuple[Part, str]] = field(default_factory=set)
     current: Remains | None = None
-    said: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
     def run(self, error: CompileError | ToolchainError) -> Mended | None:
-        """Take out what is to blame until nothing is, and then what uses it until nothing does."""
+        """Remove the causes until Slang accepts the rest, then the users of removed parts until there are none."""
         found: Module | CompileError | ToolchainError = error
-        for _ in range(_ROUNDS):
+        for _ in range(tol.REPAIR_ROUNDS):
             if isinstance(found, Module):
                 if not self._add_users():
                     return self._mended(found)
             else:
                 dead = isinstance(found, ToolchainError)
-                blamed = self._deadly(found.diagnostics[0]) if dead else self._blamed(found.diagnostics)
-                if not blamed:
+                faulty = self._deadly(found.diagnostics[0]) if dead else self._faulty(found.diagnostics)
+                if not faulty:
                     return None
-                self._take_out(blamed)
+                self._take_out(faulty)
             self._add_unnoticed_users()
-            found = self._read({*self.told, *self.users})
+            found = self._read({*self.faults, *self.users})
         return None
 
     def _read(self, emptied: Collection[Part]) -> Module | CompileError | ToolchainError:
@@ -163,11 +163,11 @@ class _Mender:
         """
         marks = {part: f"{_MARK}{self.parts.every.index(part)}" for part in emptied}
         self.current = self.parts.without(marks, self.gone)
-        self.said = ()
+        self.warnings = ()
 
         def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
             reflection = self.setting.reflect(file, asked, text)
-            self.said = reflection.warnings
+            self.warnings = reflection.warnings
             return reflection
 
         try:
@@ -181,91 +181,91 @@ class _Mender:
             return error
 
     def _place(self, span: Span) -> Span:
-        """Where a place of the text that was read last is in the file."""
+        """Return the location in the file of a location in the text that was read last."""
         return self.current.before(span) if self.current and span.file == str(self.path) else span
 
     def _at(self, span: Span) -> Part | None:
-        """The part that a place of the text that was read last lies in."""
+        """Return the part that contains a location of the text that was read last."""
         return self.parts.at(self._place(span))
 
     def _import_of(self, span: Span) -> Declaration | None:
-        """What brings in another file."""
+        """Return the declaration that brings in another file."""
         return None if span.file == str(self.path) else self.parts.brings_in(span.file)
 
-    def _blamed(self, diagnostics: Sequence[Diagnostic]) -> dict[Part, list[Diagnostic]]:
-        """The parts that errors lie in; if there are declarations among them those, since others may follow from them.
+    def _faulty(self, diagnostics: Sequence[Diagnostic]) -> dict[Part, list[Diagnostic]]:
+        """Return the parts with errors; only the declarations if there are any, since they may cause the other errors.
 
-        Of declarations that can't be read, only the first: what Slang says of others may follow from that.
+        Of declarations with syntax errors return the first one, since it may cause the others.
         """
-        blamed: dict[Part, list[Diagnostic]] = {}
+        faulty: dict[Part, list[Diagnostic]] = {}
         for diagnostic in diagnostics:
             part = self._at(diagnostic.span) or self._import_of(diagnostic.span)
             if part is not None and (isinstance(part, SlangFunction) or diagnostic.code.startswith(_SLANGS)):
-                blamed.setdefault(part, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
+                faulty.setdefault(part, []).append(replace(diagnostic, span=self._place(diagnostic.span)))
         declarations: dict[Part, list[Diagnostic]] = {
-            one: found for one, found in blamed.items() if isinstance(one, Declaration)
+            one: found for one, found in faulty.items() if isinstance(one, Declaration)
         }
         if not declarations:
-            return blamed
-        first = next(iter(blamed))
+            return faulty
+        first = next(iter(faulty))
         unread = any(d.message.startswith(_UNREAD) for found in declarations.values() for d in found)
-        chosen = {first: blamed[first]} if unread and first in declarations else declarations
-        later = [(part, found) for part, found in blamed.items() if part not in chosen]
+        chosen = {first: faulty[first]} if unread and first in declarations else declarations
+        later = [(part, found) for part, found in faulty.items() if part not in chosen]
         own = [(part, found) for part, found in later if self._culprit(part, found) is None]
         self.own |= {(part, d.message) for part, found in own for d in found}
         return chosen
 
-    def _take_out(self, blamed: dict[Part, list[Diagnostic]]) -> None:
-        """Take parts out; those that are already, whole."""
-        for part, diagnostics in blamed.items():
-            if part in self.told or part in self.users:
+    def _take_out(self, faulty: dict[Part, list[Diagnostic]]) -> None:
+        """Remove parts; their heads and stubs too if they were removed before."""
+        for part, diagnostics in faulty.items():
+            if part in self.faults or part in self.users:
                 self.gone.add(part)
                 continue
             culprit = self._culprit(part, diagnostics)
             if culprit is not None:
                 self.users[part] = culprit
             else:
-                self.told[part] = [d for d in diagnostics if (part, d.message) in self.own] or diagnostics
+                self.faults[part] = [d for d in diagnostics if (part, d.message) in self.own] or diagnostics
             if any(d.code not in DEATHS and self.parts.is_in_head(part, d.span) for d in diagnostics):
                 self.gone.add(part)
 
     def _culprit(self, part: Part, diagnostics: Sequence[Diagnostic]) -> Part | None:
-        """The part that is out and for lack of which another does not compile; none if that is its own fault."""
+        """Return the removed part without which another does not compile, or None if the fault is its own."""
         if any((part, d.message) in self.own for d in diagnostics):
             return None
         words = [word for d in diagnostics for word in _QUOTED.findall(d.message)]
         quoted = {*words, *(f"operator{word}" for word in words), *(name for word in words for name in word.split("."))}
         plain = all(d.code == _PLAIN for d in diagnostics)
-        out = [one for one in (*self.told, *self.users) if plain or isinstance(one, Declaration)]
+        out = [one for one in (*self.faults, *self.users) if plain or isinstance(one, Declaration)]
         named = (one for one in out if names_of(one) & quoted)
         return next(named, None) or next((one for one in out if mentions(part, one)), None)
 
     def _add_users(self) -> bool:
-        """Whether Slang told of parts that use one that is taken out."""
+        """Add the users of removed parts that Slang reported. Return True if there are new ones."""
         known = len(self.users)
-        for diagnostic in self.said:
+        for diagnostic in self.warnings:
             mark = _MARKED.search(diagnostic.message)
             part = self._at(diagnostic.span) if mark else None
-            if mark and part and part not in self.told:
+            if mark and part and part not in self.faults:
                 self.users.setdefault(part, self.parts.every[int(mark[1])])
         return len(self.users) > known
 
     def _add_unnoticed_users(self) -> None:
-        """Add what the text tells of; not of functions in declarations that are out, which nobody can use without."""
+        """Add the users that the text shows, except users of functions in removed declarations."""
         known: set[Part] = set()
-        while fresh := [part for part in (*self.told, *self.users) if part not in known]:
+        while fresh := [part for part in (*self.faults, *self.users) if part not in known]:
             known.update(fresh)
-            alone = (part for part in fresh if not any(contains(one, part) for one in (*self.told, *self.users)))
+            alone = (part for part in fresh if not any(contains(one, part) for one in (*self.faults, *self.users)))
             for part in alone:
                 for user in self.parts.users_of(part, gone=part in self.gone):
-                    if user not in self.told:
+                    if user not in self.faults:
                         self.users.setdefault(user, part)
                     if part in self.gone and is_derivative(part, user):
                         self.gone.add(user)
 
     def _deadly(self, death: Diagnostic) -> dict[Part, list[Diagnostic]]:
-        """The functions that Slang dies of, each by itself, or else the declarations; none if it dies without them."""
-        known = {*self.told, *self.users}
+        """Return the functions that kill Slang one by one, or else the declarations; none if it dies without them."""
+        known = {*self.faults, *self.users}
         functions = {part: None for part in self.parts.every if isinstance(part, SlangFunction)}
         declarations = {part: None for part in self.parts.every if isinstance(part, Declaration)}
         found = self._killers([part for part in functions if part not in known], {*functions, *known})
@@ -276,7 +276,7 @@ class _Mender:
         return {part: [replace(what, span=part.span)] for part in found or ()}
 
     def _killers(self, suspects: Sequence[Part], emptied: Collection[Part]) -> list[Part] | None:
-        """Those of some parts that Slang dies of when all others are out; None if it dies without any of them."""
+        """Return those of some parts that kill Slang without the others; None if it dies without any of them."""
 
         def dies(group: Sequence[Part]) -> bool:
             return isinstance(self._read({*emptied} - {*group}), ToolchainError)
@@ -290,9 +290,9 @@ class _Mender:
         return None if dies(()) else among(suspects)
 
     def _mended(self, module: Module) -> Mended:
-        out = {*self.told, *self.users}
+        out = {*self.faults, *self.users}
         kept = tuple(kernel for kernel in module.kernels if self._at(kernel.span) not in out)
         left_out = tuple(left for left in module.left_out if self._at(left.span) not in out)
-        broken = tuple(Telling(self.parts, self.lack, self.told, self.users).broken())
+        broken = tuple(FaultReport(self.parts, self.lack, self.faults, self.users).broken())
         text = self.current.text if self.current else None
         return Mended(text, replace(module, kernels=kept, left_out=left_out), broken)

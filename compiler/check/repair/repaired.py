@@ -1,4 +1,4 @@
-"""What of a Slang file can be checked and what can't, in words: parts that are out go in, failures by name come out."""
+"""Describe which parts of a Slang file cannot be checked, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.model.subject import Subject
-from slangad.compiler.check.subjects.overloads import told_apart
+from slangad.compiler.check.subjects.overloads import with_labels
 from slangad.compiler.report.model import Leg
 from slangad.compiler.slang_text.bodies import SlangFunction
 from slangad.compiler.slang_text.declarations import Declaration
@@ -30,7 +30,9 @@ _UNDEFINED: Final = "undefined identifier "
 class BrokenPart:
     """A function or declaration that does not compile, or a function that uses one.
 
-    ``head`` is its name, ``span`` the place to look at.
+    Attributes:
+        span: The location of the error.
+        head: The location of its name.
     """
 
     name: str
@@ -42,74 +44,74 @@ class BrokenPart:
 
     @property
     def subject(self) -> Subject:
-        """It as something to check, which fails."""
+        """Return a subject that fails."""
         return Subject(self.name, self.kind, self.span, failure=self.failure, signature=self.signature)
 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What of a file can be checked: its text without the parts that can't (none: as it is), and those."""
+    """The checkable rest of a file: its text without the broken parts (None: unchanged), its module and these parts."""
 
     text: str | None
     module: Module
     broken: tuple[BrokenPart, ...] = ()
 
     def with_broken(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """These subjects and the parts that can't be checked, in the order of their places if there are any."""
+        """Return subjects and broken parts, by location if there are broken parts."""
         if not self.broken:
-            return told_apart(subjects)
+            return with_labels(subjects)
         every = (*subjects, *(one.subject for one in self.broken))
-        return told_apart(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
+        return with_labels(sorted(every, key=lambda one: (not one.span.line, one.span.line, one.span.column)))
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is the matter with the parts that are taken out."""
+    """What is wrong with removed parts, and their outcome."""
 
     words: str
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """Puts into words what is wrong.
+class FaultReport:
+    """Describes what is wrong.
 
     Attributes:
-        told: The parts to blame, each with what Slang says of it.
-        users: Parts that use one of those, or of these, each with that one.
+        faults: The parts that cause the failure, each with Slang's errors.
+        users: Parts that use a broken part, each with that part.
     """
 
     parts: Parts
     lack: Lack
-    told: Mapping[Part, Sequence[Diagnostic]]
+    faults: Mapping[Part, Sequence[Diagnostic]]
     users: Mapping[Part, Part]
 
     def broken(self) -> Iterator[BrokenPart]:
-        """All that is to blame, and the differentiable functions among its users."""
-        for part, diagnostics in self.told.items():
-            yield self._told(part, diagnostics)
+        """Yield the broken parts, and the differentiable functions that use them."""
+        for part, diagnostics in self.faults.items():
+            yield self._broken(part, diagnostics)
         for part, other in self.users.items():
             if self.parts.is_differentiable(part):
                 failure = self._failure(self._why(part, other), ())
                 yield BrokenPart(part.name, "function", part.span, failure, part.span, _signature(part))
 
-    def _told(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
+    def _broken(self, part: Part, diagnostics: Sequence[Diagnostic]) -> BrokenPart:
         first = diagnostics[0]
-        told = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
-        told += [f"help: {d.help}" for d in diagnostics if d.help]
+        notes = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics]
+        notes += [f"help: {d.help}" for d in diagnostics if d.help]
         declared = isinstance(part, Declaration)
         who = f"{part.kind} {part.name}" if isinstance(part, Declaration) else "it"
         reason = f"{who} {self.lack.words}: {first.message} [{first.code}]"
         if first.message.startswith(_UNDEFINED) and not declared:
             reason += self._perhaps()
         span = first.span if first.span.file == part.span.file else part.span
-        failure = self._failure(reason, tuple(dict.fromkeys(told)))
+        failure = self._failure(reason, tuple(dict.fromkeys(notes)))
         kind: Kind = "declaration" if declared else "function"
         return BrokenPart(part.name, kind, span, failure, part.span, _signature(part))
 
     def _perhaps(self) -> str:
-        """Where something that is not defined may have been meant to come from."""
-        imports = [f"'{one.kind} {one.name}'" for one in self.told if isinstance(one, Declaration) and one.brings_in]
+        """Return where an undefined name may come from."""
+        imports = [f"'{one.kind} {one.name}'" for one in self.faults if isinstance(one, Declaration) and one.brings_in]
         return f"; it may be meant to come from {' or '.join(imports)}, which fails" if imports else ""
 
     def _why(self, part: Part, other: Part) -> str:
@@ -119,8 +121,8 @@ class Telling:
         how = f"{_use(part, other)} {self.lack.words}"
         if root != other:
             how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.outcome is Outcome.NO_TWIN and root in self.told:
-            how = f"{how}: {self.told[root][0].message}"
+        if self.lack.outcome is Outcome.NO_TWIN and root in self.faults:
+            how = f"{how}: {self.faults[root][0].message}"
         return how
 
     def _failure(self, message: str, notes: tuple[str, ...]) -> Disagreement:
@@ -132,12 +134,12 @@ def _signature(part: Part) -> str:
 
 
 def _called(part: Part) -> str:
-    """What others call it."""
+    """Return the name by which others use a part."""
     return f"extension {part.name}" if isinstance(part, Declaration) and part.kind == "extension" else part.name
 
 
 def _use(part: Part, other: Part) -> str:
-    """How one uses another; what is the matter with that may follow."""
+    """Return how a part uses another, to be followed by what is wrong with that."""
     if isinstance(other, Declaration):
         return f"it {'stands in' if contains(other, part) else 'uses'} '{_called(other)}', which"
     name = other.header.name

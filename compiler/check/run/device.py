@@ -1,4 +1,4 @@
-"""Float32 kernels on a device other than the CPU: an emitted module goes in, something that launches it comes out."""
+"""Load float32 kernels on a device other than the CPU and launch them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.run.thread import Several
+from slangad.compiler.check.run.thread import SeparateModules
 from slangad.compiler.errors.diagnostics import SlangadError
-from slangad.compiler.runtime.device.devices import Device, DeviceProgram, Launch, Source, open_device
+from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceProgram, Launch
+from slangad.compiler.runtime.device.open import open_device
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -24,20 +25,20 @@ class DeviceJob:
     """What a worker needs to run float32 kernels on a device.
 
     Attributes:
-        refused: Why it can't run some of them.
-        apart: Those whose entry points are loaded one by one (see ``witnesses``).
+        refused: The kernels that it cannot run, with the reason.
+        apart: The kernels whose entry points are loaded one by one (see ``build/separately.py``).
     """
 
     name: str
     emitted: EmittedModule
-    source: Source
+    source: BuildOptions
     refused: Mapping[str, str]
     apart: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceModule:
-    """A program on a device, with the call of ``runtime.cpu.CpuModule``."""
+    """A program on a device, with the interface of ``CpuModule``."""
 
     device: Device
     program: DeviceProgram
@@ -51,7 +52,7 @@ class DeviceModule:
         *,
         workers: int | None = None,  # noqa: ARG002  (the device's own business)
     ) -> None:
-        """Run a kernel; the buffers that it may write are updated in place."""
+        """Run a kernel. Buffers that it may write are updated in place."""
         point = next(e for e in self.program.emitted.entry_points if e.name == entry)
         written = {p.name for p in point.parameters if p.access != "read"}
         held = {name: self.device.buffer(array.dtype, array.size) for name, array in buffers.items()}
@@ -65,7 +66,7 @@ class DeviceModule:
 
 
 class DevicePrograms:
-    """The kernels of one file on a device, loaded together; where that fails, kernel by kernel."""
+    """The kernels of one file on a device, loaded together, or kernel by kernel if that fails."""
 
     def __init__(self, job: DeviceJob) -> None:
         self._job = job
@@ -75,11 +76,11 @@ class DevicePrograms:
 
     @property
     def entries(self) -> tuple[EntryPoint, ...]:
-        """All entry points that there are."""
+        """All entry points of the file."""
         return self._job.emitted.entry_points
 
     def module(self, entries: Collection[str]) -> DeviceModule | str:
-        """What launches these entry points, or why the device doesn't take them."""
+        """Return what launches these entry points, or why the device does not take them."""
         points = self._job.emitted.entry_points
         kernels = {e.kernel for e in points if e.name in entries}
         for kernel in kernels.intersection(self._job.refused):
@@ -93,8 +94,8 @@ class DevicePrograms:
             self._whole = None if isinstance(whole, str) else whole
         return self._whole or self._load(entries)
 
-    def kernel(self, name: str) -> DeviceModule | Several | str:
-        """What launches a kernel, or why the device doesn't take it."""
+    def kernel(self, name: str) -> DeviceModule | SeparateModules | str:
+        """Return what launches a kernel, or why the device does not take it."""
         own = [e.name for e in self._job.emitted.entry_points if e.kernel == name]
         if name not in self._job.apart or name in self._job.refused:
             return self.module(own)
@@ -104,7 +105,7 @@ class DevicePrograms:
             if isinstance(module, str):
                 return module
             found[entry] = module
-        return Several(found)
+        return SeparateModules(found)
 
     def _load(self, entries: Collection[str]) -> DeviceModule | str:
         try:

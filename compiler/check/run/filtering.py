@@ -1,16 +1,17 @@
-"""What the filters of devices make of a derivative: a launch and its gradients go in, an allowance comes out.
+"""Allow for texture filters of devices in the comparison of a derivative.
 
-Filters in hardware have weights of eight bits. What they give is as far from the right value as if some of a texel had
-come from another one, so that is what is done to the texels here: values stay among those of the texture.
+Filters in hardware have weights of eight bits. Their error is as large as if a share of one texel came from another.
+So the allowance is measured with such texels. The values stay within the range of the texture.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Texture
 
@@ -23,21 +24,14 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.launch import WholeRunner
 
 
-_SHARE: Final = 2.0**-8
-"""Of one texel that is taken for another: half a step of the weights along each axis."""
-_SAFETY: Final = 4.0
-"""For weights that are cut off instead of rounded, and for places where nothing comes of what was tried."""
-_TRIED: Final = 8
-
-
 def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
-    """How far hardware filters may move what a launch gives; zeros where it samples nothing that they filter.
+    """Return how far hardware filters may move the results of a launch; zeros if it samples no filtered texture.
 
     Args:
-        launch: In float64, with exact filters.
+        launch: The launch in float64 with exact filters.
         rows: Its inputs.
-        evaluate: What is to be compared, at other inputs.
-        seed: Of what is tried.
+        evaluate: Returns the compared values at other inputs.
+        seed: The seed of the trials.
     """
     exact = evaluate(rows)
     far = np.zeros(exact.shape)
@@ -45,19 +39,19 @@ def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floa
     if not textures:
         return far
     rng = np.random.default_rng([seed, 14])
-    for _ in range(_TRIED):
+    for _ in range(tol.FILTER_TRIES):
         near = rows.copy()
         for start, end, count in textures:
             texels = rows[:, start:end].reshape(len(rows), count, -1)
             other = texels[:, _others(count, rng)]
-            near[:, start:end] += _SHARE * (other - texels).reshape(len(rows), -1)
+            near[:, start:end] += tol.FILTER_SHARE * (other - texels).reshape(len(rows), -1)
         moved = np.abs(evaluate(near) - exact)
         far = np.fmax(far, np.where(np.isfinite(moved), moved, 0.0))
-    return _SAFETY * far
+    return tol.FILTER_SAFETY * far
 
 
 def _filtered(launch: WholeRunner) -> Iterator[tuple[int, int, int]]:
-    """The columns of each texture that hardware filters, and how many texels they are."""
+    """Yield the columns of each texture that hardware filters, and its number of texels."""
     for param in launch.kernel.params:
         if param.memory is Memory.TEXTURE2D and isinstance(param.type, Texture) and param.type.filter == "bilinear":
             count = math.prod(launch.extents.shapes[param.name])
@@ -66,5 +60,5 @@ def _filtered(launch: WholeRunner) -> Iterator[tuple[int, int, int]]:
 
 
 def _others(count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """For each texel another one."""
+    """Return for each texel the index of another one."""
     return (np.arange(count) + rng.integers(1, count, count)) % count

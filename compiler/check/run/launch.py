@@ -1,7 +1,7 @@
-"""Whole launches as functions of rows of numbers: a built library goes in; values, gradients and tangents come out.
+"""Run launches of a kernel as a function of rows of numbers: values, gradients and tangents.
 
-One row is everything a launch reads; all entry points of a mode run for it, as the runtime would launch them. The
-interface is that of ``launch.Runner``, so whatever compares derivatives does not care which of them it has.
+One row has everything that a launch reads. All entry points of a mode run for it, as the runtime launches them. The
+interface is that of ``thread.Runner``, so code that compares derivatives treats both the same.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import work_of
-from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.check.run.row_device import padded
+from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
 from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
 from slangad.compiler.ir.nodes import Memory
@@ -38,13 +40,11 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 _OF_INPUTS: Final = (Role.INPUT, Role.TANGENT)
-_MOST_SCALARS: Final = 1 << 22
-_FAR: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How sums over threads are made up, and what gradients that are added to hold before."""
+    """How sums over threads are split, and the value that accumulated gradients hold before a launch."""
 
     parts: int = 2
     copies: int = 2
@@ -56,11 +56,13 @@ class WholeRunner:
     """The entry points of one kernel in one build, launch by launch.
 
     Attributes:
-        entries: By mode, in the order in which they are launched.
-        kernel: What the columns belong to.
-        extents: How large a launch is.
-        tables: The columns of inputs and of results.
-        alone: The only thread that is launched; none if all are.
+        entries: The entry points by mode, in launch order.
+        kernel: The kernel of the columns.
+        extents: The size of a launch.
+        inputs: The columns of inputs.
+        results: The columns of results.
+        sums: How sums over threads are split.
+        alone: The only thread that runs; None if all run.
     """
 
     module: CpuModule
@@ -75,24 +77,24 @@ class WholeRunner:
 
     @property
     def threads(self) -> int:
-        """How many threads a launch has."""
+        """The number of threads of a launch."""
         return math.prod(self.extents.domain)
 
     def values(self, rows: Floats) -> Floats:
-        """The results, of the launch alone."""
+        """Return the results without derivatives."""
         return self._run(Mode.FORWARD, {Role.INPUT: rows}, Role.RESULT)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        """Return the results at rows, with frozen parts as they are at ``base``. The kernel is a twin that freezes."""
         both = np.stack([base, rows], axis=1).reshape(-1, rows.shape[1])
         return self.values(both)[1::2]
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""
         return self._run(Mode.BACKWARD, {Role.INPUT: rows, Role.COTANGENT: cotangents}, Role.GRADIENT)
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
+        """Return the results as forward mode computes them, and their tangents for one direction a row."""
         given = {Role.INPUT: rows, Role.TANGENT: directions}
         parts = list(self._parts(Mode.JVP, given))
         width = len(self.results.columns)
@@ -101,25 +103,25 @@ class WholeRunner:
         return np.concatenate(values), np.concatenate(moved)
 
     def reach(self, rows: Floats) -> npt.NDArray[np.int64]:
-        """The least and the largest index of each axis, shape (rows, axes, 2); of a twin that writes them down."""
+        """Return the smallest and the largest index of each axis, shape (rows, axes, 2). The kernel records indices."""
         parts = [part.reach() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
         return np.concatenate(parts) if parts else np.zeros((0, len(axes_of(self.kernel)), 2), np.int64)
 
     def accesses(self, rows: Floats) -> int:
-        """How many indices a launch uses; of a twin that writes them down."""
+        """Return the number of indices that a launch uses. The kernel records indices."""
         return max((part.accesses() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})), default=0)
 
     @property
     def filtered(self) -> bool:
-        """Whether it samples textures."""
+        """True if it samples textures."""
         return any(p.memory is Memory.TEXTURE2D for p in self.kernel.params)
 
     def work(self, rows: Floats) -> float:
-        """How much one launch does; of a twin that writes indices down."""
+        """Return the cost of one launch, in units of ``effort``. The kernel records indices."""
         return work_of(self.accesses(rows), self.kernel, self.extents)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index leads outside a tensor or an array; of a twin that writes the former down."""
+        """Return True for each row at which no index leads outside a tensor or an array. The kernel records indices."""
         parts = self._parts(Mode.FORWARD, {Role.INPUT: rows})
         return np.concatenate([np.zeros(0, np.bool_), *(part.inside() for part in parts)])
 
@@ -128,21 +130,21 @@ class WholeRunner:
         width = len((self.inputs if wanted is Role.GRADIENT else self.results).columns)
         return np.concatenate(found) if found else np.zeros((0, width))
 
-    def _parts(self, mode: Mode, given: Given) -> Sequence[_Batch]:
-        """Launches for as many rows as fit in memory at a time."""
+    def _parts(self, mode: Mode, given: Given) -> Sequence[_Launches]:
+        """Run launches for as many rows as fit in memory at a time."""
         rows = given[Role.INPUT]
-        step = 2 * max(1, _MOST_SCALARS // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+        step = 2 * max(1, tol.SCALARS_AT_ONCE // (8 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         batches = []
         for start in range(0, len(rows), step):
-            batch = _Batch(self, mode, {role: array[start : start + step] for role, array in given.items()})
+            batch = _Launches(self, mode, {role: array[start : start + step] for role, array in given.items()})
             batch.launch()
             batches.append(batch)
         return batches
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Some launches of one mode: a row of every array for each."""
+class _Launches:
+    """Some launches of one mode. Every array has one row for each."""
 
     runner: WholeRunner
     mode: Mode
@@ -175,32 +177,30 @@ class _Batch:
                     self.left |= left
 
     def _books(self) -> dict[str, Array]:
-        """What twins write into besides (see ``reach`` and ``intent``)."""
+        """Return the buffers of twins (see ``index_ranges`` and ``declared``)."""
         known = self.runner.module.block().names
         books: dict[str, Array] = {}
         if REACH in known:
             axes = max(1, len(axes_of(self.runner.kernel)))
-            books[REACH] = np.tile(np.array([_FAR, -_FAR], np.int32), (self.count, 1 + axes))
+            books[REACH] = np.tile(np.array([tol.INDEX_UNSET, -tol.INDEX_UNSET], np.int32), (self.count, 1 + axes))
             books[REACH][:, 0] = 0
         if TAPE in known:
-            tape = np.zeros((1, TAPE_SIZE), self.runner.precision.dtype("float"))
-            books[TAPE] = np.broadcast_to(tape, (self.count, TAPE_SIZE))
+            tape = np.zeros((1, tol.TAPE_SIZE), self.runner.precision.dtype("float"))
+            books[TAPE] = np.broadcast_to(tape, (self.count, tol.TAPE_SIZE))
             books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
         return books
 
     def reach(self) -> npt.NDArray[np.int64]:
-        """What twins wrote down of their indices."""
+        """Return the recorded ranges of indices."""
         return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
 
     def inside(self) -> npt.NDArray[np.bool_]:
-        """Which launches keep their indices inside tensors, arrays and vectors; of twins that write them down."""
+        """Return True for each launch whose indices stay inside tensors, arrays and vectors."""
         return within(self.reach(), self.runner.kernel, self.runner.extents) & ~self.left
 
     def accesses(self) -> int:
-        """How many indices twins wrote down, in the launch with the most."""
+        """Return the number of recorded indices in the launch with the most."""
         return int(self.books[REACH][:, 0].max(initial=0))
-
-    # --- what is bound ---
 
     def _value(self, parameter: EntryParameter, entry: EntryPoint) -> object:
         runner = self.runner
@@ -219,18 +219,18 @@ class _Batch:
                 return 0
 
     def _scalars(self, name: str) -> int:
-        """Scalars of a tensor or texture."""
+        """Return the number of scalars of a tensor or texture."""
         return sum(end - start for (owner, _), (start, end) in self.runner.inputs.stretches.items() if owner == name)
 
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
-        """The threads that have something to do: the group's place and the thread's in it."""
+        """Return the threads with work to do: the position of the group, and of the thread in it."""
         if entry.work in (Work.TOTALS, Work.STRIDED):
             return first_threads(entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts)
         threads = all_threads(self._counts(entry), entry.group_size)
         return threads if self.runner.alone is None else threads[self.runner.alone :][:1]
 
     def _counts(self, entry: EntryPoint) -> tuple[int, int, int]:
-        """Threads along x, y and z."""
+        """Return the number of threads along x, y and z."""
         domain = self.runner.extents.domain
         if entry.work is Work.SCALARS:
             return self._scalars(entry.parameters[-1].parameter), 1, 1
@@ -253,15 +253,13 @@ class _Batch:
         return role, parameter.parameter, parameter.path
 
     def _filled(self, parameter: EntryParameter, slot: Slot) -> Array:
-        """An array for each launch: what was given for it, else a mark of what was not written, or zeros to add to."""
+        """Return an array with a row for each launch: its input, or a mark for unwritten values, or zeros."""
         dtype = self.runner.precision.dtype(parameter.scalar.name)
         role, name, path = slot
         start = self._start(role, name, path)
         if start is not None:
-            if parameter.access == "texture" and parameter.shape == (3,):
-                texels = start.reshape(self.count, -1, 3)
-                start = np.concatenate([texels, np.zeros((*texels.shape[:2], 1))], axis=2).reshape(self.count, -1)
-            return np.array(start, dtype, order="C")
+            texels = padded(start, parameter.shape) if parameter.access == "texture" else start
+            return np.array(texels, dtype, order="C")
         if role is Role.PARTIALS:
             mark = 77 if dtype is np.uint32 else np.nan
             return np.full((self.count, max(1, parameter.components * self.runner.sums.parts)), mark, dtype)
@@ -277,7 +275,7 @@ class _Batch:
         return np.full((self.count, size), mark if fresh or role is Role.GRADIENT else 0, dtype)
 
     def _start(self, role: ParameterRole, name: str, path: tuple[str | int, ...]) -> Floats | None:
-        """What was given for a buffer, if anything."""
+        """Return the input of a buffer, if there is one."""
         inputs, results = self.runner.inputs.stretches, self.runner.results.stretches
         in_place = (name, path) in inputs and self._is_written(name)
         if role in _OF_INPUTS:
@@ -300,10 +298,8 @@ class _Batch:
         start, end = stretches[name, path]
         return max(1, end - start)
 
-    # --- what comes out ---
-
     def read(self, wanted: ParameterRole) -> Floats:
-        """What was written, by columns; where nothing was, zeros."""
+        """Return the written values by column; zeros where nothing was written."""
         table = self.runner.inputs if wanted is Role.GRADIENT else self.runner.results
         found = np.zeros((self.count, len(table.columns)))
         for (role, name, path), array in self.arrays.items():

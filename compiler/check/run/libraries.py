@@ -9,8 +9,8 @@ from slangad.compiler.check.model.columns import input_table, result_table
 from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
 from slangad.compiler.check.run.device import DevicePrograms
 from slangad.compiler.check.run.launch import WholeRunner
-from slangad.compiler.check.run.launch_device import DeviceLaunches
-from slangad.compiler.check.run.thread import NARROW, WIDE, Runner, Several
+from slangad.compiler.check.run.on_device import DeviceLaunches
+from slangad.compiler.check.run.thread import NARROW, WIDE, Runner, SeparateModules
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Libraries:
         apart = self._apart(kernel, f64=f64)
         tables = input_table(kernel), result_table(kernel)
         if len(apart) > 1:
-            several = Several({entry.name: one for one, entry in apart})
+            several = SeparateModules({entry.name: one for one, entry in apart})
             return Runner(several, WIDE if f64 else NARROW, {e.mode: e for _, e in apart}, *tables)
         return Runner(module, WIDE if f64 else NARROW, {e.mode: e for e in points}, *tables)
 

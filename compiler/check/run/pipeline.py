@@ -1,7 +1,7 @@
-"""Whole pipelines as functions of rows of numbers: a chain and the libraries of a build go in, derivatives come out.
+"""Run pipelines on the CPU as functions of rows of numbers: values, gradients and tangents.
 
-The runtime's own plan is what runs: its buffers, the order of its launches, gradient buffers that several stages add
-to. The interface is that of ``launch.Runner``.
+The plan of the runtime runs: its buffers, the order of its launches, gradient buffers to which several stages add. The
+interface is that of ``thread.Runner``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.run.row_device import RowBuffer, RowDevice
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.run.row_device import RowBuffer, RowDevice, padded
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.pipeline.flow import flow_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.thread import Precision
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Part, Path
-    from slangad.compiler.runtime.device.devices import Buffer
+    from slangad.compiler.runtime.device.model import Buffer
     from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import Chain
@@ -37,16 +38,15 @@ if TYPE_CHECKING:
 
 
 Role = ParameterRole
-_MOST_SCALARS = 1 << 22
 
 
 def roots_of(chain: Chain) -> tuple[str, ...]:
-    """The parameters that gradient is wanted of."""
+    """Return the parameters that get a gradient."""
     return tuple(v.name for v in chain.signature.parameters if v.differentiable and v.memory is not Memory.OUT_TENSOR)
 
 
 def modes_of(chain: Chain) -> dict[Mode, bool]:
-    """The modes in which something flows from the parameters to the results."""
+    """Return the modes in which the parameters affect the results."""
     return {Mode.FORWARD: True} | {mode: True for mode in (Mode.BACKWARD, Mode.JVP) if _flows(chain, mode)}
 
 
@@ -61,9 +61,9 @@ class ChainRunner:
 
     Attributes:
         prepared: Its domain and the shapes of its tensors, without arrays.
-        shapes: Those of all values.
-        inputs: The columns of what it takes.
-        results: Those of what it gives.
+        shapes: The shapes of all values.
+        inputs: The columns of inputs.
+        results: The columns of results.
     """
 
     chain: Chain
@@ -76,36 +76,36 @@ class ChainRunner:
 
     @property
     def entries(self) -> Mapping[Mode, bool]:
-        """The modes in which something flows from the parameters to the results."""
+        """The modes in which the parameters affect the results."""
         return modes_of(self.chain)
 
     def values(self, rows: Floats) -> Floats:
-        """The results."""
+        """Return the results."""
         return np.concatenate([batch.forward() for batch in self._batches(rows)])
 
     def moved(self, rows: Floats, base: Floats) -> Floats:  # noqa: ARG002  (nothing is frozen as it is run)
-        """The results at rows."""
+        """Return the results at rows."""
         return self.values(rows)
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row."""
+        """Return the gradient of every input for one cotangent a row."""
         parts = list(self._batches(rows, cotangents))
         return np.concatenate([batch.backward(batch.given) for batch in parts])
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
+        """Return the results as forward mode computes them, and their tangents for one direction a row."""
         found = [batch.jvp(batch.given) for batch in self._batches(rows, directions)]
         return np.concatenate([values for values, _ in found]), np.concatenate([moved for _, moved in found])
 
-    def _batches(self, rows: Floats, given: Floats | None = None) -> Iterator[_Batch]:
-        step = max(1, _MOST_SCALARS // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
+    def _batches(self, rows: Floats, given: Floats | None = None) -> Iterator[_Runs]:
+        step = max(1, tol.SCALARS_AT_ONCE // (16 * (len(self.inputs.columns) + len(self.results.columns)) + 64))
         for start in range(0, max(1, len(rows)), step):
             part = slice(start, start + step)
-            yield _Batch(self, rows[part], rows[part] if given is None else given[part])
+            yield _Runs(self, rows[part], rows[part] if given is None else given[part])
 
 
 class _RowResident(Resident):
-    """The runtime's buffers of a pipeline, with a row of every input for each launch."""
+    """The runtime's buffers of a pipeline. Every buffer has one row for each run."""
 
     textures: Mapping[tuple[str, Path], Floats]
     texture_tangents: Mapping[tuple[str, Path], Floats]
@@ -123,14 +123,14 @@ class _RowResident(Resident):
         given = {Role.INPUT: self.textures} | ({Role.TANGENT: self.texture_tangents} if tangents else {})
         for role, texels in given.items():
             for part in use.value.parts:
-                own = _padded(texels[use.version, part.path], part)
+                own = padded(texels[use.version, part.path], part.shape)
                 buffer = self.device.buffer(np.dtype("f4"), own.shape[1])
                 _set(buffer, own)
                 run.textures[role, use.value.name, part.path] = buffer
 
 
-class _Batch:
-    """Some launches of a pipeline."""
+class _Runs:
+    """Some runs of a pipeline."""
 
     def __init__(self, runner: ChainRunner, rows: Floats, given: Floats) -> None:
         self.runner, self.given, self._rows = runner, given, rows
@@ -146,13 +146,13 @@ class _Batch:
                 _set(buffer, rows[:, start:end])
 
     def forward(self) -> Floats:
-        """The results."""
+        """Return the results."""
         flow = self._resident.flow(Mode.BACKWARD)
         self._device.run([*self._resident.forward(flow)])
         return self._read(flow, self._resident.values)
 
     def backward(self, cotangents: Floats) -> Floats:
-        """The gradients."""
+        """Return the gradients."""
         resident, table = self._resident, self.runner.inputs
         flow = resident.flow(Mode.BACKWARD)
         planned = [*resident.forward(flow)]
@@ -168,7 +168,7 @@ class _Batch:
         return found
 
     def jvp(self, directions: Floats) -> tuple[Floats, Floats]:
-        """The results and their tangents."""
+        """Return the results and their tangents."""
         resident, table = self._resident, self.runner.inputs
         flow = resident.flow(Mode.JVP)
         for value in (v for v in self.runner.chain.signature.parameters if v.name in resident.roots):
@@ -181,7 +181,7 @@ class _Batch:
         return self._read(flow, resident.values), self._read(flow, resident.tangents)
 
     def _outputs(self, flow: Flow) -> Iterator[tuple[Part, str, tuple[int, int]]]:
-        """The parts of all results, the versions they are, and their columns."""
+        """Yield the parts of all results with their versions and columns."""
         for value, name in outputs_of(self.runner.chain):
             for part in value.parts:
                 yield part, flow.last[name], self.runner.results.stretches[value.name, part.path]
@@ -201,11 +201,3 @@ def _set(buffer: Buffer, rows: Floats) -> None:
 def _array(buffer: Buffer) -> npt.NDArray[np.generic]:
     assert isinstance(buffer, RowBuffer)  # noqa: S101  (of our own device)
     return buffer.array
-
-
-def _padded(texels: Floats, part: Part) -> Floats:
-    """Texels as textures have them: three channels get a fourth."""
-    if part.shape != (3,):
-        return texels
-    split = texels.reshape(len(texels), -1, 3)
-    return np.concatenate([split, np.zeros((*split.shape[:2], 1))], axis=2).reshape(len(texels), -1)

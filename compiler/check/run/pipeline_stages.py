@@ -1,7 +1,7 @@
-"""What a pipeline computes, stage by stage: launches of single kernels, put together here rather than by the runtime.
+"""Run a pipeline stage by stage, by launches of single kernels without the runtime.
 
-Goes in: rows of the pipeline's inputs. Comes out: its results, with what was declared to carry no gradient kept as it
-is at another row; whether indices stay inside; and what each stage took, so that one of them can be looked at alone.
+This gives the results with frozen parts, tells if indices stay inside, and gives the inputs of each stage, so that a
+stage can be examined separately.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class StageRunner:
 
     Attributes:
         plain: The kernel itself, in all its modes.
-        frozen: Its oracle, where something in it was declared to carry no gradient.
-        reach: Writes down its indices, where it has tensors.
-        shown: What the user calls it.
-        watch: Minds its loops, where it has bounded ones.
+        frozen: The twin that freezes, where a part is declared to carry no gradient.
+        reach: The twin that records indices, where it has tensors.
+        shown: The user's name of it.
+        watch: The twin that watches loops, where it has bounded ones.
     """
 
     plain: WholeRunner
@@ -57,13 +57,13 @@ class StageRunner:
 
     @property
     def oracle(self) -> WholeRunner:
-        """What the stage's values are taken from."""
+        """The kernel that gives the stage's values."""
         return self.frozen or self.plain
 
 
 @dataclass(frozen=True, slots=True)
 class ChainOracle:
-    """A pipeline, every stage by itself."""
+    """A pipeline, stage by stage."""
 
     chain: Chain
     shapes: Shapes
@@ -73,7 +73,7 @@ class ChainOracle:
 
     @property
     def entries(self) -> Mapping[Mode, bool]:
-        """It has values only."""
+        """The modes: values only."""
         return {Mode.FORWARD: True}
 
     @property
@@ -82,11 +82,11 @@ class ChainOracle:
         return flow_of(self.chain, roots_of(self.chain), Mode.BACKWARD)
 
     def values(self, rows: Floats) -> Floats:
-        """The results."""
+        """Return the results."""
         return self.moved(rows, rows)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others."""
+        """Return the results at rows, with frozen parts as they are at ``base``."""
         both = np.stack([base, rows], axis=1).reshape(-1, rows.shape[1])
         values = self._start(both)
         flow = self.flow
@@ -96,7 +96,7 @@ class ChainOracle:
         return self._read(flow, values)[1::2]
 
     def taken(self, rows: Floats) -> Iterator[tuple[StageFlow, StageRunner, Floats]]:
-        """Each stage with what it takes at rows."""
+        """Yield each stage with its inputs at rows."""
         values = self._start(rows)
         for stage, runner in zip(self.flow.stages, self.stages, strict=True):
             taken = self._taken(stage, runner.plain, values, pairs=False)
@@ -104,7 +104,7 @@ class ChainOracle:
             self._keep(stage, runner.plain, runner.plain.values(taken), values)
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """Rows at which no index leads outside a tensor or an array."""
+        """Return True for each row at which no index leads outside a tensor or an array."""
         good = np.ones(len(rows), bool)
         for _, runner, taken in self.taken(rows):
             if runner.reach is not None:
@@ -113,11 +113,11 @@ class ChainOracle:
 
     @property
     def filtered(self) -> bool:
-        """Whether a stage samples textures."""
+        """True if a stage samples textures."""
         return any(stage.reach is not None and stage.reach.filtered for stage in self.stages)
 
     def work(self, rows: Floats) -> float:
-        """How much one run of all stages does."""
+        """Return the cost of one run of all stages, in units of ``effort``."""
         total = 0.0
         for _, runner, taken in self.taken(rows):
             accesses = runner.reach.accesses(taken) if runner.reach is not None else 0
@@ -125,7 +125,7 @@ class ChainOracle:
         return total
 
     def most(self, rows: Floats) -> Iterator[tuple[StageFlow, str, int, int]]:
-        """The largest index into each axis of the tensors that stages take."""
+        """Yield the largest index into each axis of the tensors of stages."""
         for stage, runner, taken in self.taken(rows):
             if runner.reach is not None:
                 reached = runner.reach.reach(taken)
@@ -136,7 +136,7 @@ class ChainOracle:
         return {place: rows[:, start:end] for place, (start, end) in self.inputs.stretches.items()}
 
     def _taken(self, stage: StageFlow, runner: WholeRunner, values: Values, *, pairs: bool) -> Floats:
-        """The rows that a stage's kernel is launched with; parameters without gradient are frozen."""
+        """Return the rows with which a stage's kernel is launched. Parameters without gradient are frozen."""
         count = len(next(iter(values.values())))
         taken = np.zeros((count, len(runner.inputs.columns)))
         for use in stage.uses:
@@ -175,7 +175,7 @@ class ChainOracle:
 
 @dataclass(frozen=True, slots=True)
 class ChainWatch:
-    """Whether loops of a pipeline's stages would run longer than their bounds: a result for each stage that has any."""
+    """The twins of stages that watch loops: one result for each stage with bounded loops."""
 
     oracle: ChainOracle
 
@@ -186,7 +186,7 @@ class ChainWatch:
         return Table(tuple(Column(f"{EXCEEDED} by {name}", "int", differentiable=False) for name in watched), {})
 
     def values(self, rows: Floats) -> Floats:
-        """Not 0 where a loop goes on."""
+        """Return a number other than 0 where a loop would run past its bound."""
         found = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
         return np.stack(found, axis=1)
 

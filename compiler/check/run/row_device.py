@@ -1,7 +1,7 @@
-"""A device for the check: every buffer is there many times, once for each row of samples, in the precision of a build.
+"""A device for the check. Its buffers have one row for each sample, in the precision of a build.
 
-The runtime plans a pipeline for it as for any device and does not know; each launch then runs for all rows. Kernels
-between those of the pipeline (zeroing, adding, converting) are done here.
+The runtime plans a pipeline for it as for any device. Each launch then runs for all rows. The device itself does the
+steps between kernels: zeroing, adding, converting.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.emit.model import EmittedModule, Work
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
-from slangad.compiler.runtime.device.devices import Launch, Sliced
+from slangad.compiler.runtime.device.model import Launch, Sliced
 from slangad.compiler.runtime.pipeline.steps import scalar_name
 
 if TYPE_CHECKING:
@@ -26,50 +27,47 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
-    from slangad.compiler.runtime.device.devices import Buffer, DeviceProgram, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, DeviceProgram
     from slangad.compiler.runtime.pipeline.steps import Step
 
     Array = npt.NDArray[Any]
 
-_PARTS = 2
-_COPIES = 2
-
 
 @dataclass
 class RowBuffer:
-    """Memory of a launch, once for each row; ``dtype`` is what the program calls it."""
+    """Memory of a launch with one copy for each row. ``dtype`` is the type in the program."""
 
     dtype: np.dtype[Any]
     array: Array
 
     @property
     def count(self) -> int:
-        """Scalars of one row."""
+        """The number of scalars of one row."""
         return int(self.array.shape[1])
 
     def upload(self, array: Array) -> None:
-        """The same for all rows."""
+        """Set all rows to the same values."""
         self.array[...] = np.asarray(array).reshape(1, -1)
 
     def download(self) -> Array:
-        """All rows, one after the other."""
+        """Return a copy of all rows, one after the other."""
         return self.array.reshape(-1).copy()
 
     def take(self) -> Array:
-        """All rows, one after the other."""
+        """Return all rows, one after the other."""
         return self.array.reshape(-1)
 
     def fill(self, number: float) -> None:
-        """Set everything to one number."""
+        """Set all values to one number."""
         self.array[...] = number
 
     def close(self) -> None:
-        """Nothing: the memory is numpy's."""
+        """Do nothing: the memory belongs to numpy."""
 
 
 @dataclass(frozen=True)
 class LoadedProgram:
-    """The entry points of a build, by name, with the libraries that hold them."""
+    """The entry points of a build by name, with their libraries."""
 
     emitted: EmittedModule
     entries: Mapping[str, tuple[CpuModule, EntryPoint]]
@@ -77,7 +75,7 @@ class LoadedProgram:
 
 @dataclass
 class RowDevice:
-    """The processor, seen by as many rows at a time."""
+    """The CPU, which runs every launch for all rows."""
 
     rows: int
     precision: Precision
@@ -88,31 +86,31 @@ class RowDevice:
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (few are enough)
-        """Two: sums are put together from parts."""
-        return _PARTS
+        """Return 2, so that sums have several parts."""
+        return tol.SUM_PARTS
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (few are enough)
-        """Two."""
-        return _COPIES
+        """Return 2."""
+        return tol.SUM_COPIES
 
-    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> DeviceProgram:
-        """Programs come loaded."""
+    def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
+        """Fail: programs are loaded before."""
         raise NotImplementedError
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> RowBuffer:
-        """Take memory."""
+        """Allocate memory."""
         made = RowBuffer(dtype, np.zeros((self.rows, 0)))
         made.array = np.zeros((self.rows, count), self.precision.dtype(scalar_name(made)))
         return made
 
     def texture(self, texels: Array, sampler: Texture) -> RowBuffer:  # noqa: ARG002  (emitted code filters)
-        """The same texels for all rows."""
+        """Return a buffer with the same texels for all rows."""
         made = self.buffer(np.dtype("f4"), texels.size)
         made.upload(texels)
         return made
 
     def sampler(self, texture: Texture) -> object:  # noqa: ARG002  (emitted code filters)
-        """Nothing."""
+        """Return a placeholder."""
         return 0
 
     def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
@@ -122,7 +120,7 @@ class RowDevice:
         self.run(launches)
 
     def run(self, planned: Iterable[Launch | Step]) -> None:
-        """Run launches and what lies between them."""
+        """Run launches and the steps between them."""
         with np.errstate(all="ignore"):
             for one in planned:
                 if isinstance(one, Launch):
@@ -131,10 +129,10 @@ class RowDevice:
                     _step(one)
 
     def wait(self) -> None:
-        """Nothing is ever under way."""
+        """Do nothing: no launch is ever in progress."""
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
     def __enter__(self) -> RowDevice:
         return self
@@ -157,7 +155,7 @@ class RowDevice:
 
 
 def _step(step: Step) -> None:
-    """Zeroing, adding and copying, as ``emit.steps`` has them."""
+    """Zero, add or copy a buffer, as ``emit/entry_points/steps.py`` does."""
     target = step.bindings["target"]
     assert isinstance(target, RowBuffer)  # noqa: S101  (made by this device)
     kind = step.entry.partition("_")[0]
@@ -172,7 +170,7 @@ def _step(step: Step) -> None:
 
 
 def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
-    """The threads that have something to do: of those that add up, the first of each group."""
+    """Return the threads with work to do. Of threads that add up sums, that is the first of each group."""
     match entry.work:
         case Work.TOTALS:
             return first_threads(entry.totals)
@@ -180,3 +178,11 @@ def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.u
             return first_threads(-(-count[0] // entry.group_size[0]))
         case _:
             return all_threads(count, entry.group_size)
+
+
+def padded(texels: npt.NDArray[np.float64], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """Return rows of texels as textures store them: texels of three channels get a fourth."""
+    if shape != (3,):
+        return texels
+    split = texels.reshape(len(texels), -1, 3)
+    return np.concatenate([split, np.zeros((*split.shape[:2], 1))], axis=2).reshape(len(texels), -1)

@@ -1,4 +1,4 @@
-"""Kernels as functions of rows of numbers: a built library goes in; values, gradients and tangents come out.
+"""Run harness kernels as functions of rows of numbers: values, gradients and tangents.
 
 One row is one sample (and one direction or cotangent); a launch computes all rows.
 """
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from slangad.compiler.check.twins.declared import STATE, TAPE, TAPE_SIZE
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.runtime.device.cpu_rows import launch_rows
 
@@ -27,17 +28,16 @@ if TYPE_CHECKING:
 
 
 _INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
-_MOST_ROWS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What ``float`` and ``half`` are in a build: the float64 twin has double for both."""
+    """The types of ``float`` and ``half`` in a build. The float64 twin has double for both."""
 
     wide: bool
 
     def dtype(self, scalar: str) -> type[np.generic]:
-        """The numpy type of a buffer's scalars."""
+        """Return the numpy type of a buffer's scalars."""
         if scalar in _INTEGERS:
             return _INTEGERS[scalar]
         if self.wide or scalar == "double":
@@ -50,8 +50,8 @@ NARROW: Final = Precision(wide=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
-    """The modules of a kernel whose entry points are built one by one, by the names of those."""
+class SeparateModules:
+    """The modules of a kernel with separately built entry points, by entry point."""
 
     modules: Mapping[str, CpuModule | DeviceModule]
 
@@ -78,42 +78,43 @@ class Runner:
         results: Those of its results.
     """
 
-    module: CpuModule | DeviceModule | Several
+    module: CpuModule | DeviceModule | SeparateModules
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
     inputs: Table
     results: Table
 
     def values(self, rows: Floats) -> Floats:
-        """The results, of the function alone."""
+        """Return the results without derivatives."""
         return self._run(Mode.FORWARD, {ParameterRole.INPUT: rows}, ParameterRole.RESULT, self.results)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
-        """The results at rows, with what is frozen as it is at others; of a twin that freezes."""
+        """Return the results at rows, with frozen parts as they are at ``base``. The kernel is a twin that freezes."""
         return self.values(np.hstack([base, rows]))
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
-        """The gradient of every input for one cotangent a row; columns without gradient are zero."""
+        """Return the gradient of every input for one cotangent a row; columns without gradient are zero."""
         given = {ParameterRole.INPUT: rows, ParameterRole.COTANGENT: cotangents}
         return self._run(Mode.BACKWARD, given, ParameterRole.GRADIENT, self.inputs)
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The results as forward mode computes them, and their tangents for one direction a row."""
+        """Return the results as forward mode computes them, and their tangents for one direction a row."""
         given = {ParameterRole.INPUT: rows, ParameterRole.TANGENT: directions}
         both = self._written(Mode.JVP, given)
         return both[ParameterRole.RESULT], both[ParameterRole.RESULT_TANGENT]
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which no index of the function alone leads outside an array, vector or matrix; on the CPU."""
+        """Return True for each row at which no index leads outside an array, vector or matrix. CPU only."""
         entry = self.entries[Mode.FORWARD]
-        module = self.module.modules[entry.name] if isinstance(self.module, Several) else self.module
+        module = self.module.modules[entry.name] if isinstance(self.module, SeparateModules) else self.module
         found = [
-            self._left(module, entry, rows[start : start + _MOST_ROWS]) for start in range(0, len(rows), _MOST_ROWS)
+            self._left(module, entry, rows[start : start + tol.ROWS_AT_ONCE])
+            for start in range(0, len(rows), tol.ROWS_AT_ONCE)
         ]
         return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
 
     def _left(self, module: CpuModule | DeviceModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The rows at which one does: each is a launch of one thread."""
+        """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
         count, left = len(rows), np.zeros(len(rows), np.bool_)
         buffers = {
             name: array.reshape(count, -1) for name, array in self._bound(entry, {ParameterRole.INPUT: rows}).items()
@@ -125,10 +126,10 @@ class Runner:
         return left
 
     def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
-        rows = given[ParameterRole.INPUT]
+        rows, step = given[ParameterRole.INPUT], tol.ROWS_AT_ONCE
         parts = [
-            self._written(mode, {role: array[start : start + _MOST_ROWS] for role, array in given.items()})[wanted]
-            for start in range(0, len(rows), _MOST_ROWS)
+            self._written(mode, {role: array[start : start + step] for role, array in given.items()})[wanted]
+            for start in range(0, len(rows), step)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, len(table.columns)))
 
@@ -152,7 +153,7 @@ class Runner:
         return found
 
     def _bound(self, entry: EntryPoint, given: Mapping[ParameterRole, Floats]) -> dict[str, npt.NDArray[np.generic]]:
-        """The buffers of an entry point, with what is given in those that it reads."""
+        """Return the buffers of an entry point, filled where it reads them."""
         count = len(given[ParameterRole.INPUT])
         return {
             p.name: self._pack(p, given[p.role]) if p.access == "read" else self._empty(p, count)
@@ -161,11 +162,11 @@ class Runner:
         }
 
     def _books(self) -> dict[str, npt.NDArray[np.generic]]:
-        """What twins freeze into (see ``intent``)."""
+        """Return the buffers of twins that freeze (see ``declared``)."""
         known = {parameter["name"] for parameter in getattr(self.module, "globals_", ())}
         if TAPE not in known:
             return {}
-        return {TAPE: np.zeros(TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
+        return {TAPE: np.zeros(tol.TAPE_SIZE, self.precision.dtype("float")), STATE: np.zeros(2, np.int32)}
 
     def _pack(self, parameter: EntryParameter, array: Floats) -> npt.NDArray[np.generic]:
         inside = parameter.role in (ParameterRole.INPUT, ParameterRole.TANGENT)
@@ -174,11 +175,11 @@ class Runner:
             return np.ascontiguousarray(array[:, start:end], self.precision.dtype(parameter.scalar.name)).reshape(-1)
 
     def _empty(self, parameter: EntryParameter, count: int) -> npt.NDArray[np.generic]:
-        """A buffer that shows what was not written, and what was added to."""
+        """Return a buffer with marks that show unwritten values and unexpected additions."""
         dtype = self.precision.dtype(parameter.scalar.name)
         return np.full(count * parameter.components, np.nan if issubclass(dtype, np.floating) else 77, dtype)
 
 
 def _always(mode: Mode) -> set[ParameterRole]:
-    """What a mode gives even where no buffer is written."""
+    """Return the results that a mode has even where no buffer is written."""
     return {ParameterRole.RESULT, ParameterRole.RESULT_TANGENT} if mode is Mode.JVP else set()

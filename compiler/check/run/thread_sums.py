@@ -1,4 +1,4 @@
-"""What each thread of a launch gives by itself: rows of a whole launch go in, sums over its threads come out."""
+"""Run each thread of a launch separately, and add up its results and gradients in float64."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.ir.nodes import Memory
 
 if TYPE_CHECKING:
@@ -24,18 +25,18 @@ _NUMBER: Final = re.compile(r"thread_(id|count)_(\d)")
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """The threads of launches of one kernel; ``thread`` is what one of them does."""
+    """The threads of launches of one kernel. ``thread`` runs one of them."""
 
     thread: Runner
     launch: WholeRunner
 
     @property
     def count(self) -> int:
-        """Threads of a launch."""
+        """The number of threads of a launch."""
         return int(np.prod(self.launch.extents.domain))
 
     def values(self, rows: Floats) -> tuple[Floats, Floats]:
-        """The results of launches, and sums of magnitudes."""
+        """Return the results of launches, and sums of magnitudes."""
         own = self.thread.values(self._apart(rows)).reshape(len(rows), self.count, -1)
         found, size = (np.zeros((len(rows), len(self.launch.results.columns))) for _ in range(2))
         memories = {result.name: result.memory for result in self.launch.kernel.results}
@@ -52,7 +53,7 @@ class Threads:
         return found, size
 
     def gradients(self, rows: Floats, cotangents: Floats) -> tuple[Floats, Floats]:
-        """The gradients of launches, and sums of magnitudes."""
+        """Return the gradients of launches, and sums of magnitudes."""
         own = self.thread.gradients(self._apart(rows), self._seeds(cotangents)).reshape(len(rows), self.count, -1)
         found, size = (np.zeros(rows.shape) for _ in range(2))
         for (name, path), (start, end) in self.launch.inputs.stretches.items():
@@ -66,12 +67,12 @@ class Threads:
         return found, size
 
     def inside(self, rows: Floats) -> npt.NDArray[np.bool_]:
-        """The launches in which no thread's index leads outside an array."""
+        """Return True for each launch in which no index of a thread leads outside an array."""
         inside = self.thread.inside(self._apart(rows)).reshape(len(rows), self.count)
         return np.asarray(inside.all(axis=1))
 
     def finite(self, rows: Floats) -> Floats:
-        """The rows with threads that stay inside arrays and give something finite in the place of those that don't."""
+        """Return rows in which valid threads replace those that leave arrays or compute no finite number."""
         fixed, apart = rows.copy(), self._apart(rows)
         good = self.thread.inside(apart)
         with np.errstate(all="ignore"):
@@ -89,7 +90,7 @@ class Threads:
         return any(p.name == name and p.memory is Memory.EACH for p in self.launch.kernel.params)
 
     def _apart(self, rows: Floats) -> Floats:
-        """One row for each thread."""
+        """Return one row for each thread."""
         table = self.thread.inputs
         apart = np.zeros((len(rows), self.count, len(table.columns)))
         for (name, path), (first, last) in table.stretches.items():
@@ -108,7 +109,7 @@ class Threads:
         return apart.reshape(-1, apart.shape[2])
 
     def _seeds(self, cotangents: Floats) -> Floats:
-        """One cotangent for each thread."""
+        """Return one cotangent for each thread."""
         table: Table = self.thread.results
         seeds = np.zeros((len(cotangents), self.count, len(table.columns)))
         memories = {result.name: result.memory for result in self.launch.kernel.results}
@@ -124,5 +125,5 @@ class Threads:
 
 
 def _largest(values: Floats) -> Floats:
-    """The largest magnitude in each row."""
-    return np.asarray(np.abs(values).max(axis=1, keepdims=True) + 1e-300)
+    """Return the largest magnitude in each row."""
+    return np.asarray(np.abs(values).max(axis=1, keepdims=True) + tol.UNDERFLOW)

@@ -19,17 +19,13 @@ from slangad.compiler.check.sampling.scouts import slopes_along
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    from slangad.compiler.check.model.arrays import Floats
+    from slangad.compiler.check.model.arrays import Floats, Indices
     from slangad.compiler.check.model.functions import Evaluate, RowFunction
     from slangad.compiler.emit.model import Mode
 
-    Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
-class Focus:
+class FocusedFunction:
     """A function of which fewer inputs and results are examined; it computes the same."""
 
     runner: RowFunction
@@ -59,7 +55,7 @@ class Focus:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BlockFindings:
     """The outcome of comparing blocks.
 
     Attributes:
@@ -82,9 +78,9 @@ def is_large(runner: RowFunction) -> bool:
     return len(runner.inputs.differentiable) > tol.FEW_INPUTS or len(runner.results.differentiable) > tol.FEW_RESULTS
 
 
-def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> Focus:
+def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> FocusedFunction:
     """Return the function with these columns only."""
-    return Focus(runner, _only(runner.inputs, set(inputs)), _only(runner.results, set(results)))
+    return FocusedFunction(runner, _only(runner.inputs, set(inputs)), _only(runner.results, set(results)))
 
 
 def _only(table: Table, kept: set[int]) -> Table:
@@ -108,7 +104,7 @@ class Blocks:
     modes: Sequence[str]
     seed: int
 
-    def look(self, rows: Floats, scales: Floats) -> Found:
+    def compare(self, rows: Floats, scales: Floats) -> BlockFindings:
         """Return the outcome for the blocks of all inputs at a few samples."""
         rows = rows[: tol.BLOCK_SAMPLES]
         blocks = self._blocks()
@@ -118,7 +114,7 @@ class Blocks:
         known = {self._key(block) for (_, block), good in zip(places, sharp, strict=True) if good}
         columns = tuple(dict.fromkeys(int(block[0]) for _, block in suspects))
         where = np.array(sorted({row for row, _ in suspects}), np.int64)
-        return Found(
+        return BlockFindings(
             self._with_others(columns),
             self._results(rows, scales, suspects),
             rows[where],
@@ -126,7 +122,7 @@ class Blocks:
             len(blocks),
         )
 
-    def _blocks(self) -> list[Integers]:
+    def _blocks(self) -> list[Indices]:
         """Return blocks of neighbouring columns of one buffer."""
         flows = set(self.runner.inputs.differentiable)
         blocks = []
@@ -135,17 +131,15 @@ class Blocks:
             blocks += [own[k : k + tol.BLOCK_SIZE] for k in range(0, len(own), tol.BLOCK_SIZE)]
         return blocks
 
-    def _key(self, block: Integers) -> tuple[int, int]:
+    def _key(self, block: Indices) -> tuple[int, int]:
         return int(block[0]), len(block)
 
-    def _narrowed(
-        self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]
-    ) -> list[tuple[int, Integers]]:
+    def _narrowed(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> list[tuple[int, Indices]]:
         """Return single inputs that are wrong, by halving wrong blocks; if that finds none, first inputs of blocks."""
-        found: list[tuple[int, Integers]] = []
-        while suspects and len(found) < tol.BLOCK_SUSPECTS:
+        wrong_inputs: list[tuple[int, Indices]] = []
+        while suspects and len(wrong_inputs) < tol.BLOCK_SUSPECTS:
             suspects = suspects[: tol.BLOCK_HALVES * tol.BLOCK_SUSPECTS]
-            found += [(row, block) for row, block in suspects if len(block) == 1]
+            wrong_inputs += [(row, block) for row, block in suspects if len(block) == 1]
             halves = [
                 (row, half)
                 for row, block in suspects
@@ -154,13 +148,13 @@ class Blocks:
             ]
             wrong, _ = self._compare(rows, scales, halves) if halves else ([], [])
             left = [half for half, bad in zip(halves, wrong, strict=True) if bad]
-            if halves and not left and not found:
+            if halves and not left and not wrong_inputs:
                 return [(row, half[:1]) for row, half in halves[: tol.BLOCK_SUSPECTS]]
             suspects = left
-        return found[: tol.BLOCK_SUSPECTS]
+        return wrong_inputs[: tol.BLOCK_SUSPECTS]
 
     def _compare(
-        self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Integers]]
+        self, rows: Floats, scales: Floats, places: Sequence[tuple[int, Indices]]
     ) -> tuple[list[bool], list[bool]]:
         """Return for each block whether it is wrong at its sample, and whether it could be compared."""
         rng = np.random.default_rng([self.seed, 17])
@@ -202,17 +196,17 @@ class Blocks:
         others = [int(k) for own in filled for k in (own[0], own[-1], *rng.permutation(own)[: each - 2])]
         return tuple(sorted({*suspects, *others}))
 
-    def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Integers]]) -> tuple[int, ...]:
+    def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> tuple[int, ...]:
         """Return the results that suspects move most, and some others."""
         rng = np.random.default_rng([self.seed, 19])
         outputs = np.array(self.runner.results.differentiable, np.int64)
         some = rng.permutation(outputs)[: tol.BLOCK_SHOWN_RESULTS]
-        found = {int(k) for k in (outputs[0], outputs[-1], *some)}
+        shown = {int(k) for k in (outputs[0], outputs[-1], *some)}
         for row, block in suspects:
             both = np.repeat(rows[row : row + 1], 2, axis=0)
             both[:, block] += np.array([[1.0], [-1.0]]) * tol.BLOCK_STEP * scales[block]
             values = self.evaluate(both, np.repeat(rows[row : row + 1], 2, axis=0))
             with np.errstate(all="ignore"):
                 moved = np.nan_to_num(np.abs(values[1] - values[0]))
-            found |= {int(k) for k in outputs[np.argsort(-moved)[:2]]}
-        return tuple(sorted(found))
+            shown |= {int(k) for k in outputs[np.argsort(-moved)[:2]]}
+        return tuple(sorted(shown))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import Effort, effort_of
 from slangad.compiler.check.model.samples import Drawn, chosen, with_rows
 from slangad.compiler.check.run.companions import Functions
@@ -22,14 +23,10 @@ from slangad.compiler.report.model import Leg
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.plan import Plan
-    from slangad.compiler.check.sampling.blocks import Found
+    from slangad.compiler.check.sampling.blocks import BlockFindings
 
 MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 """The modes whose Jacobians are held against the reference, by leg."""
-_MOST_WORK: Final = 1 << 16
-_FEWEST: Final = 16
-_SCOUTS: Final = 2048
-_SCOUTS_EACH: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class Scope:
     functions: Functions
     legs: tuple[Leg, ...]
     effort: Effort
-    blocks: Found | None = None
+    blocks: BlockFindings | None = None
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -62,15 +59,15 @@ def scope_of(plan: Plan, functions: Functions) -> Scope:
     if indices is None or not scope.legs:
         return scope
     name = f"blocks {plan.subject.name}"
-    drawn = draw(f64.inputs.columns, plan.ranges, _FEWEST, plan.seed, name, (), plan.integers)
+    drawn = draw(f64.inputs.columns, plan.ranges, tol.SAMPLES_LEAST, plan.seed, name, (), plan.integers)
     drawn = chosen(drawn, functions.inside(drawn.rows))
-    scope = replace(scope, effort=effort_of(indices.work(drawn.rows[:_FEWEST])))
+    scope = replace(scope, effort=effort_of(indices.work(drawn.rows[: tol.SAMPLES_LEAST])))
     if not is_large(f64):
         return scope
     with np.errstate(all="ignore"):
         finite = np.isfinite(functions.evaluate(drawn.rows, drawn.rows)).all(axis=1)
     scales = np.max(drawn.scales, axis=0, initial=0.0)
-    blocks = Blocks(f64, functions.evaluate, scope.modes, plan.seed).look(drawn.rows[finite], scales)
+    blocks = Blocks(f64, functions.evaluate, scope.modes, plan.seed).compare(drawn.rows[finite], scales)
     companions = functions.companions
     if companions.device is not None and not isinstance(companions.device, str):
         companions = replace(companions, device=focused(companions.device, blocks.inputs, blocks.results))
@@ -85,7 +82,7 @@ def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
     functions, effort = scope.functions, scope.effort
     inputs, results = functions.f64.inputs, functions.f64.results
     size = max(1, len(inputs.differentiable) * max(1, len(results.differentiable)))
-    count = max(min(_FEWEST, plan.samples), min(plan.samples, _MOST_WORK // size))
+    count = max(min(tol.SAMPLES_LEAST, plan.samples), min(plan.samples, tol.JACOBIAN_ENTRIES // size))
     name = f"{plan.subject.name}({', '.join(c.path for c in inputs.columns)})"
     samples = draw(inputs.columns, plan.ranges, count, plan.seed, name, plan.constants, plan.integers)
     inside = functions.inside(samples.rows)
@@ -98,7 +95,7 @@ def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
         samples = replace(samples, rows=_made_finite(plan, functions, samples.rows))
     sizes = len(samples.rows), len(inputs.differentiable), len(results.differentiable)
     samples = chosen(samples, effort.thinned(*sizes))
-    scouts = min(_SCOUTS, count * _SCOUTS_EACH, effort.scouts)
+    scouts = min(tol.SCOUTS, count * tol.SCOUTS_EACH, effort.scouts)
     many = draw(inputs.columns, plan.ranges, scouts, plan.seed + 1, name, (), plan.integers)
     scales = np.max(samples.scales, axis=0, initial=0.0)
     rows = many.rows[functions.inside(many.rows)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.samples import Drawn, chosen
 from slangad.compiler.check.sampling.samples import draw_beyond
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.companions import Functions
     from slangad.compiler.check.sampling.in_range import Scope
 
-_LARGEST: Final = 1e30
-"""What is larger is as good as an overflow."""
-_LOST: Final = 0.05
-"""Of a value: further off in float32, something has overflowed there, and may have in derivatives in float64."""
 _LOOPS: Final = "a loop runs beyond its bound at {} of {} samples outside [-1, 1], which are left out: declare ranges"
 _NOTHING: Final = "nothing could be told at numbers of the text outside [-1, 1]: declare ranges to have them tried"
 
@@ -80,7 +77,7 @@ def _calm(functions: Functions, scope: Scope, samples: Samples) -> Samples:
     if f32 is not None and Mode.FORWARD in f32.entries and len(samples.rows):
         with np.errstate(all="ignore"):
             exact, rounded = f64.values(samples.rows), f32.values(samples.rows)
-            close = (np.abs(rounded - exact) <= _LOST * np.abs(exact))[:, f64.results.differentiable]
+            close = (np.abs(rounded - exact) <= tol.OUTSIDE_F32 * np.abs(exact))[:, f64.results.differentiable]
         samples = chosen(samples, np.asarray(close.all(axis=1)))
     jacobians = [functions.jacobian(leg) for leg in scope.legs]
     numbers: list[Callable[[Floats], Floats]] = [lambda rows: functions.evaluate(rows, rows), *jacobians]
@@ -88,5 +85,5 @@ def _calm(functions: Functions, scope: Scope, samples: Samples) -> Samples:
         if len(samples.rows):
             with np.errstate(all="ignore"):
                 sizes = np.abs(numbers_at(samples.rows)).reshape(len(samples.rows), -1)
-                samples = chosen(samples, np.asarray((sizes < _LARGEST).all(axis=1)))
+                samples = chosen(samples, np.asarray((sizes < tol.OUTSIDE_LARGEST).all(axis=1)))
     return samples

@@ -36,13 +36,13 @@ class PipelineShapeSearch:
 
     Attributes:
         oracle: The pipeline stage by stage, for sizes of its values.
-        given: Declared shapes; that of an ``Each`` parameter is the domain.
+        declared: Declared shapes; that of an ``Each`` parameter is the domain.
         ranges: Declared ranges.
     """
 
     chain: Chain
     oracle: Callable[[Prepared], ChainOracle]
-    given: Mapping[str, Shape]
+    declared: Mapping[str, Shape]
     ranges: Iterable[Range]
     seed: int
 
@@ -50,10 +50,10 @@ class PipelineShapeSearch:
         """Return the sizes, or the reason why none fit."""
         why = ""
         for sizes in tol.PIPELINE_TENSORS:
-            found = self._from(sizes)
-            if isinstance(found, Prepared):
-                return found
-            why = why or found
+            prepared = self._from(sizes)
+            if isinstance(prepared, Prepared):
+                return prepared
+            why = why or prepared
         return why
 
     def _from(self, sizes: tuple[int, ...]) -> Prepared | str:
@@ -76,8 +76,8 @@ class PipelineShapeSearch:
 
     def _first(self, sizes: tuple[int, ...]) -> Prepared:
         signature = self.chain.signature
-        declared = [self.given[v.name] for v in signature.parameters if v.per_element and v.name in self.given]
-        extents = {v.name: self.given.get(v.name, _guess(v, sizes)) for v in signature.parameters if v.is_tensor}
+        declared = [self.declared[v.name] for v in signature.parameters if v.per_element and v.name in self.declared]
+        extents = {v.name: self.declared.get(v.name, _guess(v, sizes)) for v in signature.parameters if v.is_tensor}
         each = any(v.per_element for v in signature.parameters)
         domain = declared[0] if declared else tol.DOMAINS[signature.dims] if each else (1,) * signature.dims
         return Prepared(domain, extents, {})
@@ -108,7 +108,7 @@ class PipelineShapeSearch:
         known |= {
             v.name: prepared.domain if v.per_element else () for v in self.chain.signature.parameters if not v.is_tensor
         }
-        free = {v.name for v in self.chain.signature.parameters if v.name not in self.given}
+        free = {v.name for v in self.chain.signature.parameters if v.name not in self.declared}
         for stage in self.chain.pipeline.stages:
             signature = self.chain.kernels[stage.kernel].signature
             sizes = [known[name] for name in self._elementwise(stage) if name not in free]
@@ -143,10 +143,10 @@ class PipelineShapeSearch:
             shape = oracle.shapes.values[owner]
             if most < shape[axis]:
                 continue
-            if owner in prepared.extents and owner not in self.given:
+            if owner in prepared.extents and owner not in self.declared:
                 wanted = tuple(most + 1 if k == axis else extent for k, extent in enumerate(shape))
                 return _with(prepared, owner, wanted)
-            free = {n: tuple(2 * x for x in s) if n not in self.given else s for n, s in prepared.extents.items()}
+            free = {n: tuple(2 * x for x in s) if n not in self.declared else s for n, s in prepared.extents.items()}
             return Prepared(tuple(2 * x if x > 1 else x for x in prepared.domain), free, {})
         return prepared
 

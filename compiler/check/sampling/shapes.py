@@ -38,26 +38,26 @@ class ShapeSearch:
     Attributes:
         twin: The twin that records indices, for a launch of some size.
         asked: Axes whose extents the kernel asks for.
-        given: Declared shapes; that of an ``Each`` parameter is the domain.
+        declared: Declared shapes; that of an ``Each`` parameter is the domain.
         ranges: Declared ranges.
         domain: The domain; empty if it is free.
-        looked: The number of samples that show indices.
+        samples: The number of samples that show indices.
         integers: Integers worth a try, among them numbers of threads.
     """
 
     kernel: Kernel
     twin: Callable[[Extents], WholeRunner]
     asked: frozenset[tuple[str, int]]
-    given: Mapping[str, Shape]
+    declared: Mapping[str, Shape]
     ranges: Iterable[Range]
     seed: int
     domain: Shape = ()
-    looked: int = tol.SHAPE_SAMPLES
+    samples: int = tol.SHAPE_SAMPLES
     integers: Integers = NO_INTEGERS
 
     def find(self) -> Extents | str:
         """Return the size of a launch, or the reason why none fits."""
-        for name, shape in self.given.items():
+        for name, shape in self.declared.items():
             axes = next((self._axes(p) for p in self.kernel.params if p.name == name), 0)
             if len(shape) != axes:
                 return f"{name} is declared to have the shape {show(shape)}, and has {axes} axes"
@@ -80,13 +80,13 @@ class ShapeSearch:
 
     def at(self, domain: Shape, small: Extents) -> Extents | str:
         """Return the size of a launch over another domain; no tensor is smaller than in a fitting small launch."""
-        found = replace(self, domain=domain, looked=tol.SHAPE_SAMPLES_AGAIN).find()
-        if isinstance(found, str):
-            return found
+        launch = replace(self, domain=domain, samples=tol.SHAPE_SAMPLES_AGAIN).find()
+        if isinstance(launch, str):
+            return launch
         ruled = {p.name for p in self.kernel.params if self._rules(p)}
         shapes = {
             name: shape if name in ruled else tuple(map(max, shape, small.shapes[name]))
-            for name, shape in found.shapes.items()
+            for name, shape in launch.shapes.items()
         }
         return Extents(domain, shapes)
 
@@ -94,13 +94,13 @@ class ShapeSearch:
         """Return the domain, and tensors of its shape or of a few elements."""
         each = [p.name for p in self.kernel.params if p.memory is Memory.EACH]
         ruling = each or [p.name for p in self.kernel.params if self._rules(p)]
-        declared = [self.given[name] for name in ruling if len(self.given.get(name, ())) == self.kernel.dims]
+        declared = [self.declared[name] for name in ruling if len(self.declared.get(name, ())) == self.kernel.dims]
         domain = self.domain or (declared[0] if declared else self._chosen())
         shapes: dict[str, Shape] = {}
         for param in self.kernel.params:
             rank = rank_of(param.type)
-            if rank and param.name in self.given:
-                shapes[param.name] = self.given[param.name]
+            if rank and param.name in self.declared:
+                shapes[param.name] = self.declared[param.name]
             elif rank:
                 alike = rank == self.kernel.dims and param.memory is not Memory.TEXTURE2D
                 shapes[param.name] = domain if alike else tol.TENSOR_EXTENTS[:rank]
@@ -141,16 +141,16 @@ class ShapeSearch:
 
     def _drawn(self, inputs: Table) -> Floats:
         """Return samples, also with integers that are equal or as large as possible."""
-        if self.looked < tol.SHAPE_SAMPLES:
-            return draw_random(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, self.integers)
-        return draw(inputs.columns, self.ranges, self.looked, self.seed, self.kernel.name, (), self.integers).rows
+        if self.samples < tol.SHAPE_SAMPLES:
+            return draw_random(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, self.integers)
+        return draw(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, (), self.integers).rows
 
     def _wanted(self, extents: Extents, most: Mapping[tuple[str, int], int]) -> Extents:
         """Return shapes that fit every index; they are larger only if the kernel asks for the extent."""
         ruled = {p.name for p in self.kernel.params if self._rules(p)}
         shapes = {
             name: shape
-            if name in self.given or name in ruled
+            if name in self.declared or name in ruled
             else tuple(self._extent(name, axis, size, most[name, axis]) for axis, size in enumerate(shape))
             for name, shape in extents.shapes.items()
         }

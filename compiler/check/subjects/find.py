@@ -1,8 +1,8 @@
-"""What there is to check in a module: its functions and kernels go in, one harness kernel for each comes out.
+"""Find what can be checked in a module, and add a harness kernel for each subject.
 
-A harness kernel runs one thread of its subject for each element, whatever memory the subject's own values live in: so
-one launch computes any number of samples, directions and cotangents. Shared parameters become one value per element,
-sums become one result per element, thread numbers become parameters.
+A harness kernel runs one thread of its subject for each element, whatever memory the values of the subject use. So one
+launch computes any number of samples, directions and cotangents. Shared parameters become one value per element, sums
+become one result per element, thread numbers become parameters.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ if TYPE_CHECKING:
 
 
 def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
-    """The module with a harness kernel for every subject in place of its own kernels."""
+    """Return the module with harness kernels in place of its own kernels, and the subjects."""
     functions = {function.key: function for function in module.functions}
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
     if not described and (module.kernels or module.left_out):
         whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
         texts = facts_of(module.sources)
-        left_out = (_left_out(left, texts) for left in _whole(module.left_out))
+        left_out = (_left_out(left, texts) for left in _without_modes(module.left_out))
         return whole, (*_external(module, functions, texts), *left_out)
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
-    launched = tuple(_whole_launches(module, [subject for subject, _, _ in found], functions))
+    launched = tuple(_launch_kernels(module, [subject for subject, _, _ in found], functions))
     changed |= {function.key: function for _, function in launched}
     kernels = (*(kernel for _, kernel, _ in found if kernel is not None), *(kernel for kernel, _ in launched))
     known = {function.key for function in module.functions}
@@ -90,7 +90,7 @@ def _pipeline(pipeline: Pipeline, checked: CheckedPipeline) -> Subject:
 
 
 def _without_probes(function: Function) -> Function:
-    """The function with what it probes in place of the probes: they change no value and no gradient."""
+    """Return the function without probes. They change no value and no gradient."""
     if not any(isinstance(expr, Probe) for expr in body_exprs(statements(function))):
         return function
 
@@ -130,17 +130,17 @@ def _facts_at(name: str, span: Span, texts: _Texts) -> SourceFacts | None:
 
 
 def _is_doubtful(left: LeftOut) -> bool:
-    """Whether a mode was left out for what the function calls: it exists, and a caller in Slang would get it."""
+    """Return True if a mode was left out because of a callee. The mode exists, and callers in Slang would use it."""
     return bool(left.modes) and left.reason.startswith("it calls ")
 
 
 def _with_doubtful(kernel: Kernel, module: Module) -> Kernel:
-    """The kernel with the modes that are left out of products for their doubtful values: a check shows those."""
+    """Return the kernel with the modes that a compile leaves out for doubtful values. The check shows these values."""
     doubtful = any(_is_doubtful(left) and left.span == kernel.span for left in module.left_out)
     return replace(kernel, modes=()) if doubtful else kernel
 
 
-def _whole(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
+def _without_modes(left_out: tuple[LeftOut, ...]) -> Iterator[LeftOut]:
     return (left for left in left_out if not left.modes and not left.targets)
 
 
@@ -151,7 +151,7 @@ def _left_out(left: LeftOut, texts: _Texts) -> Subject:
 
 
 def _plain(module: Module) -> Iterator[_Found]:
-    """The differentiable functions that stand in the described file itself."""
+    """Yield the differentiable functions of the described file itself."""
     functions = {function.key: function for function in module.functions}
     own = {kernel.function for kernel in module.kernels}
     names: set[str] = {kernel.name for kernel in module.kernels}
@@ -187,7 +187,7 @@ def _plain(module: Module) -> Iterator[_Found]:
 
 
 def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
-    """The module whose kernels have these shapes too: ``kernel.parameter`` and extents."""
+    """Return the module with these shapes added to its kernels: ``kernel.parameter`` and extents."""
     named = tuple(said)
 
     def of(kernel: Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -200,7 +200,7 @@ def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> 
 
 
 def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
-    """Where integers may lie that are used as indices into tensors of a declared shape."""
+    """Yield the ranges of integers that index tensors of a declared shape."""
     shapes = dict(kernel.shapes)
     types = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
@@ -213,7 +213,7 @@ def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
 
 
 def _free_standing(method: Function) -> Function:
-    """A function that calls a method: Slang differentiates only functions by name."""
+    """Return a function that calls a method. Slang differentiates only functions by name."""
     args = tuple(Var(p.name, p.type) for p in method.params)
     body = (Return(Call(method.key, args, method.result)),)
     key = f"{STANDING}{method.key}"
@@ -221,7 +221,7 @@ def _free_standing(method: Function) -> Function:
 
 
 def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]:
-    """The kernels, each thread of which is a function of what it reads."""
+    """Yield the kernels. Each thread is a function of its inputs."""
     for kernel in module.kernels:
         function = functions[kernel.function]
         integers = integers_of(function, functions)
@@ -247,15 +247,15 @@ def _kernels(module: Module, functions: dict[str, Function]) -> Iterator[_Found]
 
 
 def _adds_up(kernel: Kernel) -> bool:
-    """Whether threads add to the same place."""
+    """Return True if threads add to shared memory."""
     shared = any(p.memory is Memory.PARAM and not p.no_diff and carries_gradient(p.type) for p in kernel.params)
     return shared or any(r.memory in (Memory.SUM, Memory.MEAN) for r in kernel.results)
 
 
-def _whole_launches(
+def _launch_kernels(
     module: Module, subjects: Iterable[Subject], functions: dict[str, Function]
 ) -> Iterator[tuple[Kernel, Function]]:
-    """The kernels that are checked thread by thread and add something up, as they are launched."""
+    """Yield the kernels that are checked thread by thread and add up sums, in the form in which they are launched."""
     launches = {subject.launch for subject in subjects if subject.launch != subject.kernel}
     for kernel in module.kernels:
         if kernel.name in launches:
@@ -264,7 +264,7 @@ def _whole_launches(
 
 
 def _flows_through(kernel: Kernel, function: Function) -> bool:
-    """Whether anything that a kernel reads can move anything that it writes."""
+    """Return True if an input of a kernel can affect an output."""
     into = any(
         not p.no_diff and p.memory not in (Memory.UNIFORM, Memory.OUT_TENSOR) and _may_flow(p.type)
         for p in kernel.params
@@ -278,7 +278,7 @@ def _may_flow(type_: Type) -> bool:
 
 
 def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kernel]:
-    """The function with parameters in place of the thread's number, and the kernel that passes them."""
+    """Return the function with parameters in place of thread numbers, and the kernel that passes them."""
     used = dict.fromkeys(
         _thread_name(e) for e in body_exprs(statements(function)) if isinstance(e, (ThreadId, ThreadCount))
     )
@@ -298,7 +298,7 @@ def _numbered(function: Function, kernel: Kernel) -> tuple[Function | None, Kern
 
 
 def _counted(params: Iterable[KernelParam]) -> tuple[tuple[str, str], ...]:
-    """What stands for threads' numbers, each beside what stands for how many there are along its axis."""
+    """Return the parameters for thread numbers, each with the parameter for the number of threads along its axis."""
     names = {param.name for param in params}
     pairs = [(f"thread_id_{axis}", f"thread_count_{axis}") for axis in range(3)]
     return tuple((a if a in names else "", b if b in names else "") for a, b in pairs if {a, b} & names)
@@ -319,7 +319,7 @@ def _flows(function: Function) -> bool:
 
 
 def _unfit(function: Function) -> str:
-    """Why values of the function can't lie in buffers; empty if they can."""
+    """Return why values of the function cannot lie in buffers; empty if they can."""
     results = function.result.elements if isinstance(function.result, Tuple) else (function.result,)
     named = [(f"parameter '{p.name}'", p.type) for p in function.params]
     for what, type_ in (*named, *(("its result", result) for result in results)):

@@ -1,7 +1,7 @@
-"""What a function does with whole numbers: functions go in, values that samples should try and keep apart come out.
+"""Find values of integer parameters that samples should try or keep distinct.
 
-A mode is compared with ``5``, or three times it plus one with ``37``, an index stays within an array, a loop runs ``n``
-times at most 64: integers that nobody declared are tried there too, whether the function does it or one that it calls.
+The function or a callee compares a mode with ``5``, or three times the mode plus one with ``37``. An index stays within
+an array. A loop runs ``n`` times, at most 64. Samples try undeclared integers at such values.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.integers import Integers
+from slangad.compiler.ir.calls import custom_derivatives
 from slangad.compiler.ir.nodes import (
     Assign,
     Binary,
     Call,
     Cast,
     Const,
-    Custom,
     For,
     Index,
     Intrinsic,
@@ -46,23 +46,23 @@ _THREAD: Final = "thread_id_"
 
 
 _Fact = tuple[str, str, int]
-_NUMBER, _INDEX, _TURNS, _STORE = "number", "index", "turns", "store"
+_NUMBER, _INDEX, _COUNT, _STORE = "number", "index", "count", "store"
 
 
 def integers_of(function: Function, functions: Mapping[str, Function]) -> Integers:
-    """What a function and those that it calls do with its integers."""
+    """Return how a function and its callees use its integers."""
     names = {param.name for param in function.params}
     found = _facts(function, functions, {})
     facts = [fact for fact in found if _owner(fact[1]) in names or fact[1].startswith(_THREAD)]
     sizes: dict[str, int] = {}
     most: dict[str, int] = {}
     for kind, path, value in facts:
-        known = sizes if kind == _INDEX else most if kind == _TURNS else None
+        known = sizes if kind == _INDEX else most if kind == _COUNT else None
         if known is not None:
             known[path] = min(value, known.get(path, value))
     numbers = [(path, value) for kind, path, value in facts if kind == _NUMBER]
     tried = [(path, near) for path, number in numbers for near in beside(number) if near <= most.get(path, near)]
-    tried += [(path, turns) for path, bound in most.items() for turns in (bound - 1, bound) if turns >= 0]
+    tried += [(path, count) for path, bound in most.items() for count in (bound - 1, bound) if count >= 0]
     threads = ((int(path[len(_THREAD) :]), value) for path, value in numbers if path.startswith(_THREAD))
     return Integers(
         tuple(dict.fromkeys(pair for pair in tried if abs(pair[1]) <= tol.INTEGER_LARGEST)),
@@ -73,13 +73,13 @@ def integers_of(function: Function, functions: Mapping[str, Function]) -> Intege
 
 
 def beside(number: int) -> tuple[int, ...]:
-    """A number and its neighbours; none below zero but such as are meant, as -1 beside 0."""
+    """Return a number and its neighbours. Only 0 and negative numbers have neighbours below zero."""
     least = -1 if number == 0 else min(0, number)
     return tuple(near for near in (number, number - 1, number + 1) if near >= least)
 
 
 def around(operator: str, number: int) -> tuple[int, ...]:
-    """Integers that tell ``n operator number`` from the same with another number."""
+    """Return integers that distinguish ``n operator number`` from the same with another number."""
     if operator == "%":
         return (number,)
     if operator == ">>":
@@ -89,7 +89,7 @@ def around(operator: str, number: int) -> tuple[int, ...]:
 
 
 def solved(operator: str, by: int, value: int) -> tuple[int, ...]:
-    """Integers for which ``n operator by`` is a value."""
+    """Return integers for which ``n operator by`` equals a value."""
     match operator:
         case "*":
             return (value // max(by, 1),)
@@ -116,15 +116,12 @@ def _owner(path: str) -> str:
 def _facts(
     function: Function, functions: Mapping[str, Function], found: dict[str, tuple[_Fact, ...]]
 ) -> tuple[_Fact, ...]:
-    """What is done with the parameters of a function, by kind and path; ``found`` is what is known already."""
+    """Return the uses of a function's parameters by kind and path. ``found`` has those of functions seen before."""
     if function.key not in found:
         found[function.key] = ()
         facts = [*_in_statements(function), *_in_expressions(function, functions, found)]
-        if isinstance(function.derivative, Custom):
-            own = (function.derivative.backward, function.derivative.forward)
-            facts += (
-                fact for key in own if key and key in functions for fact in _facts(functions[key], functions, found)
-            )
+        custom = (functions[key] for key in custom_derivatives(function) if key in functions)
+        facts += (fact for one in custom for fact in _facts(one, functions, found))
         found[function.key] = tuple(dict.fromkeys(facts))
     return found[function.key]
 
@@ -133,7 +130,7 @@ def _in_statements(function: Function) -> Iterator[_Fact]:
     known = _known(function)
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, For) and stmt.bounded and isinstance(stmt.start, Const):
-            yield _TURNS, _way(stmt.stop, known), int(stmt.start.value) + stmt.step * stmt.limit
+            yield _COUNT, _way(stmt.stop, known), int(stmt.start.value) + stmt.step * stmt.limit
         elif isinstance(stmt, Assign) and isinstance(stmt.target, Read):
             yield from _stored(stmt.target, known)
 
@@ -165,7 +162,7 @@ def _in_expressions(
 
 
 def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapping[str, Expr]) -> Iterator[_Fact]:
-    """What is compared with numbers."""
+    """Yield what is compared with numbers."""
     numbers = tuple(number for number in map(_number, operands) if number is not None)
     for operand in operands:
         yield from ((_NUMBER, way, number) for way, number in _reached(operand, numbers, known, values))
@@ -174,7 +171,7 @@ def _compared(operands: tuple[Expr, ...], known: Mapping[str, str], values: Mapp
 def _through(
     called: Function, args: tuple[Expr, ...], known: Mapping[str, str], facts: tuple[_Fact, ...]
 ) -> Iterator[_Fact]:
-    """What a function does with its parameters, as what is done with those of its caller."""
+    """Yield the uses of a callee's parameters as uses of the caller's."""
     ways = {param.name: _way(arg, known) for param, arg in zip(called.params, args, strict=False)}
     for kind, path, value in facts:
         owner = _owner(path)
@@ -185,14 +182,14 @@ def _through(
 
 
 def _stored(target: Read, known: Mapping[str, str]) -> Iterator[_Fact]:
-    """The parameter that tells threads' places apart in a store, unless a thread's number does."""
+    """Yield the parameter that keeps the stores of threads distinct, unless a thread number does."""
     ways = [_way(_moved(index)[0], known) for index in target.indices]
     if not any(way.startswith(_THREAD) for way in ways):
         yield from ((_STORE, way, 0) for way in ways[:1] if way)
 
 
 def _moved(index: Expr) -> tuple[Expr, int]:
-    """An index without the numbers that are added to it, and their sum."""
+    """Return an index without added numbers, and their sum."""
     by = 0
     while isinstance(index, Binary) and index.op in ("+", "-") and isinstance(index.right, Const):
         by += int(index.right.value) if index.op == "+" else -int(index.right.value)
@@ -201,7 +198,7 @@ def _moved(index: Expr) -> tuple[Expr, int]:
 
 
 def _known(function: Function) -> dict[str, str]:
-    """The paths that names stand for: parameters that are never set, and locals that are set once."""
+    """Return the paths of parameters that are never set and of locals that are set once, by name."""
     names = {param.name: param.name for param in function.params}
     often = Counter(_set_by(function))
     names |= dict.fromkeys((name for name in often if name in names), "")
@@ -213,7 +210,7 @@ def _known(function: Function) -> dict[str, str]:
 
 
 def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
-    """What locals are that are set once and are no part of a parameter."""
+    """Return the values of locals that are set once and are no part of a parameter."""
     often = Counter(_set_by(function))
     found = (_definition(stmt) for stmt in walk_stmts(statements(function)))
     return {name: value for name, value in found if value is not None and often[name] == 1 and not known.get(name)}
@@ -222,7 +219,7 @@ def _values(function: Function, known: Mapping[str, str]) -> dict[str, Expr]:
 def _reached(
     expr: Expr, wanted: Iterable[int], known: Mapping[str, str], values: Mapping[str, Expr]
 ) -> Iterator[tuple[str, int]]:
-    """The parts of parameters that an expression is after steps of arithmetic, and what gives it one of some values."""
+    """Yield the parts of parameters in an arithmetic expression, each with integers that give a wanted value."""
     way = _way(expr, known)
     if way:
         yield from ((way, value) for value in wanted)
@@ -250,7 +247,7 @@ def _reached(
 
 
 def _set_by(function: Function) -> Iterator[str]:
-    """The name of a local or parameter for each time that it, or a part of it, is set."""
+    """Yield the name of a local or parameter for each time that it, or a part of it, is set."""
     for stmt in walk_stmts(statements(function)):
         target = root(stmt.target) if isinstance(stmt, Assign) else None
         if target is not None:
@@ -270,7 +267,7 @@ def _definition(stmt: Stmt) -> tuple[str, Expr | None]:
 
 
 def _way(expr: Expr, known: Mapping[str, str]) -> str:
-    """The path of the parameter's part that an expression is; empty if it is none."""
+    """Return the path of a part of a parameter; empty for other expressions."""
     match expr:
         case Var(name=name):
             return known.get(name, "")

@@ -1,7 +1,4 @@
-"""Names for reports: what there is to check in a file goes in, and comes out with overloads told apart.
-
-Reports, ``--only`` and tests know a function by its name alone; several of one name add the types of their parameters.
-"""
+"""Give subjects unique labels. Reports, ``--only`` and tests use a function's name; overloads add their signature."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.subject import Subject
 
 
-def told_apart(subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-    """The subjects with a label each: ``f(float)`` and ``f(float3)``, ``Params#1`` and ``Params#2``; else the name."""
+def with_labels(subjects: Iterable[Subject]) -> tuple[Subject, ...]:
+    """Return subjects with unique labels: ``f``, ``f(float)`` and ``f(float3)``, or ``Params#1`` and ``Params#2``."""
     found = tuple(subjects)
     names = Counter(subject.name for subject in found)
     typed = [replace(one, apart=one.signature) if names[one.name] > 1 else one for one in found]

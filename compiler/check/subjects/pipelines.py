@@ -1,8 +1,4 @@
-"""Pipelines as subjects: a module goes in; for each pipeline the kernels of its stages, to be launched whole, come out.
-
-A stage's kernel is the user's own, with buffers for values that all threads share. Stages that are joined when the
-pipeline runs are there twice: by themselves, for the oracle, and as one kernel, as it is run.
-"""
+"""Make pipelines subjects: the kernels of their stages, to be launched like those of users, and their ranges."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def as_launch(kernel: Kernel) -> Kernel:
-    """The kernel itself, with buffers for values that all threads share: they differ from launch to launch."""
+    """Return the kernel with buffers for shared values, since these differ from launch to launch."""
     params = tuple(
         replace(p, memory=Memory.PARAM, no_diff=True) if p.memory is Memory.UNIFORM else p for p in kernel.params
     )
@@ -59,7 +55,7 @@ def add_pipelines(described: Module, made: Module) -> tuple[Module, dict[str, Ch
 
 
 class _Stages:
-    """The kernels of stages: those that are there already, and others."""
+    """The kernels of stages, existing and new ones."""
 
     def __init__(self, described: Module, made: Module) -> None:
         self.known = {kernel.name: kernel for kernel in described.kernels}
@@ -77,7 +73,7 @@ class _Stages:
         return tuple(self._kernels.values())
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with kernels that are launched whole."""
+        """Return the pipeline with kernels that are checked launch by launch."""
         stages = tuple(replace(stage, kernel=self._kernel(stage.kernel)) for stage in pipeline.stages)
         params = as_launch(Kernel("", "", pipeline.params, ())).params
         return replace(pipeline, stages=stages, params=params)
@@ -94,7 +90,7 @@ class _Stages:
         return own
 
     def _function(self, key: str) -> str:
-        """What a thread does; under a key of its own where the check has changed it for its own purposes."""
+        """Return the key of what a thread does; a key of its own where the check changed the function."""
         function = self._described[key]
         if self._functions.get(key) == function:
             return key
@@ -104,7 +100,7 @@ class _Stages:
 
 
 def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mapping[str, Function]) -> Iterator[Range]:
-    """Where the kernels' parameters may lie, said of the pipeline's: indices within arrays, then what was declared."""
+    """Yield the ranges of a pipeline's parameters: indices within arrays, then declared ranges."""
     yield from _moved_out(pipeline, kernels, lambda key: integers_of(functions[key], functions).ranges())
     yield from _moved_out(pipeline, kernels, lambda key: functions[key].ranges)
 
@@ -112,7 +108,7 @@ def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mappin
 def _moved_out(
     pipeline: Pipeline, kernels: Mapping[str, Kernel], ranges: Callable[[str], Iterable[Range]]
 ) -> Iterator[Range]:
-    """The ranges of what kernels do, as said of the pipeline's parameters that they are passed."""
+    """Yield the ranges of kernels' parameters as ranges of the pipeline's parameters."""
     names = {param.name for param in pipeline.params}
     for stage in pipeline.stages:
         kernel = kernels[stage.kernel]

@@ -1,7 +1,4 @@
-"""Shapes from the command line: what there is to check goes in, what is wrong with a ``--shape`` comes out.
-
-A shape that nothing has, or that has too few or too many axes, would otherwise be of no use without a word.
-"""
+"""Refuse a ``--shape`` that no subject can have: an unknown parameter, or too few or too many axes."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ if TYPE_CHECKING:
 _EXAMPLES = {1: "16", 2: "16x4", 3: "8x4x2", 4: "8x4x2x2"}
 
 
-class SaidShapeError(ValueError):
-    """A shape that can't be had."""
+class RequestedShapeError(ValueError):
+    """A shape that no subject can have."""
 
 
 class _Shaped(NamedTuple):
-    """A parameter that has a shape: how many axes, and where it is declared."""
+    """A parameter with a shape: its number of axes, and the location of its declaration."""
 
     axes: int
     place: str
@@ -36,22 +33,22 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
     """Refuse shapes that none of these subjects, each with its module, can have.
 
     Raises:
-        SaidShapeError: There is one; says which, where it belongs, and what to say instead.
+        RequestedShapeError: There is one. The message names it, its parameter and a valid shape.
     """
     known = {path: shaped for subject, module in subjects for path, shaped in _shaped(subject, module)}
     for path, shape in shapes:
-        said = f"--shape {path}={'x'.join(map(str, shape))}"
+        option = f"--shape {path}={'x'.join(map(str, shape))}"
         if path not in known:
-            raise SaidShapeError(f"{said}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
+            raise RequestedShapeError(f"{option}: {_unknown(path, known, [subject.name for subject, _ in subjects])}")
         axes, place = known[path]
         if len(shape) != axes:
             have = f"{axes} axis" if axes == 1 else f"{axes} axes"
             example = f"--shape {path}={_EXAMPLES.get(axes, '16')}"
-            raise SaidShapeError(f"{said}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
+            raise RequestedShapeError(f"{option}: {path} ({place}) has {have}, not {len(shape)}. Say {example}.")
 
 
 def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:
-    """Why nothing has a path, and what has a shape."""
+    """Return why nothing has a path, and what has a shape."""
     name = path.partition(".")[0]
     own = [other for other in known if other.partition(".")[0] == name]
     near = get_close_matches(path, own or list(known), n=1)
@@ -73,7 +70,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _shaped(subject: Subject, module: Module) -> Iterator[tuple[str, _Shaped]]:
-    """What of a subject has a shape: tensors, textures, and what has an element for each thread of a whole launch."""
+    """Yield what has a shape: tensors, textures, and parameters with an element for each thread of a launch."""
     name = broken_of(subject.name)
     if subject.pipeline is not None:
         stages = [kernel for kernel in module.kernels if kernel.name in subject.pipeline.kernels]

@@ -1,7 +1,7 @@
-"""What a function of a Slang file does with whole numbers: its text goes in, values that samples should try come out.
+"""Find values of integer parameters that samples of a function in a Slang file should try.
 
-Patterns in the text, of the function, of what it calls and of the derivatives that people wrote for them: what an
-integer is compared with, masks, remainders, clamps, and the last turns of loops.
+The search uses patterns in the text of the function, of its callees and of their custom derivatives: comparisons,
+masks, remainders, clamps, and the last iterations of loops.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _BRACES: Final = re.compile(r"[{}]")
 _BOUND: Final = re.compile(r"MaxIters\(\s*(\d+)\s*\)")
-_TURNING: Final = re.compile(
+_COUNTING: Final = re.compile(
     r"MaxIters\(\s*(\d+)\s*\)\s*\]\s*for\s*\([^;=]*=\s*(\d+)[uU]?\s*;"
     r"\s*(\w+)\s*(<=?)\s*([\w.]+)\s*;[^;{]*?(?:\+\+|\+= *1\b)"
 )
-"""``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
+"""Matches ``[MaxIters(8)] for (int k = 0; k < n; ++k)``."""
 _CALLED: Final = r"\b(?!(?:MaxIters|for|if|while|float|double|half|int|uint)\b)\w+\s*"
 _NUMBER: Final = r"(0[xX][0-9a-fA-F]+|\d+)[uU]?(?![\w.])"
 _STEP: Final = rf"(?:([%&*+/-]|<<|>>){_NUMBER})?"
@@ -38,13 +38,13 @@ _ORDER: Final = r"(==|!=|<=|>=|<(?!<)|>(?!>))"
 def integers_in(
     text: str, names: tuple[str, ...], codes: Sequence[FunctionCode] = (), constants: Mapping[str, int] | None = None
 ) -> Integers:
-    """Where the integers of a function are worth a try.
+    """Return values worth a try for the integers of a function.
 
     Args:
-        text: Begins with the function.
+        text: A text that begins with the function.
         names: Its integers, such as ``n`` and ``p.n``.
-        codes: The function and all that its gradient is made from, as far as they are found.
-        constants: What names of numbers in any of that stand for (see ``numbers_named``).
+        codes: The function and everything that its gradient is made from, as far as found.
+        constants: The values of named numbers in that text (see ``numbers_named``).
     """
     constants = constants or {}
     own = _spelled_out(_first_body(text), constants)
@@ -59,15 +59,15 @@ def integers_in(
     further = list(_further(codes, names, constants))
     bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
     kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([tol.INTEGER_LARGEST, *bounds])]
-    return Integers(tuple(dict.fromkeys([*kept, *_last_turns(own, names)])))
+    return Integers(tuple(dict.fromkeys([*kept, *_last_iterations(own, names)])))
 
 
-def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """The integers that end loops of a Slang text, with those at which one turns as often as it may, and once less.
+def _last_iterations(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """Yield the integers that end loops, with the values that give the most iterations, and one iteration less.
 
-    Not where the loop's counter is an index, or may be one in a call: the bound may be larger than what it indexes.
+    Skip loops whose counter is an index or may be one in a call. The bound may be larger than the indexed value.
     """
-    for bound, start, counter, order, name in _TURNING.findall(text):
+    for bound, start, counter, order, name in _COUNTING.findall(text):
         if name not in names or re.search(rf"\[[^\]]*\b{counter}\b|{_CALLED}\([^;{{]*\b{counter}\b", text):
             continue
         last = int(start) + int(bound) - (order == "<=")
@@ -75,8 +75,8 @@ def _last_turns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
 
 
 def ended_by(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
-    """The integers that end loops of a Slang text, each with the largest at which one keeps its bound, and that."""
-    for bound, start, _, order, name in _TURNING.findall(_first_body(text)):
+    """Yield the integers that end loops, each with its largest value within the bound, and the bound."""
+    for bound, start, _, order, name in _COUNTING.findall(_first_body(text)):
         if name in names:
             yield name, int(start) + int(bound) - (order == "<="), int(bound)
 
@@ -93,7 +93,7 @@ def _first_body(text: str) -> str:
 def _further(
     codes: Sequence[FunctionCode], names: tuple[str, ...], constants: Mapping[str, int]
 ) -> Iterator[tuple[str, int]]:
-    """The numbers that all of a function's code tries its integers with; of indices, only those they may be."""
+    """Yield the numbers with which code compares integers; for an index, only its valid values."""
     found: list[tuple[str, int, bool]] = []
     indices: set[str] = set()
     for code, ways in _ways(codes, names):
@@ -111,14 +111,14 @@ def _further(
 
 
 def _copies(text: str, path: str) -> list[str]:
-    """Locals that are an integer as it was, or no less or more than a number."""
+    """Return the locals that hold an integer unchanged, or limited by a number."""
     word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
     value = rf"(?:u?int\()?(?:(?:max|min)\()?{word}(?:,{_NUMBER}\))?\)?"
     return [found[0] for found in re.findall(rf"\b(?:u?int|let|var) (\w+)={value};", text)]
 
 
 def numbers_named(texts: Iterable[str]) -> dict[str, int]:
-    """Constants, macros and enumerators of Slang texts that are whole numbers."""
+    """Return the constants, macros and enumerators of Slang texts that are integers."""
     found: dict[str, int] = {}
     for text in texts:
         for name, value in (*_CONSTANT.findall(text), *_MACRO.findall(text)):
@@ -141,7 +141,7 @@ def _shifted(number: int, bits: int) -> int:
 
 
 def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
-    """A text with numbers in the place of their names, and without casts to integers and enums."""
+    """Return a text with numbers in place of their names, and without casts to integers and enums."""
     casts = [re.escape(name) for name in constants if name.startswith("(")]
     text = re.sub("|".join([r"\(u?int\)", *casts]), "", text)
     words = rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(constants, key=len, reverse=True)))})(?!\w)"
@@ -151,7 +151,7 @@ def _spelled_out(text: str, constants: Mapping[str, int]) -> str:
 
 
 def _ways(codes: Sequence[FunctionCode], names: tuple[str, ...]) -> Iterator[tuple[FunctionCode, Mapping[str, str]]]:
-    """Each code with the paths in it that stand for integers of the first one."""
+    """Yield each function with the paths in it that hold integers of the first one."""
     known: dict[str, dict[str, str]] = {codes[0].name: {name: name for name in names}} if codes else {}
     for code in codes:
         ways = known.get(code.name, {})
@@ -173,7 +173,7 @@ def _ways(codes: Sequence[FunctionCode], names: tuple[str, ...]) -> Iterator[tup
 
 
 def _passed(args: Sequence[str], path: str, params: Sequence[str]) -> Iterator[str]:
-    """What a path is called where it is handed on: a field of a struct may be that of a pair's value there."""
+    """Yield the names of a path in a callee. A field of a struct may be one of a pair's primal value there."""
     for arg, param in zip(args, params, strict=False):
         if path == arg:
             yield param
@@ -182,7 +182,7 @@ def _passed(args: Sequence[str], path: str, params: Sequence[str]) -> Iterator[s
 
 
 def _arguments(text: str) -> list[str]:
-    """The arguments that a text begins with, up to the bracket that closes them."""
+    """Return the arguments that a text begins with, up to the closing bracket."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "([") - (character in ")]")
@@ -196,19 +196,19 @@ def _arguments(text: str) -> list[str]:
 
 
 def _compact(code: FunctionCode) -> str:
-    """The text of a function without blanks but those between words."""
+    """Return the text of a function with blanks only between words."""
     return re.sub(r"(?<!\w) | (?!\w)", "", " ".join(token.text for token in code.tokens))
 
 
 def _is_index(text: str, path: str) -> bool:
-    """Whether an integer, or a counter that ends at it, is an index as it is."""
+    """Return True if an integer, or a counter that ends at it, is an index without arithmetic."""
     word = rf"(?<![\w.]){re.escape(path)}(?![\w.&%])"
     counters = re.findall(rf";(\w+)[<!]=?{word}", text)
     return any(re.search(rf"\[[^\]]*{one}", text) for one in (word, *(rf"\b{name}\b" for name in counters)))
 
 
 def _numbers(text: str, path: str) -> Iterator[tuple[int, bool]]:
-    """Numbers at which a text may do something else with an integer; whether it is compared with just that one."""
+    """Yield numbers at which a text may treat an integer differently, each with True if it is compared for equality."""
     word = rf"(?<![\w.]){re.escape(path)}(?![\w.])"
     for factor, *steps, order, minus, number in re.findall(
         rf"(?:{_NUMBER}\*)?{word}{_STEP}\)*{_STEP}\)*{_ORDER}(-?){_NUMBER}", text

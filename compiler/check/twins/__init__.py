@@ -1,1 +1,5 @@
-"""Twins: copies of functions that freeze declared parts, watch loops, or record indices."""
+"""Copies of subjects that measure one thing each. They run in float64, and ship nowhere.
+
+`declared` freezes what carries no gradient by declaration, `unclipped` removes clips from callees, `index_ranges`
+records indices, `loop_bounds` and `slang_loop_bounds` find loops that would run past their bounds.
+"""

@@ -1,8 +1,8 @@
-"""What users declared about derivatives, for the oracle to see: functions go in, twins with frozen parts come out.
+"""Twins that freeze what users declared to carry no gradient, so that differences measure the declared derivative.
 
-``no_diff``, a surrogate or a chosen subgradient make the derivative another than the function's own. The oracle only
-evaluates, so for such functions it gets a twin that is run twice: at the sample, where what is to be frozen is written
-down, and at the place it moves to, where that is read again. What it then sees moving is what was declared:
+``no_diff``, a surrogate or a chosen subgradient declare a derivative other than that of the function. Differences only
+evaluate functions. So they use a twin that runs twice: at the sample, where it records the frozen values, and at the
+moved point, where it reads them again. The twin then moves as declared:
 
     no_diff(e)                freeze(e)
     f with a surrogate g      freeze(f(x)) + g(x) - freeze(g(x))
@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.names import LAUNCHED, is_launch
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.build import add, call, divide, multiply, number, part, subtract
@@ -47,10 +48,10 @@ from slangad.compiler.ir.nodes import (
     Var,
 )
 from slangad.compiler.ir.types import BOOL, INT, Struct, carries_gradient, leaves, show
-from slangad.compiler.ir.walk import body_exprs, map_body_exprs, rewrite, statements, walk_stmts
+from slangad.compiler.ir.walk import body_exprs, map_blocks, map_body_exprs, rewrite, statements, walk_stmts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slangad.compiler.ir.nodes import Expr, Module, Stmt
     from slangad.compiler.ir.types import Leaf, Scalar, Type
@@ -58,15 +59,14 @@ if TYPE_CHECKING:
 BASE: Final = "base_"
 _RECORD, _REPLAY = "check:record", "check:replay"
 TAPE, STATE = "check_tape", "check_state"
-"""Buffers of the twins: what was frozen at the sample; how much of it, and whether it is read again."""
-TAPE_SIZE: Final = 1 << 14
+"""Buffers of the twins: the frozen values; how many there are, and a flag to read them again."""
 PRELUDE: Final = f"""RWStructuredBuffer<float> {TAPE};
 RWStructuredBuffer<int> {STATE};
 
 float check_freeze(float v)
 {{
     int place = {STATE}[0]++;
-    if (place >= {TAPE_SIZE})
+    if (place >= {tol.TAPE_SIZE})
         return 0.0 / float({STATE}[1] - {STATE}[1]);
     if ({STATE}[1] == 0)
         {TAPE}[place] = v;
@@ -74,64 +74,64 @@ float check_freeze(float v)
 }}
 
 """
-"""Stands before the text of a module that has oracles."""
+"""Text before a module with twins that freeze."""
 
 
 @dataclass(frozen=True, slots=True)
-class Intents:
-    """A module with oracles.
+class TwinModule:
+    """A module with twins of its harness kernels.
 
     Attributes:
-        oracles: The harness kernels that have one, with its kernel's name.
+        frozen: The twins that freeze declared parts, by harness kernel.
         clipped: Harness kernels whose reverse mode goes through a clip.
-        watches: The harness kernels with loops to be watched, with the name of the kernel that does.
-        reaches: The kernels that are launched whole, with the name of the one that writes down their indices.
-        asked: Of these, the axes whose extents they ask for.
+        watches: The twins that watch loops, by harness kernel.
+        indices: The twins that record indices, by kernel that is checked launch by launch.
+        asked: By such a kernel, the axes whose extents it reads.
     """
 
     module: Module
-    oracles: dict[str, str]
+    frozen: dict[str, str]
     clipped: frozenset[str]
     watches: dict[str, str] = field(default_factory=dict)
-    reaches: dict[str, str] = field(default_factory=dict)
+    indices: dict[str, str] = field(default_factory=dict)
     asked: dict[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
 
-    def twins(self, kernel: str) -> tuple[str, str, str]:
-        """The names of a kernel's oracle, of what watches its loops, of what writes down its indices; or empty."""
-        return self.oracles.get(kernel, ""), self.watches.get(kernel, ""), self.reaches.get(kernel, "")
+    def of(self, kernel: str) -> tuple[str, str, str]:
+        """Return the names of the twins that freeze, watch loops and record indices; empty where there is none."""
+        return self.frozen.get(kernel, ""), self.watches.get(kernel, ""), self.indices.get(kernel, "")
 
 
-def add_oracles(module: Module) -> Intents:
-    """Give every harness kernel an oracle whose function reaches a declared derivative."""
+def add_frozen_twins(module: Module) -> TwinModule:
+    """Add a twin that freezes for every harness kernel whose function reaches a declared derivative."""
     functions = {f.key: f for f in module.functions}
     touched = reaching(functions, {f.key for f in module.functions if _declares(f, functions)})
     clipping = reaching(functions, {f.key for f in module.functions if isinstance(f.derivative, ClipGradient)})
     kernels = [k for k in module.kernels if k.function in touched and not k.function.startswith(LAUNCHED)]
     clipped = frozenset(kernel.name for kernel in module.kernels if kernel.function in clipping)
     if not kernels:
-        return Intents(module, {}, clipped)
+        return TwinModule(module, {}, clipped)
     maker = _Freezer(functions, touched)
     frozen = [maker.frozen(functions[key]) for key in functions if key in touched]
-    oracles = [
+    twins = [
         (None, _frozen_launch(kernel, maker))
         if is_launch(kernel)
-        else _oracle(functions[kernel.function], kernel, maker)
+        else _frozen_kernel(functions[kernel.function], kernel, maker)
         for kernel in kernels
     ]
-    added = (*maker.helpers(), *frozen, *(function for function, _ in oracles if function is not None))
-    return Intents(
+    added = (*maker.helpers(), *frozen, *(function for function, _ in twins if function is not None))
+    return TwinModule(
         replace(
             module,
             functions=(*module.functions, *added),
-            kernels=(*module.kernels, *(oracle for _, oracle in oracles)),
+            kernels=(*module.kernels, *(twin for _, twin in twins)),
         ),
-        {kernel.name: oracle.name for kernel, (_, oracle) in zip(kernels, oracles, strict=True)},
+        {kernel.name: twin.name for kernel, (_, twin) in zip(kernels, twins, strict=True)},
         clipped,
     )
 
 
-def has_oracles(module: Module) -> bool:
-    """Whether the text of a module needs the prelude."""
+def has_frozen_twins(module: Module) -> bool:
+    """Return True if the text of a module needs the prelude."""
     return any(function.key == _RECORD for function in module.functions)
 
 
@@ -180,7 +180,7 @@ def _into_passive(target: Expr) -> bool:
 
 
 class _Freezer:
-    """Makes frozen twins of functions, and the helpers they call."""
+    """Makes twins of functions that freeze, and the helpers that they call."""
 
     def __init__(self, functions: dict[str, Function], touched: set[str]) -> None:
         self._functions = functions
@@ -188,11 +188,11 @@ class _Freezer:
         self._types: dict[str, Type] = {}
 
     def key(self, key: str) -> str:
-        """The key of a function's twin, or its own where it needs none."""
+        """Return the key of a function's twin, or its own key if it needs no twin."""
         return f"frozen {key}" if key in self._touched else key
 
     def frozen(self, function: Function) -> Function:
-        """The twin of a function."""
+        """Return the twin of a function."""
         return replace(
             function,
             key=self.key(function.key),
@@ -206,7 +206,7 @@ class _Freezer:
         )
 
     def helpers(self) -> Iterator[Function]:
-        """What twins call."""
+        """Yield the helpers that twins call."""
         for key, value in ((_RECORD, "0"), (_REPLAY, "1")):
             text = f"{STATE}[0] = 0;\n{STATE}[1] = {value};\nreturn 0;"
             yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
@@ -217,7 +217,7 @@ class _Freezer:
             yield Function(key, name, (Param("v", type_),), type_, SlangBody(text), differentiable=False)
 
     def freeze(self, expr: Expr) -> Expr:
-        """What an expression was at the sample."""
+        """Return the value of an expression at the sample."""
         if isinstance(expr, Const) or not any(_floating(expr.type)):
             return expr
         key = f"freeze {show(expr.type)}"
@@ -318,10 +318,7 @@ class _Freezer:
         return self.freeze(self._plain(function))
 
 
-def _map_stores(body: tuple[Stmt, ...], freeze: object) -> Iterator[Stmt]:
-    from slangad.compiler.ir.walk import map_blocks
-
-    assert callable(freeze)  # noqa: S101  (passed on)
+def _map_stores(body: tuple[Stmt, ...], freeze: Callable[[Expr], Expr]) -> Iterator[Stmt]:
     for stmt in body:
         if isinstance(stmt, Assign) and _into_passive(stmt.target):
             yield replace(stmt, value=freeze(stmt.value))
@@ -330,13 +327,13 @@ def _map_stores(body: tuple[Stmt, ...], freeze: object) -> Iterator[Stmt]:
 
 
 def _frozen_launch(kernel: Kernel, maker: _Freezer) -> Kernel:
-    """The kernel with frozen parts: launched at the sample, then at the place it moves to."""
+    """Return the kernel with frozen parts. It runs at the sample and then at the moved point."""
     key = maker.key(kernel.function)
     return replace(kernel, name=f"oracle_{kernel.name}", function=key, modes=("forward",))
 
 
-def _oracle(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:
-    """A function of the sample and the place it moves to, and the kernel that runs it."""
+def _frozen_kernel(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:
+    """Return a function of the sample and the moved point, and its kernel."""
     base = tuple(replace(p, name=f"{BASE}{p.name}", no_diff=False) for p in function.params)
     own = tuple(replace(p, no_diff=False) for p in function.params)
     key, twin = f"oracle {function.key}", maker.key(function.key)
@@ -348,8 +345,7 @@ def _oracle(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Functi
     )
     made = Function(key, f"oracle_{function.name}", (*base, *own), function.result, body, differentiable=False)
     params = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in (*base, *own))
-    oracle = Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
-    return made, oracle
+    return made, Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
 
 
 def _floating(type_: Type) -> list[Leaf]:

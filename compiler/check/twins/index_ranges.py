@@ -1,7 +1,8 @@
-"""How far a kernel reaches into its tensors: kernels go in, twins that write down their indices come out.
+"""Twins that record the range of a kernel's indices into its tensors.
 
-A twin does what the kernel does, but every index goes through a function that keeps the least and the largest one of
-each axis, and then keeps it inside. So a twin runs with tensors of any shape, and tells what shape they should have:
+A twin computes the same as its kernel, but passes every index through a function. That function records the smallest
+and the largest index of each axis and clamps the index. So a twin runs with tensors of any shape, and shows which shape
+they need:
 
     w[i, j]        ->        w[reach(i, w.shape[0], 0), reach(j, w.shape[1], 1)]
 """
@@ -39,15 +40,15 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Module
 
 REACH: Final = "check_reach"
-"""The buffer: how many indices there were, then for each axis of each tensor the least and the largest (from 2 on)."""
+"""The buffer. It has the number of indices, and from entry 2 on the smallest and the largest of each axis."""
 _HELPER: Final = "check:reach"
 PRELUDE: Final = f"RWStructuredBuffer<int> {REACH};\n\n"
-"""Stands before the text of a module with twins."""
+"""Text before a module with twins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reaches:
-    """A module with twins, their names by kernel, and which axes' extents each kernel asks for."""
+class IndexTwins:
+    """A module with twins that record indices, their names by kernel, and the axes whose extents a kernel reads."""
 
     module: Module
     twins: dict[str, str]
@@ -55,19 +56,19 @@ class Reaches:
 
 
 def axes_of(kernel: Kernel) -> list[tuple[str, int]]:
-    """The axes of a kernel's tensors and textures, in the order in which ``check_reach`` has them."""
+    """Return the axes of a kernel's tensors and textures, in the order of ``check_reach``."""
     return [(p.name, axis) for p in kernel.params for axis in range(rank_of(p.type))]
 
 
 def rank_of(type_: object) -> int:
-    """Axes of a tensor or texture; of anything else none."""
+    """Return the number of axes of a tensor or texture; 0 for anything else."""
     if isinstance(type_, Tensor):
         return type_.rank
     return 2 if isinstance(type_, Texture) else 0
 
 
-def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
-    """Give these kernels twins, and every tensor its name (see ``passes.tensors``)."""
+def add_index_twins(module: Module, kernels: tuple[Kernel, ...]) -> IndexTwins:
+    """Add twins of these kernels, and name every tensor (see ``passes.name_tensors``)."""
     functions = {f.key: f for f in module.functions}
     launches = [
         kernel
@@ -92,11 +93,11 @@ def add_reaches(module: Module, kernels: tuple[Kernel, ...]) -> Reaches:
         helper = Function(_HELPER, REACH + "es", _PARAMS, INT, SlangBody(_BODY), differentiable=False)
         named = _only_values(named)
         named = replace(named, functions=(helper, *(_written_down(f, slots) for f in named.functions)))
-    return Reaches(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
+    return IndexTwins(named, {kernel.name: twin.name for kernel, (_, twin) in zip(launches, twins, strict=True)}, asked)
 
 
 def _picks(key: str, functions: Mapping[str, Function]) -> bool:
-    """Whether a function, or one that it calls, indexes with a number that is known at run time only."""
+    """Return True if a function or one of its callees uses an index that is only known at run time."""
     exprs = (expr for own in reached(functions, [key]) for expr in body_exprs(statements(functions[own])))
     return any(isinstance(expr, Index) and not isinstance(expr.index, Const) for expr in exprs)
 
@@ -108,13 +109,13 @@ _BODY: Final = f"""{REACH}[0] += 1;
 return clamp(index, 0, extent - 1);"""
 
 
-def watches_reach(module: Module) -> bool:
-    """Whether the text of a module needs the prelude."""
+def has_index_twins(module: Module) -> bool:
+    """Return True if the text of a module needs the prelude."""
     return any(function.key == _HELPER for function in module.functions)
 
 
 def _only_values(module: Module) -> Module:
-    """The module without derivatives of what twins call: their memory has none."""
+    """Return the module without derivatives of what twins call, since memory of twins has no gradient."""
     memory = {buffer.key for buffer in module.buffers if buffer.kernel.startswith("oracle_")}
     plain = using(module, memory)
     return replace(
@@ -142,7 +143,7 @@ def _twin(function: Function, kernel: Kernel) -> tuple[Function, Kernel]:
 
 
 def _asked(module: Module, kernel: Kernel) -> frozenset[tuple[str, int]]:
-    """The extents that the kernel or what it calls asks for."""
+    """Return the extents that a kernel or its callees read."""
     keys = {f"{kernel.name}.{p.name}": p.name for p in kernel.params}
     return frozenset(
         (keys[expr.source.name], expr.axis)
@@ -153,7 +154,7 @@ def _asked(module: Module, kernel: Kernel) -> frozenset[tuple[str, int]]:
 
 
 def _written_down(function: Function, slots: dict[str, int]) -> Function:
-    """The function with all indices into the tensors of twins written down."""
+    """Return the function with all indices into the tensors of twins recorded."""
 
     def kept(expr: Expr) -> Expr:
         if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in slots:

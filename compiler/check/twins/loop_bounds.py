@@ -1,9 +1,9 @@
-"""Loops against their bounds: functions go in, twins that tell whether a loop would have run longer come out.
+"""Twins that find loops which would run longer than their bound.
 
-On a device a loop stops at its bound, forwards and backwards alike, so no comparison of derivatives notices. The twin
-gives every bounded loop one turn more and raises a flag if it takes that:
+On a device a loop stops at its bound, in the function and in its derivatives, so no comparison of derivatives notices.
+The twin allows every bounded loop one more iteration and raises a flag if the loop takes it:
 
-    while c limit 8: body        turns = 0; while c limit 9: turns += 1; if turns > 8: exceed(); body
+    while c limit 8: body        count = 0; while c limit 9: count += 1; if count > 8: exceed(); body
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _HELPERS: Final = {
     _EXCEEDED: "return check_flag;",
 }
 EXCEEDED: Final = "exceeded"
-"""Begins the names of what twins tell."""
+"""Begins the names of the twins' results."""
 BEYOND: Final = f"{EXCEEDED}_and_on"
-"""What twins of Slang functions tell, which go on beyond a bound."""
+"""The result of a twin of a Slang function. Slang continues past a bound."""
 PRELUDE: Final = "static int check_flag = 0;\n\n"
-"""Stands before the text of a module that watches loops."""
+"""Text before a module that watches loops."""
 
 
 def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, dict[str, str]]:
-    """Give each of these kernels that reaches a bounded loop a twin; the module and the twins' names by kernel."""
+    """Add a twin of each of these kernels that reaches a bounded loop. Return the module and the twins by kernel."""
     functions = {f.key: f for f in module.functions}
     plain = {key: f for key, f in functions.items() if f.role is Role.PLAIN}
     touched = callers(plain, (key for key, f in plain.items() if any(map(_is_bounded, _loops(f)))), value_callees)
@@ -77,7 +77,7 @@ def watch_loops(module: Module, kernels: tuple[Kernel, ...]) -> tuple[Module, di
 
 
 def watches_loops(module: Module) -> bool:
-    """Whether the text of a module needs the prelude; a Slang file's twin has the flag in its own."""
+    """Return True if the text of a module needs the prelude. The twin of a Slang file has its own flag."""
     return not module.source.endswith(".slang") and any(function.key == _RESET for function in module.functions)
 
 
@@ -116,7 +116,7 @@ class _Watcher:
     count: int = 0
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """A block with every bounded loop watched."""
+        """Return a block with every bounded loop watched."""
         return tuple(made for stmt in body for made in self._stmt(stmt))
 
     def _stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
@@ -124,18 +124,18 @@ class _Watcher:
         if not isinstance(stmt, (For, While)) or not _is_bounded(stmt):
             return (stmt,)
         self.count += 1
-        turns = Var(f"check_turns_{self.count}", INT)
-        over = Binary(">", turns, Const(stmt.limit, INT), BOOL)
+        count = Var(f"check_turns_{self.count}", INT)
+        over = Binary(">", count, Const(stmt.limit, INT), BOOL)
         head = (
-            Assign(turns, Binary("+", turns, Const(1, INT), INT)),
+            Assign(count, Binary("+", count, Const(1, INT), INT)),
             If(over, (Let(f"check_over_{self.count}", INT, Call(_EXCEED, (), INT)),), ()),
         )
         watched = replace(stmt, limit=stmt.limit + 1, body=(*head, *stmt.body))
-        return Let(turns.name, INT, Const(0, INT)), watched
+        return Let(count.name, INT, Const(0, INT)), watched
 
 
 def helpers() -> Iterator[Function]:
-    """The functions that lower the flag, raise it and say whether it is raised."""
+    """Yield the functions that lower the flag, raise it and return it."""
     for key, text in _HELPERS.items():
         yield Function(key, key.replace(":", "_"), (), INT, SlangBody(text), differentiable=False)
 
@@ -162,7 +162,7 @@ def watching(function: Function, kernel: Kernel, twin: Function) -> tuple[Functi
 
 
 def _answered(body: tuple[Stmt, ...], answer: Return) -> tuple[Stmt, ...]:
-    """A body that answers where it returned something."""
+    """Return a body that returns the flag in place of values."""
     found: list[Stmt] = []
     for stmt in body:
         if not isinstance(stmt, Return):

@@ -1,8 +1,7 @@
-"""Clips in what others call: a module goes in, one whose callers of clipped functions know no clip comes out.
+"""Twins of callers of clipped functions, without the clip.
 
-Reverse mode through a clip is not linear, and what is beyond the limit says nothing of the rest. So what calls a
-clipped function or method is checked without the clip, in both modes, pipelines too; the clip itself is checked where
-it was declared.
+Reverse mode through a clip is not linear, and a clipped gradient says nothing about the rest. So callers of a clipped
+function, pipelines included, are checked without the clip in both modes. The clip is checked at its own function.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def without_clips(module: Module) -> tuple[Module, frozenset[str]]:
-    """The module, and the names of the kernels in it whose clips are left out."""
+    """Return the module, and the names of the kernels in it without clips."""
     functions = {function.key: function for function in module.functions}
     clipping = {function.key for function in module.functions if isinstance(function.derivative, ClipGradient)}
     touched = reaching(functions, clipping)
@@ -37,7 +36,7 @@ def without_clips(module: Module) -> tuple[Module, frozenset[str]]:
 
 
 def _twins(function: Function, functions: Mapping[str, Function], touched: set[str]) -> Iterator[Function]:
-    """A function without clips, and its own derivatives as those of that."""
+    """Yield a function without clips, and its custom derivatives as those of that function."""
 
     def renamed(expr: Expr) -> Expr:
         if isinstance(expr, Call) and expr.function in touched:
@@ -59,6 +58,6 @@ def _twins(function: Function, functions: Mapping[str, Function], touched: set[s
 
 
 def _free(function: Function) -> Function:
-    """A function with a name of its own that stands in no struct."""
+    """Return a function with a name of its own outside of structs."""
     owner = f"{function.owner.rpartition('.')[2]}_" if function.owner else ""
     return replace(function, name=f"{owner}{function.name}_unclipped", owner="", static=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.sampling.samples import AT_NUMBER
@@ -33,13 +34,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.sampling.in_range import Scope
     from slangad.compiler.report.model import Failure, Float32, Sample
 
-_ENOUGH: Final = 0.2
-"""Share of the finite samples at which an entry must have been compared."""
-_TESTED: Final = 0.1, 8
-"""Share and number of all samples that must have been compared."""
-_ENOUGH_BLOCKS: Final = 0.5
-_MOST_OUTSIDE: Final = 0.85
-"""Share of the samples at which an index may lead outside what it indexes."""
 _NOTHING: Final = Counts()
 _NOT_RUN: Final = "outside [-1, 1], where nobody declared a range"
 
@@ -187,12 +181,12 @@ def _findings(scope: Scope, evidence: Evidence, describer: Describer) -> Iterato
     entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
     if not entries.finite.any():
         yield Finding(Outcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
-    if blocks is not None and blocks.compared < _ENOUGH_BLOCKS * blocks.blocks:
+    if blocks is not None and blocks.compared < tol.BLOCKS_ENOUGH * blocks.blocks:
         compared = f"{blocks.compared} of {blocks.blocks} blocks of inputs"
         yield Finding(Outcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
-    if drawn.outside > _MOST_OUTSIDE * drawn.number:
+    if drawn.outside > tol.OUTSIDE_INDICES_MOST * drawn.number:
         yield Finding(Outcome.OUT_OF_BOUNDS, _outside(drawn))
-    few = describer.untested(*_TESTED) or describer.uncompared(_ENOUGH)
+    few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
         yield Finding(Outcome.FEW_SAMPLES, few)
     device = scope.functions.companions.device

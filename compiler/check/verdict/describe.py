@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import Findings, State
 from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.reference.slack import entry_slack
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.samples import Samples
 
 
-_SAME = 1e-6
 _MODES = {Leg.REVERSE: "reverse mode", Leg.FORWARD: "forward mode"}
 
 
@@ -93,7 +93,7 @@ class Describer:
     def _failure(self, leg: Leg, where: Bools, outcome: Outcome, command: str) -> Failure:
         own, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
-            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + 1e-300)
+            gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + tol.UNDERFLOW)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
@@ -314,7 +314,7 @@ def _is_same(one: Failure, other: Failure) -> bool:
     places = [(f.verdict, f.row, f.column, f.sample and f.sample.number, f.notes) for f in (one, other)]
     if places[0] != places[1] or one.found is None or other.found is None:
         return False
-    return bool(np.isclose(one.found, other.found, rtol=_SAME, atol=0.0, equal_nan=True))
+    return bool(np.isclose(one.found, other.found, rtol=tol.SAME_FOUND, atol=0.0, equal_nan=True))
 
 
 def _nested(matrix: Floats) -> tuple[tuple[float, ...], ...]:

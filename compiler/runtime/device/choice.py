@@ -1,7 +1,4 @@
-"""Which device ``auto`` is: the drivers of this machine go in, a name comes out.
-
-A GPU is taken only if it exists as hardware and runs a kernel right, in a process of its own since a driver may crash.
-"""
+"""Choose the device for ``auto``: the first GPU of the table that exists as hardware and computes a kernel right."""
 
 from __future__ import annotations
 
@@ -9,46 +6,46 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from slangad.compiler.runtime.device.table import DEVICES
+
+if TYPE_CHECKING:
+    from slangad.compiler.runtime.device.table import DeviceKind
 
 PROBE_LIMIT: Final = 60.0
 """Seconds a device may take before it counts as hanging."""
 
 _SOFTWARE: Final = ("llvmpipe", "lavapipe", "swiftshader", "warp", "basic render")
-_PREFERENCES: Final = {
-    "linux": ("cuda", "vulkan", "webgpu"),
-    "win32": ("cuda", "d3d12", "vulkan", "webgpu"),
-    "darwin": ("metal", "webgpu"),
-}
-"""WebGPU last: what it runs on is faster without it, but its drivers may be the ones that work."""
-_ANY: Final = ("/dev/dri", "/dev/nvidiactl", "/dev/dxg")
-_HARDWARE: Final = {"cuda": ("/dev/nvidiactl", "/dev/dxg"), "vulkan": _ANY, "webgpu": _ANY}
+"""Parts of the names of adapters that need no GPU."""
 
 
 def best_device() -> str:
-    """The best device that works: a GPU, else the CPU."""
-    for name in _PREFERENCES.get(sys.platform, ()):
-        if _may_exist(name):
-            works, adapter = try_device(name)
+    """Return the name of the best device that works: a GPU, else the CPU."""
+    candidates = (kind for kind in DEVICES.values() if sys.platform in kind.ranks)
+    for kind in sorted(candidates, key=lambda kind: kind.ranks[sys.platform]):
+        if _may_exist(kind):
+            works, adapter = try_device(kind.name)
             if works and not is_software(adapter):
-                return name
+                return kind.name
     return "cpu"
 
 
 def is_software(adapter: str) -> bool:
-    """Whether a GPU's driver does without one, going by what it is called."""
+    """Return True if the name of an adapter is that of a driver without a GPU."""
     return any(word in adapter.lower() for word in _SOFTWARE)
 
 
-def _may_exist(name: str) -> bool:
-    """Whether it is worth a try: on Linux a GPU has a file of its own."""
-    return sys.platform != "linux" or any(Path(place).exists() for place in _HARDWARE[name])
+def _may_exist(kind: DeviceKind) -> bool:
+    """Return True if a device is worth a try. On Linux, a GPU has a file."""
+    return sys.platform != "linux" or any(Path(file).exists() for file in kind.files)
 
 
 def try_device(name: str) -> tuple[bool, str]:
-    """Run a kernel on a device; whether it was right, and what the device is called or why it was not.
+    """Run a kernel on a device in a process of its own, since a driver may crash.
 
-    Whatever happens there, it happens to another process.
+    Returns:
+        True if the result is right, and the adapter's name; else False and the reason.
     """
     command = [sys.executable, "-m", "slangad.compiler.runtime.device.probe", name]
     try:

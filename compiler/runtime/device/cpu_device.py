@@ -23,7 +23,8 @@ from slangad.compiler.errors.diagnostics import CompileError, Severity, Toolchai
 from slangad.compiler.runtime.device.cpu_kernels import core_count
 from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
 from slangad.compiler.runtime.device.cxx import build_shared_library
-from slangad.compiler.runtime.device.devices import Sliced, require_memory, too_little_memory
+from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
+from slangad.compiler.runtime.device.model import Sliced
 from slangad.compiler.runtime.device.segments import Segment, free_memory
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.messages.failures import failed, no_temporary_files, temporary_files
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
 
 LAUNCH_LIMIT: Final = 600.0
 """Seconds one submission may take."""
@@ -142,7 +143,7 @@ class CpuDevice:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> CpuProgram:
+    def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> CpuProgram:
         """Compile some entry points of a module; both compilers' outputs are cached."""
         job = CompileJob(
             name=emitted.file_name,
@@ -274,6 +275,11 @@ class CpuDevice:
             raise too_little_memory(self.name)  # to map what this process has mapped
         if isinstance(answer, Refused):
             raise answer.error
+
+
+def open_cpu(_name: str, limit: float | None) -> CpuDevice:
+    """Open the CPU; ``limit`` is how many seconds a submission may take."""
+    return CpuDevice(limit or LAUNCH_LIMIT)
 
 
 def _workers(entry: EntryPoint, launch: Launch) -> int:

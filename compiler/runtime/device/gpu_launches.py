@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.runtime.device.devices import Launch
+    from slangad.compiler.runtime.device.model import Device, Launch
 
 _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
@@ -24,6 +24,18 @@ _ADDITIONS: Final = 512
 """Additions to one float that keep its sum within some 1e-5, whatever is added."""
 
 Bound = TypeVar("Bound")
+
+_BUSY: Final[list[Device]] = []
+
+
+def leave_busy(device: Device) -> None:
+    """Keep a device that still runs a submission when it is closed: giving it back would wait for the submission."""
+    _BUSY.append(device)
+
+
+def is_left_busy() -> bool:
+    """Return True if a device was kept busy, so that this process would wait for it at its end."""
+    return bool(_BUSY)
 
 
 def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:

@@ -16,7 +16,7 @@ from slangad import __version__
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.choice import try_device
 from slangad.compiler.runtime.device.cxx import build_shared_library, find_cxx
-from slangad.compiler.runtime.device.devices import DEVICES
+from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.toolchain.cache import cache_directory, default_cache
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.locate import toolchain_record
@@ -39,9 +39,6 @@ void probe(uint3 thread: SV_DispatchThreadID, StructuredBuffer<float> x, RWStruc
     gradient[thread.x] = pair.d;
 }
 """
-
-_REMEDIES: Final = {kind.name: kind.remedy for kind in DEVICES.values()}
-"""Every device with what it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Inventory:
 def take_inventory(slangc: Path | None = None) -> Inventory:
     """Try everything; takes a few seconds."""
     with ThreadPoolExecutor() as threads:
-        devices = threads.map(_try_device, _REMEDIES)
+        devices = threads.map(_try_device, DEVICES)
         targets = _try_targets(slangc)
         return Inventory(_versions(slangc), _tools(), targets, tuple(devices), _cache())
 
@@ -114,7 +111,7 @@ def _builds() -> bool:
 def _cpu_remedy() -> str:
     """What to do about a C++ compiler that does not work: it may be the one that was asked for."""
     named = os.environ.get("CXX", "").strip()
-    return f"correct CXX, which says {named}, or unset it" if named else _REMEDIES["cpu"]
+    return f"correct CXX, which says {named}, or unset it" if named else DEVICES["cpu"].remedy
 
 
 def _try_targets(slangc: Path | None) -> tuple[Check, ...]:
@@ -139,7 +136,7 @@ def _target_check(name: str, result: CompileResult) -> Check:
 
 def _try_device(name: str) -> Check:
     works, detail = try_device(name)
-    return Check(name, works, detail, _cpu_remedy() if name == "cpu" else _REMEDIES[name])
+    return Check(name, works, detail, _cpu_remedy() if name == "cpu" else DEVICES[name].remedy)
 
 
 def _cache() -> tuple[Path, int, int]:

@@ -21,9 +21,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from slangad.compiler.runtime.device.choice import is_software
-from slangad.compiler.runtime.device.devices import DEVICES, leave_busy, require_memory, too_little_memory
-from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, spread
+from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
+from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.segments import free_addresses, free_memory
+from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
@@ -38,13 +39,11 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
 
 _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
 """Arrays that slangpy takes: it refuses those that it could not write to, though it only reads them."""
-_TARGETS = {"vulkan": "spirv", "cuda": "cuda", "d3d12": "dxil", "metal": "metal"}
-"""What slangpy compiles to."""
 _UNIFORMS = re.compile(r"push constant size \((\d+)\) exceeds the maximum allowed \((\d+)\)")
 """What slangpy prints where the arguments of an entry point are too large for Vulkan."""
 _AWAKE = 2e-3
@@ -199,12 +198,12 @@ class GpuDevice:
         """More for small tensors, whose elements take many additions each."""
         return copies_of(elements, scalars)
 
-    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> GpuProgram:
+    def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> GpuProgram:
         """Compile entry points of a module; the driver's part of it happens here too."""
         import slangpy
 
         folder = self._folder_of(emitted.libraries)
-        macros = dict.fromkeys(TARGETS[_TARGETS[self.name]].macros, "")
+        macros = dict.fromkeys(TARGETS[DEVICES[self.name].target].macros, "")
         folders = [folder, *map(Path, source.include_dirs)]
         options = slangpy.SlangCompilerOptions(
             {"include_paths": folders, "defines": {**macros, **dict(source.defines)}}
@@ -346,7 +345,7 @@ def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
     return root
 
 
-def open_gpu(name: str) -> GpuDevice:
+def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
     """Open a device of slangpy's.
 
     Raises:

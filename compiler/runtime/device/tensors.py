@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.device.devices import Buffer, Device
+    from slangad.compiler.runtime.device.model import Buffer, Device
 
 _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
 """What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""

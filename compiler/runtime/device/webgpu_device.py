@@ -12,9 +12,10 @@ from functools import partial
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.runtime.device.devices import DEVICES, leave_busy, too_little_memory
-from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, spread
+from slangad.compiler.runtime.device.gpu_launches import KeptBindings, copies_of, leave_busy, spread
+from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.slangpy_device import captured_prints
+from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.webgpu_limits import (
     check_groups,
     check_memory,
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.devices import Buffer, Launch, Source
+    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
     from slangad.compiler.runtime.device.wgsl import Shader, Slot
 
 _NAME: Final = "webgpu"
-_TARGET: Final = "wgsl"
+_TARGET: Final = DEVICES[_NAME].target
 _NOTES: Final = 5
 _WORD: Final = 4
 """Bytes that sizes and copies are multiples of."""
@@ -201,7 +202,7 @@ class WebgpuDevice:
 
     # --- programs ---
 
-    def load(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> WebgpuProgram:
+    def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> WebgpuProgram:
         """Compile entry points of a module to WGSL, and that for the driver; Slang's part of it is cached."""
         import wgpu
 
@@ -215,7 +216,7 @@ class WebgpuDevice:
                 raise _not_taken(emitted, _lines(error)) from None
         return program
 
-    def _shaders(self, emitted: EmittedModule, source: Source, entries: Collection[str]) -> list[Shader]:
+    def _shaders(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> list[Shader]:
         plain = () if _FILTERABLE in self.handle.features else (("SLANGAD_NO_FILTERS", ""),)
         job = CompileJob(
             name=emitted.file_name,
@@ -342,7 +343,7 @@ class WebgpuDevice:
         self.handle.destroy()
 
 
-def open_webgpu() -> WebgpuDevice:
+def open_webgpu(_name: str = _NAME, _limit: float | None = None) -> WebgpuDevice:
     """Open the adapter that wgpu takes for the fastest, with as much as it gives.
 
     Raises:

@@ -10,7 +10,7 @@ from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import wanted
 from slangad.compiler.runtime.arrays.prepare import InputError
-from slangad.compiler.runtime.device.devices import too_little_memory
+from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.segments import free_memory
 
 if TYPE_CHECKING:

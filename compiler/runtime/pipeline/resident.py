@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.runtime.arrays.signature import Part, Path, Value
-    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram, Launch
+    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
     from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.stages import Shapes

@@ -17,7 +17,7 @@ from slangad.compiler.runtime.arrays.conversion import MisfitError, convert
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.arrays.signature import result_value
-from slangad.compiler.runtime.device.devices import too_little_memory
+from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.tensors import typed
 from slangad.compiler.runtime.pipeline.flow import flow_of
 from slangad.compiler.runtime.pipeline.resident import Resident
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.array_keys import Shape
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
-    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.flow import Flow
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.steps import Step

@@ -16,7 +16,8 @@ from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, shape_of
 from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.arrays.uniforms import uniform_value
-from slangad.compiler.runtime.device.devices import Launch, Sliced, too_little_memory
+from slangad.compiler.runtime.device.memory import too_little_memory
+from slangad.compiler.runtime.device.model import Launch, Sliced
 from slangad.compiler.runtime.device.tensors import (
     borrowed_buffer,
     buffer_on,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
     from slangad.compiler.runtime.arrays.uniforms import FieldNames
-    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
 
     Array = npt.NDArray[Any]
 

@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 from slangad.compiler.emit.entry_points.steps import GROUP, emit_steps, entry_name
 from slangad.compiler.emit.model import GROUPS_A_ROW
 from slangad.compiler.runtime.arrays.signature import DTYPES
-from slangad.compiler.runtime.device.devices import Launch, Source
+from slangad.compiler.runtime.device.model import BuildOptions, Launch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
     from slangad.compiler.toolchain.cache import Cache
 
 _Wanted = tuple[str, str, str]
@@ -76,7 +76,7 @@ class Steps:
         if wanted not in loaded:
             emitted = emit_steps(self.wanted)
             names = tuple(entry.name for entry in emitted.entry_points)
-            loaded[wanted] = device.load(emitted, Source(cache=cache), names)
+            loaded[wanted] = device.load(emitted, BuildOptions(cache=cache), names)
         self.program = loaded[wanted]
 
     def launches(self, planned: Iterable[Launch | Step]) -> list[Launch]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Part
-    from slangad.compiler.runtime.device.devices import Buffer, Device, DeviceProgram, Launch
+    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
     from slangad.compiler.runtime.pipeline.flow import Flow
     from slangad.compiler.runtime.pipeline.runnable import Chain
     from slangad.compiler.runtime.pipeline.steps import Step
@@ -204,11 +204,10 @@ class Trainer:
 
     def _update(self, number: int) -> Iterator[Step]:
         optimizer = self.plan.optimizer
-        kind = "sgd" if optimizer.name == "sgd" else "adam"
         settings = optimizer_settings(optimizer, number)
         for one in self.trained:
             bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
-            yield self.resident.steps.step(kind, one.part.scalar.name, one.values.count, **bound)
+            yield self.resident.steps.step(kernel_kind(optimizer), one.part.scalar.name, one.values.count, **bound)
 
     def _launches(self, count: int) -> Iterator[Launch]:
         resolve = self.resident.steps.launches
@@ -261,6 +260,11 @@ class Trainer:
                 buffer.upload(state[f"{name}.{one.key}"])
         self.losses = list(losses)
         self.step = len(losses)
+
+
+def kernel_kind(optimizer: Optimizer) -> str:
+    """Return the kind of kernel that updates the parameters: AdamW shares that of Adam."""
+    return "sgd" if optimizer.name == "sgd" else "adam"
 
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""Wrong functions that others call: the results of a file go in, and come out saying which are wrong because of others.
+"""Find functions that are wrong because of a callee.
 
-A caller's automatic derivative is made from those of what it calls, so it is wrong wherever one of them is. That is one
-mistake, not two. A caller with derivatives of its own is never excused.
+A caller's automatic derivative is made from those of its callees, so it is wrong wherever one of them is. That is one
+mistake, not two. A caller with custom derivatives is never excused.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _HARDER: Final = {
     Verdict.KINK_BAD: {Verdict.FAIL, Verdict.KINK_BAD},
     Verdict.PRECISION: {Verdict.FAIL, Verdict.PRECISION},
 }
-"""What a callee may be for its caller to be this because of it."""
+"""The verdicts of a callee that explain a verdict of its caller."""
 
 
-def with_blame(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
-    """The results of these subjects; those that are wrong because of what they call name it.
+def with_causes_in_callees(results: Sequence[Result], subjects: Sequence[Subject], module: Module) -> list[Result]:
+    """Return results that name the callee that makes them wrong.
 
     Args:
-        results: One for each subject.
-        subjects: What was checked.
-        module: What it calls.
+        results: One result for each subject.
+        subjects: The subjects.
+        module: The module with their functions.
     """
     functions = {function.key: function for function in module.functions}
     wrong = {k for k, result in enumerate(results) if _is_derivative(result, subjects[k])}
@@ -44,15 +44,17 @@ def with_blame(results: Sequence[Result], subjects: Sequence[Subject], module: M
     roots = {k for k in wrong if not _because(k, calls[k], results)}
     made = list(results)
     for k in wrong - roots:
-        blamed = _because(k, calls[k], results)
-        names = tuple(results[b].function for b in blamed if b in roots) or tuple(results[b].function for b in blamed)
+        culprits = _because(k, calls[k], results)
+        names = tuple(results[b].function for b in culprits if b in roots) or tuple(
+            results[b].function for b in culprits
+        )
         notes = tuple(note for note in results[k].notes if note.kind is not NoteKind.SAMPLES)
         made[k] = replace(results[k], because=names, reason=_reason(names), notes=notes)
     return made
 
 
 def _is_derivative(result: Result, subject: Subject) -> bool:
-    """Whether nothing but derivatives is wrong; where a mode is known not to exist, what it computes is no value."""
+    """Return True if only derivatives are wrong. The values of a mode that does not exist do not count."""
     legs = _INHERITED | {Leg.PRIMAL} if subject.doubts else _INHERITED
     return result.verdict in _HARDER and all(failure.leg in legs for failure in result.failures)
 
@@ -69,7 +71,7 @@ def _reason(names: Sequence[str]) -> str:
 def _called(
     subjects: Sequence[Subject], number: int, functions: Mapping[str, Function], module: Module
 ) -> Iterator[int]:
-    """The numbers of the subjects that a subject's automatic derivative is made from."""
+    """Yield the numbers of the subjects that a subject's automatic derivative is made from."""
     subject = subjects[number]
     if subject.facts is not None:
         own = [k for k, other in enumerate(subjects) if other.facts is not None and k != number]

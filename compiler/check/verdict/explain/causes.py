@@ -1,10 +1,12 @@
-"""What is probably wrong: a wrong Jacobian and the right one go in, the likely cause comes out in words."""
+"""Name the likely cause of a wrong Jacobian from the right one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from slangad.compiler.check import tolerances as tol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,10 +14,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-
-
-_CLOSE: Final = 1e-5
-_SIMPLE: Final = (2.0, 0.5, 3.0, 1.0 / 3.0, 4.0, 0.25, 10.0, 0.1)
 
 
 def likely_cause(
@@ -26,7 +24,7 @@ def likely_cause(
     entry: int,
     accused: npt.NDArray[np.bool_] | None = None,
 ) -> str:
-    """Name what makes one input's gradients wrong.
+    """Name the likely cause of wrong gradients of one input.
 
     Args:
         found: The leg's slopes by samples and inputs, of one result; NaN where not known.
@@ -46,7 +44,7 @@ def likely_cause(
     size = float(np.abs(right).max())
     if size == 0.0:
         return "the result does not depend on this input, but the derivative says so"
-    wrong = np.abs(mine - right) > _CLOSE * size
+    wrong = np.abs(mine - right) > tol.CAUSE_CLOSE * size
     if accused is not None:
         wrong |= accused[known] & (np.abs(mine - right) > 0.0)
     if wrong.any() and np.all(mine[wrong] == 0.0):
@@ -55,7 +53,7 @@ def likely_cause(
 
 
 def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float]) -> str:
-    """Name why the gradient for a cotangent is not the sum of the gradients of the results, weighted by it.
+    """Name the likely cause if the gradient for a cotangent is not the weighted sum of the results' gradients.
 
     Args:
         found: One input's gradient for the cotangent.
@@ -63,7 +61,7 @@ def cause_of_cotangent(found: float, slopes: Floats, cotangent: Sequence[float])
         cotangent: One number for each result.
     """
     weights = np.asarray(cotangent)
-    close = _CLOSE * float(np.abs(slopes).sum())
+    close = tol.CAUSE_CLOSE * float(np.abs(slopes).sum())
     if abs(found - float(slopes.sum())) <= close and close > 0.0:
         return "the cotangent is not used: the gradient is the one for a cotangent of 1"
     if abs(found - float((np.abs(weights) * slopes).sum())) <= close * float(np.abs(weights).max()):
@@ -98,12 +96,13 @@ def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: flo
         return "the sign is wrong at some samples: in one branch, or a missing absolute value"
     factor = _factor(mine[wrong], right[wrong])
     if factor is not None:
-        everywhere = np.all(np.abs(mine - factor * right) <= _CLOSE * np.abs(right) + 1e-3 * _CLOSE * size)
+        close = tol.CAUSE_CLOSE * np.abs(right) + tol.CAUSE_ZERO * tol.CAUSE_CLOSE * size
+        everywhere = np.all(np.abs(mine - factor * right) <= close)
         return f"a factor of {_number(factor)}" + (
             "" if everywhere else " at some samples: in one branch or at an edge"
         )
     difference = mine - right
-    if len(difference) > 2 and np.ptp(difference) <= _CLOSE * float(np.abs(difference).max()):
+    if len(difference) > 2 and np.ptp(difference) <= tol.CAUSE_CLOSE * float(np.abs(difference).max()):
         return f"a constant term of {_number(float(np.median(difference)))} too much"
     if (~wrong).sum() >= max(2, wrong.sum()):
         return "wrong at some samples only: one branch, one index or the edge of a loop"
@@ -111,23 +110,24 @@ def _scaled(mine: Floats, right: Floats, wrong: npt.NDArray[np.bool_], size: flo
 
 
 def _factor(mine: Floats, right: Floats) -> float | None:
-    """What all of the wrong slopes are multiplied by, if they are."""
+    """Return the common factor of all wrong slopes, if there is one."""
     size = float(np.abs(right).max(initial=0.0))
-    big = np.abs(right) > 1e-6 * size
+    big = np.abs(right) > tol.CAUSE_BIG * size
     if big.sum() < 2:
         return None
     ratios = mine[big] / right[big]
     factor = float(np.median(ratios))
-    return factor if np.ptp(ratios) <= min(_CLOSE * abs(factor), 0.1 * abs(factor - 1.0)) else None
+    spread = min(tol.CAUSE_CLOSE * abs(factor), tol.CAUSE_FACTOR * abs(factor - 1.0))
+    return factor if np.ptp(ratios) <= spread else None
 
 
 def _same(a: Floats, b: Floats) -> bool:
     size = float(np.abs(b).max(initial=0.0))
-    return size > 0.0 and bool(np.all(np.abs(a - b) <= _CLOSE * size))
+    return size > 0.0 and bool(np.all(np.abs(a - b) <= tol.CAUSE_CLOSE * size))
 
 
 def _number(value: float) -> str:
-    near = next((s for s in _SIMPLE if abs(value - s) <= _CLOSE * s), None)
+    near = next((s for s in tol.SIMPLE_FACTORS if abs(value - s) <= tol.CAUSE_CLOSE * s), None)
     if near is not None:
         return f"{near:.3g}"
-    return f"{value:.6g}" if abs(value - 1.0) > _CLOSE else f"{value:.9g}"
+    return f"{value:.6g}" if abs(value - 1.0) > tol.CAUSE_CLOSE else f"{value:.9g}"

@@ -1,11 +1,12 @@
-"""What declared derivatives leave out: the function's own slopes beside those that were declared, as notes."""
+"""Note where a declared derivative differs from the function's own slope."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.differences import Slices, measure
 from slangad.compiler.check.reference.stencil import central
 from slangad.compiler.report.model import Note, NoteKind
@@ -17,28 +18,24 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.samples import Samples
 
-_LOOKED: Final = 16
-_WINDOW: Final = 9
-_SHOWN: Final = 4
-
 
 def ignored(runner: RowFunction, samples: Samples, findings: Findings) -> Iterator[Note]:
-    """A note for each input whose declared gradient is not the function's own: by how much, at the worst sample."""
+    """Yield a note for each input whose declared gradient differs from the function's own, with the worst sample."""
     inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
-    which = np.flatnonzero(findings.finite)[:_LOOKED]
+    which = np.flatnonzero(findings.finite)[: tol.IGNORED_SAMPLES]
     if not len(which) or not inputs:
         return
     sample, column = np.repeat(which, len(inputs)), np.tile(np.array(inputs), len(which))
     places = Slices(samples.rows[sample], column, samples.scales[sample, column])
-    slopes = measure(lambda rows, _: runner.values(rows)[:, outputs], places, (_WINDOW,), central())
+    slopes = measure(lambda rows, _: runner.values(rows)[:, outputs], places, tol.EXPLAIN_LEVELS, central())
     shape = (len(which), len(inputs), len(outputs))
     own, bar = (a[:, 0].reshape(shape).transpose(0, 2, 1) for a in (slopes.slope, slopes.bar))
     declared, doubt = findings.expected[which], findings.error[which]
     with np.errstate(all="ignore"):
         gap = np.abs(own - declared)
-        certain = gap > 4 * (bar + doubt) + 1e-5 * np.abs(own)
+        certain = gap > tol.EXPLAIN_BARS * (bar + doubt) + tol.IGNORED_CLOSE * np.abs(own)
     gap = np.where(certain & np.isfinite(gap), gap, 0.0)
-    for entry in np.argsort(-gap.max(axis=(0, 1)), kind="stable")[:_SHOWN]:
+    for entry in np.argsort(-gap.max(axis=(0, 1)), kind="stable")[: tol.IGNORED_SHOWN]:
         if gap[:, :, entry].max(initial=0.0) > 0.0:
             place, row = np.unravel_index(int(gap[:, :, entry].argmax()), gap.shape[:2])
             name, result = runner.inputs.columns[inputs[entry]].path, runner.results.columns[outputs[int(row)]].path

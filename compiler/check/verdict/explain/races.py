@@ -1,7 +1,7 @@
-"""Threads that store at one place: failures of a launch go in, and out with that as their cause where it is so.
+"""Find threads that store to one element, as the cause of a launch's failures.
 
-What is left of several stores to one element is the last one's, and devices differ in which one that is; reverse mode
-gives each of them the element's cotangent. A twin that writes indices down is run thread by thread to find such ones.
+Of several stores to one element the last one remains, and devices differ in the order. Reverse mode gives each store
+the cotangent of the element. A twin that records indices runs thread by thread to find such stores.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.run.launch import WholeRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.ir.nodes import Memory
@@ -25,29 +26,27 @@ if TYPE_CHECKING:
 
 
 _LEGS: Final = frozenset({Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE, Leg.REPEAT, Leg.ACCUMULATION, Leg.FLOAT32})
-_LOOKED: Final = 4
-_MOST_THREADS: Final = 64
 
 
 def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list[Failure]:
-    """The failures of a kernel, those that a race may explain with that as their cause.
+    """Return the failures of a kernel, with a race as the cause where it explains them.
 
     Args:
-        failures: What is wrong.
-        reach: The twin that writes indices down; other things tell of no race.
+        failures: The failures.
+        reach: The twin that records indices. Anything else shows no race.
         rows: The samples.
     """
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
-    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > _MOST_THREADS:
+    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
-    race = next(_races(reach, rows[list(dict.fromkeys(numbers))[:_LOOKED]]), "")
+    race = next(_races(reach, rows[list(dict.fromkeys(numbers))[: tol.RACE_SAMPLES]]), "")
     if not race:
         return list(failures)
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
 
 
 def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
-    """Pairs of threads that store to one element, in words."""
+    """Yield pairs of threads that store to one element, in words."""
     alone = [replace(reach, alone=thread).reach(rows) for thread in range(reach.threads)]
     written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
     for name in (param.name for param in reach.kernel.params if param.memory in written):
@@ -65,7 +64,7 @@ def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
 
 
 def _shown(thread: int, domain: tuple[int, ...]) -> str:
-    """A thread as users number it; launches of three dimensions go along y, x and z (see ``whole``)."""
+    """Return a thread's number as users write it. Launches of three dimensions use y, x and z (see ``launch``)."""
     if len(domain) == 1:
         return str(thread)
     if len(domain) == 2:

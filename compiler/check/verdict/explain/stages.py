@@ -7,10 +7,11 @@ differences of the stage alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.run.pipeline_stages import ChainOracle
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg, Verdict
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.run.pipeline_stages import StageRunner
     from slangad.compiler.report.model import Failure
-
-
-_STEP: Final = 2.0**-9
-_TOLERANCE: Final = 2e-6
-_MOST_COLUMNS: Final = 512
-_TIMES: Final = 4.0
-"""How far apart, in units of the doubt, is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,7 @@ def blamed(oracle: ChainOracle, row: Floats, mode: Mode, seed: int) -> Iterator[
     """The stages that are wrong by themselves at a sample."""
     for stage, runner, taken in oracle.taken(row):
         columns = runner.plain.inputs.differentiable
-        if mode not in runner.plain.entries or not 0 < len(columns) <= _MOST_COLUMNS:
+        if mode not in runner.plain.entries or not 0 < len(columns) <= tol.STAGE_INPUTS:
             continue
         worst = _worst(runner, taken, mode, seed)
         if worst is not None:
@@ -101,7 +95,9 @@ def _worst(runner: StageRunner, taken: Floats, mode: Mode, seed: int) -> tuple[i
         found = _found(runner, taken, weights, mode)
         size = np.maximum(np.abs(slope), np.abs(found))
         off = np.abs(found - slope) / (
-            _TIMES * doubt + _TOLERANCE * (size + 0.01 * np.nanmax(size, initial=0.0)) + 1e-300
+            tol.STAGE_DOUBT * doubt
+            + tol.STAGE_CLOSE * (size + tol.STAGE_USUAL_SHARE * np.nanmax(size, initial=0.0))
+            + tol.UNDERFLOW
         )
     off = np.where(np.isfinite(slope) & ~np.isfinite(found), np.inf, np.where(np.isnan(off), 0.0, off))
     place = int(np.argmax(off))
@@ -123,8 +119,8 @@ def _differences(runner: StageRunner, taken: Floats, weights: Floats) -> tuple[F
     inputs = runner.plain.inputs.differentiable
     outputs = runner.plain.results.differentiable
     estimates = []
-    for step in (_STEP, _STEP / 2, _STEP / 4):
-        widths = step * np.maximum(np.abs(taken[0, inputs]), 0.1)
+    for step in (tol.STAGE_STEP, tol.STAGE_STEP / 2, tol.STAGE_STEP / 4):
+        widths = step * np.maximum(np.abs(taken[0, inputs]), tol.STAGE_INPUT_LEAST)
         sides = []
         for sign in (1.0, -1.0):
             rows = np.repeat(taken, len(inputs), axis=0)
@@ -135,4 +131,4 @@ def _differences(runner: StageRunner, taken: Floats, weights: Floats) -> tuple[F
     wide, middle, narrow = estimates
     first, second = (4 * middle - wide) / 3, (4 * narrow - middle) / 3
     best = (16 * second - first) / 15
-    return best, np.abs(best - second) + 1e-12 * np.abs(best)
+    return best, np.abs(best - second) + tol.STAGE_DIFFERENCES * np.abs(best)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.verdict.explain import trap_signs as signs
 from slangad.compiler.check.verdict.explain import trap_stores as stores
 from slangad.compiler.report.model import Leg, LegState
@@ -28,7 +29,6 @@ _REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
 _MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
 """What overruns memory may do anything: be right in one precision, or die."""
-_MOST: Final = 2
 _BOUND: Final = "loop bound"
 _SAID: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
@@ -242,7 +242,7 @@ def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Se
     if not told:
         return failure
     known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
-    likely = "Slang's trap, " + "; or ".join(list(told.values())[:_MOST])
+    likely = "Slang's trap, " + "; or ".join(list(told.values())[: tol.TRAPS_SHOWN])
     return replace(failure, cause=f"{known}; {likely}" if known else likely)
 
 

@@ -13,47 +13,47 @@ from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.subset import only
-from slangad.compiler.runtime.device.devices import Source
+from slangad.compiler.runtime.device.model import BuildOptions
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.build.libraries import Built, Setting
-    from slangad.compiler.check.description import Description
+    from slangad.compiler.check.build.libraries import BuildSetting, Built
     from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.planning.description import Description
     from slangad.compiler.ir.nodes import Module
 
 
 def make_task(plan: Plan, description: Description, built: tuple[Built, Built]) -> Task | PipelineTask:
     """Return the task of a plan: the kernels of its subject, with those twins that were built."""
-    subject, intents, (f64, f32) = plan.subject, description.intents, built
-    counting = description.turns.module.kernels if description.turns else ()
-    available = (*intents.module.kernels, *(kernel for kernel in counting if _holds(f64, kernel.name)))
+    subject, twins, (f64, f32) = plan.subject, description.twins, built
+    counting = description.loop_twins.module.kernels if description.loop_twins else ()
+    available = (*twins.module.kernels, *(kernel for kernel in counting if _holds(f64, kernel.name)))
     kernels = {kernel.name: kernel for kernel in available}
 
-    def twins(kernel: str) -> TwinKernels:
-        return TwinKernels(*(kernels.get(name) for name in intents.twins(kernel)))
+    def twins_of(kernel: str) -> TwinKernels:
+        return TwinKernels(*(kernels.get(name) for name in twins.of(kernel)))
 
     if subject.pipeline is not None:
         names = subject.pipeline.kernels
         own = {name: kernels[name] for name in names}
-        return PipelineTask(plan, subject.pipeline, own, {name: twins(name) for name in names})
+        return PipelineTask(plan, subject.pipeline, own, {name: twins_of(name) for name in names})
     return Task(
         plan,
         kernels[subject.kernel],
         _holds(f32, subject.kernel),
-        twins(subject.kernel),
-        intents.asked.get(subject.kernel, frozenset()),
+        twins_of(subject.kernel),
+        twins.asked.get(subject.kernel, frozenset()),
         kernels.get(subject.launch),
     )
 
 
-def device_job(module: Module, setting: Setting, device: str) -> DeviceJob:
+def device_job(module: Module, setting: BuildSetting, device: str) -> DeviceJob:
     """Return what a worker needs to run a module's kernels in float32 on a device."""
     kernels = tuple(k for k in module.kernels if not k.name.startswith("oracle_"))
     emitted = emit_module(only(module, kernels))
     return DeviceJob(
         device,
         replace(emitted, text=prelude(module) + emitted.text, libraries={**emitted.libraries, **setting.texts}),
-        Source(setting.include_dirs, setting.defines, setting.cache),
+        BuildOptions(setting.include_dirs, setting.defines, setting.cache),
         {k.name: reasons[0].message for k in kernels if (reasons := not_on(device, module, (k.name,)))},
         kernels_apart(module, setting.texts),
     )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.launch_columns import Extents
 from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.model.task import PipelineTask
-from slangad.compiler.check.pipeline_functions import pipeline_functions
 from slangad.compiler.check.run.companions import Companions, Functions, Launches
 from slangad.compiler.check.sampling.shapes import ShapeSearch
+from slangad.compiler.check.workers.pipeline_functions import pipeline_functions
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction

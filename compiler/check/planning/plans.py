@@ -1,14 +1,15 @@
-"""What is asked of each subject: options, declarations and what did not build go in, plans come out."""
+"""Plans: what is asked of each subject, from options, declarations, and modes that did not build."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
 from slangad.compiler.check.model.names import broken_of
+from slangad.compiler.check.model.plan import Plan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.emit.model import Mode
@@ -26,28 +27,31 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.integers import Integers
-    from slangad.compiler.check.model.plan import Plan
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.twins.declared import Intents
+    from slangad.compiler.check.twins.declared import TwinModule
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.ir.nodes import Expr, Function, Module
     from slangad.compiler.ir.types import Type
 
-_LINES: Final = 60
-
 
 def make_plan(
-    subject: Subject, path: Path, program: tuple[Intents, EmittedModule], wide: Built, options: CheckOptions
+    subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], f64: Built, options: CheckOptions
 ) -> Plan:
-    """The plan of one subject."""
-    from slangad.compiler.check.model.plan import Plan
+    """Return the plan of one subject.
 
-    intents, emitted = program
-    samples, seed = _sampling(subject, intents.module, options)
-    function = next((f for f in intents.module.functions if f.key == subject.function), None)
-    ranges = (*subject.ranges, *_asked(subject, options))
-    refusals = {r.mode: r.reason for r in wide.refusals if r.kernel == subject.kernel}
+    Args:
+        subject: The subject.
+        path: Its file.
+        program: The module with twins, and its Slang.
+        f64: The float64 build.
+        options: What the user asked for.
+    """
+    twins, emitted = program
+    samples, seed = _sampling(subject, twins.module, options)
+    function = next((f for f in twins.module.functions if f.key == subject.function), None)
+    ranges = (*subject.ranges, *_requested_ranges(subject, options))
+    refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
     return Plan(
@@ -57,96 +61,100 @@ def make_plan(
         samples,
         seed,
         ranges,
-        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[:12],
+        tuple(dict.fromkeys((*_constants(function), *constants_in(_text(subject, path)))))[: tol.CONSTANTS_MOST],
         tuple(missing),
         (
-            *_notes(function, subject, intents),
+            *_notes(function, subject, twins),
             *_untried(function, subject, path, ranges),
             *_narrowed(subject, emitted, options.device),
         ),
         command=_command(subject, path, options, (samples, seed)),
-        linear=not intents.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
+        linear=not twins.clipped & {subject.kernel, *(subject.pipeline.kernels if subject.pipeline else ())},
         clip=subject.policy if isinstance(subject.policy, ClipGradient) else None,
-        shapes=tuple(_shapes(subject, intents, options)),
-        integers=_integers(function, subject, path, intents.module),
+        shapes=tuple(_shapes(subject, twins, options)),
+        integers=_integers(function, subject, path, twins.module),
         device=options.device,
-        without_gradient=_without_gradient(subject, intents),
+        without_gradient=_without_gradient(subject, twins),
     )
 
 
-def _without_gradient(subject: Subject, intents: Intents) -> tuple[tuple[str, str], ...]:
+def _without_gradient(subject: Subject, twins: TwinModule) -> tuple[tuple[str, str], ...]:
     """Return the parameters of a function, checked thread by thread, that have no gradient because of their struct."""
-    if intents.twins(subject.kernel)[2]:
+    if twins.of(subject.kernel)[2]:
         return ()
-    params = next((kernel.params for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+    params = next((kernel.params for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
     return without_gradient(params, subject.facts)
 
 
 def _sampling(subject: Subject, module: Module, options: CheckOptions) -> tuple[int, int]:
-    """How many samples, and the seed: of the command line, else of the subject, its file, the project."""
+    """Return the number of samples and the seed: of the command line, else of the subject, its file, the project."""
     own = subject.name if subject.pipeline else subject.function
-    said = [one for of in ("", own) for one in module.sampling if one.of == of]
-    samples = options.samples if options.samples_said else _last([one.samples for one in said], options.samples)
-    seed = options.seed if options.seed_said else _last([one.seed for one in said], options.seed)
+    declared = [one for of in ("", own) for one in module.sampling if one.of == of]
+    samples = (
+        options.samples if options.samples_from_user else _last([one.samples for one in declared], options.samples)
+    )
+    seed = options.seed if options.seed_from_user else _last([one.seed for one in declared], options.seed)
     return samples, seed
 
 
-def _last(said: Iterable[int | None], otherwise: int) -> int:
-    known = [number for number in said if number is not None]
+def _last(declared: Iterable[int | None], otherwise: int) -> int:
+    known = [number for number in declared if number is not None]
     return known[-1] if known else otherwise
 
 
 def _command(subject: Subject, path: Path, options: CheckOptions, drawn: tuple[int, int]) -> str:
-    """The command that checks just this subject, with the same samples."""
+    """Return the command that checks this subject alone, with the same samples."""
     samples, seed = drawn
-    words = re.sub(r"(?<= --seed )\d+", str(seed), options.words)
+    command = re.sub(r"(?<= --seed )\d+", str(seed), options.command)
     if samples != options.samples:
-        words = re.sub(r" --samples \d+", "", words) + f" --samples {samples}"
-    return f"{words} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
+        command = re.sub(r" --samples \d+", "", command) + f" --samples {samples}"
+    return f"{command} {shlex.quote(str(path))} --only {shlex.quote(subject.label)}"
 
 
 def _integers(function: Function | None, subject: Subject, path: Path, module: Module) -> Integers:
-    """Where integers are worth a try: of a Slang function as its text has it."""
+    """Return the integers worth a try; those of a Slang function are read from its text."""
     if function is None or not isinstance(function.body, External):
         return subject.integers
     constants = numbers_named(text_of(source) for source in module.sources if source.endswith(".slang"))
-    return integers_in(_text(subject, path), _whole_in(function), codes_of(subject.span, module.sources), constants)
+    return integers_in(
+        _text(subject, path), _integer_inputs(function), codes_of(subject.span, module.sources), constants
+    )
 
 
 def _untried(function: Function | None, subject: Subject, path: Path, ranges: tuple[Range, ...]) -> Iterator[Note]:
-    """Which integers of a Slang function end loops and may be larger in use than in samples."""
+    """Yield notes on integers of a Slang function that end loops and may be larger in use than in samples."""
     if function is None or not isinstance(function.body, External):
         return
-    for name, last, bound in ended_by(_text(subject, path), _whole_in(function)):
+    for name, last, bound in ended_by(_text(subject, path), _integer_inputs(function)):
         if last >= tol.UNDECLARED_INTEGERS[1] and not any(covers(declared.path, name) for declared in ranges):
             text = f"'{name}' ends a loop of [MaxIters({bound})] and has no declared range: more turns were not tried"
             yield Note(NoteKind.SAMPLES, text)
 
 
 def _narrowed(subject: Subject, emitted: EmittedModule, device: str) -> Iterator[Note]:
-    """Which gradients of doubles have only the digits of float on the device that is asked for."""
+    """Yield a note if gradients of doubles have only the digits of float on the device."""
     kernels = (subject.kernel, subject.launch, *(subject.pipeline.kernels if subject.pipeline else ()))
-    told = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
-    if told and device != "cpu":
-        yield Note(NoteKind.MISSING, f"digits of double; {told}")
+    narrowed = told_narrowed((entry for entry in emitted.entry_points if entry.kernel in kernels), device)
+    if narrowed and device != "cpu":
+        yield Note(NoteKind.MISSING, f"digits of double; {narrowed}")
 
 
-def _whole_in(function: Function) -> tuple[str, ...]:
-    """The integers that a function takes."""
-    return tuple(name for p in function.params for name in _whole(p.type, p.name))
+def _integer_inputs(function: Function) -> tuple[str, ...]:
+    """Return the paths of the integers that a function takes."""
+    return tuple(path for p in function.params for path in _integer_paths(p.type, p.name))
 
 
-def _whole(type_: Type, name: str) -> Iterator[str]:
-    """The integers of a value: itself, or fields of a struct."""
+def _integer_paths(type_: Type, name: str) -> Iterator[str]:
+    """Yield the integers of a value: itself, or fields of a struct."""
     if type_ in (INT, UINT):
         yield name
     elif isinstance(type_, Struct):
         for field in type_.fields:
-            yield from _whole(field.type, f"{name}.{field.name}")
+            yield from _integer_paths(field.type, f"{name}.{field.name}")
 
 
-def _notes(function: Function | None, subject: Subject, intents: Intents) -> Iterator[Note]:
-    """What was declared, and what that means for the evidence."""
+def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> Iterator[Note]:
+    """Yield notes on declarations that limit what the check can show."""
     yield from (Note(NoteKind.STOP, doubt) for doubt in subject.doubts)
     if subject.unclipped:
         yield Note(NoteKind.INTENT, "checked without the clips of what it calls, which are checked by themselves")
@@ -158,29 +166,29 @@ def _notes(function: Function | None, subject: Subject, intents: Intents) -> Ite
     if isinstance(subject.policy, Custom) and subject.policy.forward is None:
         reason = "forward mode is made from its own backward function, so it is no evidence of its own"
         yield Note(NoteKind.MISSING, reason)
-    if subject.kernel in intents.clipped:
+    if subject.kernel in twins.clipped:
         yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
-    elif subject.kernel in intents.oracles:
+    elif subject.kernel in twins.frozen:
         yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
 
 
 def _truncates(expr: Expr) -> bool:
-    """Whether a float that may carry a gradient becomes an integer."""
+    """Return True if a float that may carry a gradient becomes an integer."""
     if isinstance(expr, Cast):
         return is_floating(expr.operand.type) and is_integral(expr.type) and not isinstance(expr.operand, Const)
     return isinstance(expr, Intrinsic) and expr.name.endswith("_to_int")
 
 
 def _generated(subject: Subject, emitted: EmittedModule) -> Generated | None:
-    """Where the Slang of a subject starts."""
+    """Return the place where the Slang of a subject starts."""
     lines = [m.line for m in emitted.mapped if m.span == subject.span]
     return Generated(emitted.file_name, min(lines)) if lines and subject.kernel else None
 
 
-def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The shapes that were said; those of a pipeline come last, since they win over its kernels'."""
+def _shapes(subject: Subject, twins: TwinModule, options: CheckOptions) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield declared and requested shapes; those of a pipeline come last, since they override its kernels'."""
     if subject.pipeline is None:
-        yield from next((kernel.shapes for kernel in intents.module.kernels if kernel.name == subject.kernel), ())
+        yield from next((kernel.shapes for kernel in twins.module.kernels if kernel.name == subject.kernel), ())
         return
     yield from subject.pipeline.shapes
     for path, shape in options.shapes:
@@ -188,7 +196,8 @@ def _shapes(subject: Subject, intents: Intents, options: CheckOptions) -> Iterat
             yield path[len(subject.name) + 1 :], shape
 
 
-def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+def _requested_ranges(subject: Subject, options: CheckOptions) -> Iterator[Range]:
+    """Yield the ranges of a subject on the command line."""
     owners = {f"{name}." for name in (broken_of(subject.name), subject.label)}
     for path, low, high in options.ranges:
         for owner in owners:
@@ -197,14 +206,15 @@ def _asked(subject: Subject, options: CheckOptions) -> Iterator[Range]:
 
 
 def _constants(function: Function | None) -> list[float]:
+    """Return the numbers in a described function."""
     if function is None:
         return []
-    found = (e.value for e in body_exprs(statements(function)) if isinstance(e, Const))
-    return [float(value) for value in found if not isinstance(value, bool)]
+    values = (e.value for e in body_exprs(statements(function)) if isinstance(e, Const))
+    return [float(value) for value in values if not isinstance(value, bool)]
 
 
 def _text(subject: Subject, path: Path) -> str:
-    """The lines of a file from a subject on."""
+    """Return the lines of a file from a subject on."""
     start = max(0, subject.span.line - 1)
-    own = text_of(str(path)).splitlines()[start : start + _LINES]
-    return "\n".join(line for line in own if "range:" not in line)
+    lines = text_of(str(path)).splitlines()[start : start + tol.TEXT_LINES]
+    return "\n".join(line for line in lines if "range:" not in line)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
 from slangad.compiler.check.model.outcomes import Finding, Outcome
 from slangad.compiler.check.run.companions import Companions, Functions
+from slangad.compiler.check.run.on_device import ChainOnDevice
 from slangad.compiler.check.run.pipeline import ChainRunner
-from slangad.compiler.check.run.pipeline_device import ChainOnDevice
 from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, StageRunner
 from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import NARROW, WIDE

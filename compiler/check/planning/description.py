@@ -9,11 +9,11 @@ from slangad.compiler.check.build.libraries import twin_job
 from slangad.compiler.check.model.names import is_mutant
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.mutation.mutate import add_mutants, left_alone
-from slangad.compiler.check.repair.load import load_what_compiles, mend_twin, text_of
+from slangad.compiler.check.repair.load import decoded_text, load_what_compiles, mend_twin
 from slangad.compiler.check.repair.repaired import Mended
 from slangad.compiler.check.subjects.find import find_subjects, with_shapes
-from slangad.compiler.check.twins.declared import Intents, add_oracles
-from slangad.compiler.check.twins.index_ranges import add_reaches
+from slangad.compiler.check.twins.declared import TwinModule, add_frozen_twins
+from slangad.compiler.check.twins.index_ranges import add_index_twins
 from slangad.compiler.check.twins.loop_bounds import watch_loops
 from slangad.compiler.check.twins.slang_loop_bounds import add_loop_twins
 from slangad.compiler.check.twins.unclipped import without_clips
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from slangad.compiler.check.build.libraries import Setting
+    from slangad.compiler.check.build.libraries import BuildSetting
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.inputs import Input
@@ -42,34 +42,34 @@ class Description:
     Attributes:
         subjects: In the order of the file.
         module: What the user wrote, with a harness kernel for every subject.
-        intents: The same with twins, after all passes.
+        twins: The same with twins, after all passes.
         texts: Texts that replace Slang files, by name.
-        turns: Twins of a Slang file that count loop iterations, if it has such loops.
+        loop_twins: Twins of a Slang file that count loop iterations, if it has such loops.
     """
 
     subjects: tuple[Subject, ...]
     module: Module
-    intents: Intents
+    twins: TwinModule
     texts: Mapping[str, str]
-    turns: LoopTwins | None = None
+    loop_twins: LoopTwins | None = None
 
     @property
     def module_with_twins(self) -> Module:
         """Return the module that is built."""
-        return self.intents.module
+        return self.twins.module
 
     def reduced_to(self, subjects: Sequence[Subject]) -> Description:
         """Return the description with the kernels of some subjects only, and their twins."""
         pipelines = [name for s in subjects if s.pipeline for name in s.pipeline.kernels]
         kernels = {*(name for s in subjects for name in (s.kernel, s.launch)), *pipelines}
-        names = {name for kernel in kernels for name in (kernel, *self.intents.twins(kernel))}
-        module = only(self.intents.module, (k for k in self.intents.module.kernels if k.name in names))
-        turns = self.turns
-        if turns is not None:
-            counting = {turns.watches.get(kernel, "") for kernel in kernels}
-            watches = [kernel for kernel in turns.module.kernels if kernel.name in counting]
-            turns = replace(turns, module=only(turns.module, watches))
-        return replace(self, intents=replace(self.intents, module=module), turns=turns)
+        names = {name for kernel in kernels for name in (kernel, *self.twins.of(kernel))}
+        module = only(self.twins.module, (k for k in self.twins.module.kernels if k.name in names))
+        loop_twins = self.loop_twins
+        if loop_twins is not None:
+            counting = {loop_twins.watches.get(kernel, "") for kernel in kernels}
+            watches = [kernel for kernel in loop_twins.module.kernels if kernel.name in counting]
+            loop_twins = replace(loop_twins, module=only(loop_twins.module, watches))
+        return replace(self, twins=replace(self.twins, module=module), loop_twins=loop_twins)
 
 
 def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> Description:
@@ -80,7 +80,7 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         ToolchainError: Slang dies of it, or there is none.
     """
     setting = compilers.slang_setting
-    mended = load_what_compiles(item.path, setting) if options.mend else Mended(None, load(item.path, setting))
+    mended = load_what_compiles(item.path, setting) if options.repair else Mended(None, load(item.path, setting))
     loaded = with_shapes(mended.module, options.shapes)
     if options.mutate:
         loaded = add_mutants(loaded, options.probed)
@@ -91,17 +91,17 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
         subjects = (*(subject for subject in subjects if is_mutant(subject.name)), *alone)
     module, loose = without_clips(module)
     subjects = tuple(replace(subject, unclipped=_is_loose(subject, loose)) for subject in subjects)
-    intents = _with_twins(module)
+    twins = _with_twins(module)
     texts = {} if mended.text is None else {item.path.name: mended.text}
     if item.path.suffix != ".slang" or options.mutate:
-        return Description(subjects, module, intents, texts)
-    turns = add_loop_twins(module, mended.text or text_of(item.path))
-    intents = replace(intents, watches={**intents.watches, **(turns.watches if turns else {})})
-    return Description(subjects, module, intents, texts, turns)
+        return Description(subjects, module, twins, texts)
+    loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
+    twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})
+    return Description(subjects, module, twins, texts, loop_twins)
 
 
 def without_twinless(
-    item: Input, description: Description, options: CheckOptions, compilers: SlangCompilers, setting: Setting
+    item: Input, description: Description, options: CheckOptions, compilers: SlangCompilers, setting: BuildSetting
 ) -> Description | None:
     """Return the description without the functions that keep the rest of a Slang file from having a float64 twin.
 
@@ -109,26 +109,26 @@ def without_twinless(
     """
 
     def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
-        job = twin_job(description.intents.module, replace(setting, texts={file.name: text or ""}))
+        job = twin_job(description.twins.module, replace(setting, texts={file.name: text or ""}))
         return compilers.reflect(file, asked, dict(job.modules)[file.name], job)
 
-    text = description.texts.get(item.path.name) or text_of(item.path)
+    text = description.texts.get(item.path.name) or decoded_text(item.path)
     mended = mend_twin(item.path, SlangSetting(reflect, options.specialize), text)
     if mended is None or mended.text is None:
         return None
     failures = {one.head: one.failure for one in mended.broken}
     subjects = tuple(replace(s, failure=s.failure or failures.get(s.span)) for s in description.subjects)
-    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, turns=None)
+    changed = replace(description, subjects=subjects, texts={item.path.name: mended.text}, loop_twins=None)
     return changed if subjects != description.subjects else None
 
 
-def _with_twins(module: Module) -> Intents:
+def _with_twins(module: Module) -> TwinModule:
     """Return the module with the twins of all its kernels, after all passes."""
-    intents = add_oracles(module)
-    watched, watches = watch_loops(intents.module, module.kernels)
-    reaches = add_reaches(watched, module.kernels)
-    passed = run_passes(reaches.module)
-    return replace(intents, module=passed, watches=watches, reaches=reaches.twins, asked=reaches.asked)
+    twins = add_frozen_twins(module)
+    watched, watches = watch_loops(twins.module, module.kernels)
+    recorded = add_index_twins(watched, module.kernels)
+    passed = run_passes(recorded.module)
+    return replace(twins, module=passed, watches=watches, indices=recorded.twins, asked=recorded.asked)
 
 
 def _is_loose(subject: Subject, loose: frozenset[str]) -> bool:

@@ -13,10 +13,10 @@ from slangad.compiler.check.sampling.samples import covers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.check.description import Description
     from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
+    from slangad.compiler.check.planning.description import Description
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.ir.nodes import Module
 
@@ -33,9 +33,9 @@ def refuse_unknown_names(described: Sequence[tuple[Input, Description]], options
     """Refuse names that nothing has.
 
     Raises:
-        UnknownNameError: For a name of ``only``, of an input, or of ``said_ranges``.
+        UnknownNameError: For a name of ``only``, of an input, or of ``required_ranges``.
     """
-    names = {name for _, one in described for name in _names(one.subjects)} | options.known
+    names = {name for _, one in described for name in _names(one.subjects)} | options.known_names
     for name in options.only:
         if name not in names:
             raise UnknownNameError(name, names)
@@ -45,15 +45,15 @@ def refuse_unknown_names(described: Sequence[tuple[Input, Description]], options
                 raise UnknownNameError(name, _names(one.subjects))
     columns = {path for _, one in described for path in paths_of(one)} | options.known_paths
     uncompiled = _names(s for _, one in described for s in one.subjects if s.failure is not None)
-    for path in options.said_ranges:
+    for path in options.required_ranges:
         if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
             raise UnknownNameError(path, columns)
 
 
 def wanted(item: Input, description: Description, options: CheckOptions) -> list[Subject]:
     """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
-    words = (*item.kernels, *options.only)
-    return [one for one in description.subjects if not words or not _names([one]).isdisjoint(words)]
+    asked = (*item.kernels, *options.only)
+    return [one for one in description.subjects if not asked or not _names([one]).isdisjoint(asked)]
 
 
 def paths_of(description: Description) -> Iterator[str]:

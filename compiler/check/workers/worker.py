@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.errors.diagnostics import SlangadError
 from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
 
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.task import PipelineTask, Task
     from slangad.compiler.check.run.libraries import Libraries, LibraryFiles
     from slangad.compiler.report.model import Result
-
-TIME_LIMIT: Final = 60.0
-"""Seconds one subject may take."""
-_PATIENCE: Final = 4.0
-"""How many times as long it may take where other processes want the processor too."""
 
 
 class Crashed(NamedTuple):
@@ -38,7 +34,7 @@ class Broken(NamedTuple):
 class Worker:
     """A child that checks; started at once, so that it is ready when the libraries are."""
 
-    def __init__(self, limit: float = TIME_LIMIT) -> None:
+    def __init__(self, limit: float = tol.RUN_LIMIT) -> None:
         self.limit = limit
         self._files: LibraryFiles | None = None
         self._loaded = False
@@ -75,7 +71,7 @@ class Worker:
 
     def _ask(self, request: object) -> object:
         assert self._child is not None  # noqa: S101  (check starts it)
-        with closing(self._child.talk(request, self.limit, patience=_PATIENCE)) as answers:
+        with closing(self._child.talk(request, self.limit, patience=tol.RUN_PATIENCE)) as answers:
             answer = next(answers)
         if isinstance(answer, SlangadError):
             raise answer
@@ -107,8 +103,8 @@ def answer_to(task: Task | PipelineTask, libraries: Libraries) -> Result:
     """Return the result of one task."""
     from slangad.compiler.check.method import check_subject
     from slangad.compiler.check.model.outcomes import Finding
-    from slangad.compiler.check.subject_functions import functions_of
     from slangad.compiler.check.verdict.decide import without_numbers
+    from slangad.compiler.check.workers.subject_functions import functions_of
 
     functions = functions_of(task, libraries)
     if isinstance(functions, Finding):

@@ -1,0 +1,81 @@
+"""The workers of a session: subjects go to the next one that is idle, and what kills a worker becomes a result."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.verdict.not_run import broken, crashed, endless
+from slangad.compiler.check.workers.worker import Broken, Crashed, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slangad.compiler.check.model.task import PipelineTask, Task
+    from slangad.compiler.check.run.libraries import LibraryFiles
+    from slangad.compiler.report.model import Result
+
+_Subject = TypeVar("_Subject")
+
+
+class Workers:
+    """Workers that last for all files.
+
+    Args:
+        most: The largest number of processes.
+        limit: Seconds that one subject may take.
+    """
+
+    def __init__(self, most: int, limit: float) -> None:
+        self._most = most
+        self._limit = limit
+        self._workers: list[Worker] = []
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+
+    def start(self, count: int) -> None:
+        """Start as many workers as some number of subjects can use."""
+        while len(self._workers) < min(self._most, count):
+            self._workers.append(Worker(self._limit))
+        for worker in self._workers:
+            worker.start()
+
+    def load(self, files: LibraryFiles) -> None:
+        """Set the libraries that hold the kernels of the next tasks."""
+        self._idle = SimpleQueue()
+        for worker in self._workers:
+            worker.load(files)
+            self._idle.put(worker)
+
+    def check(self, task: Task | PipelineTask) -> Result:
+        """Return the result of a task, from the next worker that is idle."""
+        worker = self._idle.get()
+        try:
+            answer = worker.check(task)
+        finally:
+            self._idle.put(worker)
+        if isinstance(answer, Broken):
+            return broken(task, answer.error)
+        if isinstance(answer, Crashed):
+            return crashed(task, answer.how) if answer.how else endless(task, self._limit)
+        return answer
+
+    def for_all(self, subjects: Iterable[_Subject], check: Callable[[_Subject], Result]) -> list[Result]:
+        """Return the results of subjects in their order; as many are checked at a time as there are workers."""
+        with ThreadPoolExecutor(max(1, len(self._workers))) as pool:
+            results = [pool.submit(check, subject) for subject in subjects]
+            try:
+                return [result.result() for result in results]
+            except BaseException:  # an interrupt waits for no kernel
+                pool.shutdown(wait=False, cancel_futures=True)
+                while not all(result.done() for result in results):  # a thread may just be starting a process
+                    self.close()
+                    time.sleep(tol.POLL_INTERVAL)
+                raise
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            worker.close()

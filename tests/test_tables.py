@@ -1,0 +1,200 @@
+"""The tables of one: what the command line, the schema, the stubs and the documents offer is what each table has."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import slangad as sa
+from slangad.cli.check import check_command
+from slangad.cli.main import cli
+from slangad.cli.parameters import DeviceName, TargetName
+from slangad.cli.train import train_command
+from slangad.compiler import passes
+from slangad.compiler.driver import settings
+from slangad.compiler.emit.entry_points import steps
+from slangad.compiler.errors import codes, explain
+from slangad.compiler.frontends.targets import TARGET_NAMES
+from slangad.compiler.frontends.yaml import sections
+from slangad.compiler.frontends.yaml.schema import json_schema
+from slangad.compiler.frontends.yaml.shape import Choice, ListOf, Record
+from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
+from slangad.compiler.lang import public
+from slangad.compiler.lang.intrinsics import INTRINSICS, calls
+from slangad.compiler.passes import order
+from slangad.compiler.report.formats import FORMATS
+from slangad.compiler.runtime.device import inventory
+from slangad.compiler.runtime.device.table import AUTO, DEVICE_NAMES, DEVICES
+from slangad.compiler.runtime.training import train
+from slangad.compiler.toolchain.targets import TARGETS
+
+ROOT = Path(__file__).resolve().parent.parent
+OPTIMIZER_CLASSES = {"sgd": sa.SGD, "adam": sa.Adam, "adamw": sa.AdamW}
+
+
+@cache
+def page(name: str) -> str:
+    """The text of a document."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str, header: str) -> list[str]:
+    """The code words in the first column of the table whose header row begins so."""
+    (rows,) = re.findall(rf"^\| {re.escape(header)}.*\n\|[-| ]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return [word for row in rows.splitlines() for word in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+
+def option(command: click.Command, name: str) -> click.Parameter:
+    """An option of a command by its parameter's name."""
+    return next(parameter for parameter in command.params if parameter.name == name)
+
+
+def completed(kind: click.ParamType) -> list[str]:
+    """Everything that a shell offers for a parameter of a kind."""
+    command = click.Command("c", params=[click.Argument(["value"], type=kind)])
+    return [item.value for item in kind.shell_complete(click.Context(command), command.params[0], "")]
+
+
+def choices(record: Record, name: str) -> tuple[str, ...]:
+    """The names that a key of a record takes."""
+    (shape,) = (key.shape for key in record.keys if key.name == name)
+    shape = shape.item if isinstance(shape, ListOf) else shape
+    assert isinstance(shape, Choice)
+    return shape.words
+
+
+# --- targets ---
+
+
+def test_targets__in_descriptions_settings_and_completion__are_those_of_the_table() -> None:
+    assert tuple(TARGETS) == TARGET_NAMES == choices(settings.SETTINGS, "targets")
+    assert completed(TargetName()) == list(TARGETS)
+
+
+def test_targets__in_the_document__are_those_of_the_table() -> None:
+    assert sorted(first_cells(page("running.md"), "targets")) == sorted(TARGETS)
+
+
+# --- devices ---
+
+
+def test_devices__in_settings_and_completion__are_those_of_the_table() -> None:
+    assert choices(settings.CHECK, "device") == DEVICE_NAMES == (AUTO, *DEVICES)
+    assert completed(DeviceName()) == list(DEVICE_NAMES)
+
+
+def test_devices__in_the_document__are_those_of_the_table() -> None:
+    assert sorted(first_cells(page("running.md"), "device | runs")) == sorted(DEVICE_NAMES)
+
+
+def test_devices__that_doctor_tries__are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "try_device", lambda name: (True, name))
+    monkeypatch.setattr(inventory, "_try_targets", lambda _: ())
+    assert [check.name for check in inventory.take_inventory().devices] == list(DEVICES)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_device__of_the_table__has_a_target_an_opener_and_hardware_that_auto_can_find(name: str) -> None:
+    kind = DEVICES[name]
+    module, _, function = kind.opener.partition(":")
+    assert kind.target in TARGETS
+    assert callable(getattr(import_module(module), function))
+    assert "linux" not in kind.ranks or kind.files
+
+
+# --- report formats ---
+
+
+def test_formats__of_the_check_and_its_document__are_those_of_the_table() -> None:
+    kind = option(check_command, "output_format").type
+    assert isinstance(kind, click.Choice)
+    assert list(kind.choices) == list(FORMATS) == first_cells(page("ci.md"), "`--format`")
+
+
+# --- optimisers ---
+
+
+def test_optimizers__of_all_front_ends__are_those_of_the_table() -> None:
+    kind = option(train_command, "optimizer").type
+    assert isinstance(kind, click.Choice)
+    assert list(kind.choices) == list(SETTINGS) == list(OPTIMIZER_CLASSES) == [k.name for k in sections.OPTIMIZER.keys]
+    assert tuple(SETTINGS) == sections.OPTIMIZER.one_of
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_optimizer__of_the_table__has_the_same_settings_everywhere(name: str) -> None:
+    (shape,) = (key.shape for key in sections.OPTIMIZER.keys if key.name == name)
+    assert isinstance(shape, Record)
+    required = {key.name for key in shape.keys if key.required}
+    assert [key.name for key in shape.keys] == list(SETTINGS[name])
+    assert required == {setting for setting, usual in SETTINGS[name].items() if usual is None}
+    usual = OPTIMIZER_CLASSES[name](lr=0.5)
+    assert {field.name: getattr(usual, field.name) for field in fields(usual)} == {**SETTINGS[name], "lr": 0.5}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_optimizer__of_the_table__has_a_kernel_that_takes_its_settings_and_state(name: str) -> None:
+    optimizer = Optimizer(name, tuple(0.5 if usual is None else usual for usual in SETTINGS[name].values()))
+    parameters = {p.split()[1] for p in steps._KINDS[train.kernel_kind(optimizer)][0].split(", ")}
+    own = {"gradient", "master", "values", "stop"}
+    assert parameters == {*train.optimizer_settings(optimizer, 1), *train._SLOTS[name], *own}
+    assert train.kernel_kind(optimizer) in steps.OPTIMIZERS
+
+
+def test_optimizers__in_the_document__are_those_of_the_table() -> None:
+    rows = first_cells(page("pipelines.md"), "optimizer")
+    names = [re.match(r"sa\.(\w+)\(", row) for row in rows]
+    assert [name and getattr(sa, name[1]) for name in names] == list(OPTIMIZER_CLASSES.values())
+
+
+# --- intrinsics ---
+
+
+def test_intrinsics__that_users_import__are_those_of_the_table() -> None:
+    own = {name for name, row in INTRINSICS.items() if not row.cast_of}
+    assert set(calls.FUNCTIONS) == set(calls.__all__) == own
+    assert own <= set(public.__all__)
+    assert all(getattr(sa, name) is calls.FUNCTIONS[name] for name in own)
+
+
+# --- codes ---
+
+
+def test_codes__of_the_stages__are_listed_and_documented_once() -> None:
+    assert sorted(m.name for m in pkgutil.iter_modules(codes.__path__)) == sorted(explain.TABLES)
+    headings = re.findall(r"^## (SA\d{3}):", page("errors.md"), re.MULTILINE)
+    assert headings == list(explain.explanations())
+
+
+# --- passes ---
+
+
+def test_passes__in_the_folder__are_all_in_the_order() -> None:
+    used = {step.function.__module__.split(".")[3] for step in order.PIPELINE}
+    others = {"order", "sum_exactly", "bound_indices", "classify_accesses"}  # the last two: analyses of name_tensors
+    assert {module.name for module in pkgutil.iter_modules(passes.__path__)} == used | others
+    assert len(set(order.PASS_NAMES)) == len(order.PIPELINE)
+
+
+def test_passes__that_dump_after_offers__are_those_of_the_order() -> None:
+    result = CliRunner().invoke(cli, ["compile", "none.py", "--dump-after", "nothing"])
+    assert result.exit_code == 2
+    assert f"Choose from {', '.join(order.PASS_NAMES)} or all" in " ".join(result.stderr.split())
+
+
+# --- keys of YAML ---
+
+
+def test_yaml_keys__of_the_schema_and_the_document__are_those_of_the_table() -> None:
+    names = [key.name for key in sections.ROOT.keys]
+    assert [name for name in json_schema()["properties"] if name not in names] == []
+    assert [name for name in names if name not in json_schema()["properties"]] == []
+    assert [name for name in names if f"`{name}" not in page("yaml.md")] == []
