@@ -10,7 +10,7 @@ from slangad.compiler.check.model.launch_columns import launch_inputs, launch_re
 from slangad.compiler.check.run.device import DevicePrograms
 from slangad.compiler.check.run.launch import WholeRunner
 from slangad.compiler.check.run.on_device import DeviceLaunches
-from slangad.compiler.check.run.thread import NARROW, WIDE, Runner, SeparateModules
+from slangad.compiler.check.run.thread import F32, F64, Runner, SeparateModules
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ class Libraries:
         tables = input_table(kernel), result_table(kernel)
         if len(apart) > 1:
             several = SeparateModules({entry.name: one for one, entry in apart})
-            return Runner(several, WIDE if f64 else NARROW, {e.mode: e for _, e in apart}, *tables)
-        return Runner(module, WIDE if f64 else NARROW, {e.mode: e for e in points}, *tables)
+            return Runner(several, F64 if f64 else F32, {e.mode: e for _, e in apart}, *tables)
+        return Runner(module, F64 if f64 else F32, {e.mode: e for e in points}, *tables)
 
     def launch(self, kernel: Kernel, extents: Extents, *, f64: bool = True) -> WholeRunner:
         """Return a kernel launch by launch, for launches of one size."""
         module, points = self._entries(kernel, f64=f64)
         tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
-        return WholeRunner(module, WIDE if f64 else NARROW, _by_mode(points), kernel, extents, *tables)
+        return WholeRunner(module, F64 if f64 else F32, _by_mode(points), kernel, extents, *tables)
 
     def thread_on_device(self, kernel: Kernel) -> Runner | str | None:
         """Return a kernel on the device, or why the device does not take it; None if the CPU is the device."""
@@ -76,7 +76,7 @@ class Libraries:
         if isinstance(module, str):
             return module
         entries = {e.mode: e for e in programs.entries if e.kernel == kernel.name}
-        return Runner(module, NARROW, entries, input_table(kernel), result_table(kernel))
+        return Runner(module, F32, entries, input_table(kernel), result_table(kernel))
 
     def launch_on_device(self, kernel: Kernel, extents: Extents) -> DeviceLaunches | str | None:
         """Return the same launch by launch."""

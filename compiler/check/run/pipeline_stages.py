@@ -14,7 +14,7 @@ import numpy as np
 from slangad.compiler.check.model.columns import Column, Table
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.pipeline import roots_of
-from slangad.compiler.check.run.thread import NARROW
+from slangad.compiler.check.run.thread import F32
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.emit.model import Mode
@@ -152,7 +152,7 @@ class ChainOracle:
             at = 0
             for (owner, _), (start, end) in runner.inputs.stretches.items():
                 if owner == name:
-                    width = NARROW.dtype(runner.inputs.columns[start].scalar)  # as it is launched
+                    width = F32.dtype(runner.inputs.columns[start].scalar)  # as it is launched
                     taken[:, start:end] = np.array(fixed.scalars[at : at + end - start], width)
                     at += end - start
         return taken

@@ -6,7 +6,7 @@ One row is one sample (and one direction or cotangent); a launch computes all ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import numpy as np
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
-    from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
@@ -34,26 +33,41 @@ _INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
 class Precision:
     """The types of ``float`` and ``half`` in a build. The float64 twin has double for both."""
 
-    wide: bool
+    f64: bool
 
     def dtype(self, scalar: str) -> type[np.generic]:
         """Return the numpy type of a buffer's scalars."""
         if scalar in _INTEGERS:
             return _INTEGERS[scalar]
-        if self.wide or scalar == "double":
+        if self.f64 or scalar == "double":
             return np.float64
         return np.float16 if scalar == "half" else np.float32
 
 
-WIDE: Final = Precision(wide=True)
-NARROW: Final = Precision(wide=False)
+F64: Final = Precision(f64=True)
+F32: Final = Precision(f64=False)
+
+
+class KernelModule(Protocol):
+    """Built kernels, on the CPU or on a device."""
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[np.generic]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+    ) -> None:
+        """Run an entry point; the buffers that it may write are updated in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeparateModules:
     """The modules of a kernel with separately built entry points, by entry point."""
 
-    modules: Mapping[str, CpuModule | DeviceModule]
+    modules: Mapping[str, KernelModule]
 
     def launch(
         self,
@@ -78,7 +92,7 @@ class Runner:
         results: Those of its results.
     """
 
-    module: CpuModule | DeviceModule | SeparateModules
+    module: KernelModule
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
     inputs: Table
@@ -113,7 +127,7 @@ class Runner:
         ]
         return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
 
-    def _left(self, module: CpuModule | DeviceModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+    def _left(self, module: KernelModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
         count, left = len(rows), np.zeros(len(rows), np.bool_)
         buffers = {

@@ -12,7 +12,7 @@ from slangad.compiler.check.run.on_device import ChainOnDevice
 from slangad.compiler.check.run.pipeline import ChainRunner
 from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, StageRunner
 from slangad.compiler.check.run.row_device import LoadedProgram
-from slangad.compiler.check.run.thread import NARROW, WIDE
+from slangad.compiler.check.run.thread import F32, F64
 from slangad.compiler.check.sampling.pipeline_shapes import PipelineShapeSearch
 from slangad.compiler.emit.model import EmittedModule, Mode
 from slangad.compiler.ir.nodes import Module
@@ -78,7 +78,7 @@ class _Maker:
         chain = self._chain(pipeline, lambda name: [p for _, p in entries.values() if p.kernel == name])
         program = LoadedProgram(EmittedModule("", "", {}, (), {}, ()), entries)
         tables = self._tables(chain, sizes)
-        return ChainRunner(chain, program, WIDE if f64 else NARROW, sizes, shapes_of(chain, sizes), *tables)
+        return ChainRunner(chain, program, F64 if f64 else F32, sizes, shapes_of(chain, sizes), *tables)
 
     def on_device(self, sizes: Prepared) -> ChainOnDevice | str | None:
         """Return the pipeline on the device, as users run it, or why the device does not take it."""
