@@ -34,19 +34,19 @@ _INTEGERS: Final = {"int": np.int32, "uint": np.uint32}
 class Precision:
     """The types of ``float`` and ``half`` in a build. The float64 twin has double for both."""
 
-    wide: bool
+    f64: bool
 
     def dtype(self, scalar: str) -> type[np.generic]:
         """Return the numpy type of a buffer's scalars."""
         if scalar in _INTEGERS:
             return _INTEGERS[scalar]
-        if self.wide or scalar == "double":
+        if self.f64 or scalar == "double":
             return np.float64
         return np.float16 if scalar == "half" else np.float32
 
 
-WIDE: Final = Precision(wide=True)
-NARROW: Final = Precision(wide=False)
+F64: Final = Precision(f64=True)
+F32: Final = Precision(f64=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class SeparateModules:
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class ThreadRunner:
     """The entry points of one kernel in one build.
 
     Attributes:
