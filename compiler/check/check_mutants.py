@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
 from slangad.compiler.check.planning.selection import UnknownNameError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
-_UNCOMPILED: Final = Finding(Outcome.NOT_MUTATED, "it does not compile then")
+_UNCOMPILED: Final = Reason(Outcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -171,7 +171,7 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
     for result in report.results:
         mutant = _NUMBERED.fullmatch(result.function)
         if not result.function:
-            yield replace(redecided(result, Finding(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
+            yield replace(redecided(result, Reason(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
         if mutant is None or int(mutant["number"]) not in broken.labels:
             continue
         number = int(mutant["number"])
@@ -196,7 +196,7 @@ def _not_tried(
     """Yield results of functions that can't be broken, and of mutants that do not compile."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:
-        yield _not_mutated(item, f"{owner.label}: not mutated", Finding(Outcome.NOT_MUTATED, reason))
+        yield _not_mutated(item, f"{owner.label}: not mutated", Reason(Outcome.NOT_MUTATED, reason))
     for number in sorted(without):
         owner = every.owners[number]
         if not _wanted((owner.name, owner.label), item, options):
@@ -205,5 +205,5 @@ def _not_tried(
         yield _not_mutated(item, name, _UNCOMPILED)
 
 
-def _not_mutated(item: Input, name: str, finding: Finding) -> Result:
-    return Result(str(item.path), name, "function", verdict_of(finding.outcome), reason=finding.reason)
+def _not_mutated(item: Input, name: str, reason: Reason) -> Result:
+    return Result(str(item.path), name, "function", verdict_of(reason.outcome), reason=reason.words)

@@ -13,4 +13,5 @@ In reading order:
 - ``loop_bounds``: loops against their bounds.
 - ``stages``: a pipeline with joined stages against its stages by themselves.
 - ``float32``: float32 against float64, with ``float32_steps`` and ``float32_coverage``.
+- ``lost_gradients``: parameters of Slang functions without a gradient; it is apart from the table.
 """

@@ -14,7 +14,7 @@ from slangad.compiler.check.legs.outcome import Numbers, outcome
 from slangad.compiler.check.model.findings import Compared, State
 from slangad.compiler.check.model.outcomes import Outcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
-from slangad.compiler.check.run.derivative import ModeDerivative
+from slangad.compiler.check.run.derivative import MODES, ModeDerivative
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg, LegResult, LegState
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.functions import RowFunction
 
-_MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
 _MESSAGE: Final = "{} mode in float32 is far from the same in float64, further than rounding of the inputs explains"
 
 
@@ -60,7 +59,7 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
         f32: The subject in float32.
         filtered: Hardware filters its textures, with weights of eight bits.
     """
-    mode = next((leg for leg, mode in _MODES.items() if leg in context.jacobians and mode in f32.entries), None)
+    mode = next((leg for leg, mode in MODES.items() if leg in context.jacobians and mode in f32.entries), None)
     if mode is None:
         return _missing("it does not compile in float32")
     comparison = _Float32(context, f32, mode, filtered)

@@ -52,11 +52,11 @@ class Outcome(Enum):
     """Right, also at kinks; jumps have nothing to compare with."""
 
 
-class Finding(NamedTuple):
-    """An outcome with its reason in words, for reports."""
+class Reason(NamedTuple):
+    """An outcome and the reason for it in words, for reports."""
 
     outcome: Outcome
-    reason: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

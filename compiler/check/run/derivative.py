@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.model.functions import RowFunction
+
+
+MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
+"""The modes whose Jacobians are compared with the reference, by leg."""
 
 
 @dataclass(frozen=True, slots=True)

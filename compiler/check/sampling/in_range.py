@@ -6,7 +6,7 @@ A launch with many inputs is looked at in blocks of inputs first. Only some inpu
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +14,16 @@ from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import Effort, effort_of
 from slangad.compiler.check.model.samples import Drawn, chosen, with_rows
 from slangad.compiler.check.run.companions import Functions
+from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.sampling.blocks import Blocks, focused, is_large
 from slangad.compiler.check.sampling.samples import draw, interval_of
 from slangad.compiler.check.sampling.scouts import scout
-from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.plan import Plan
     from slangad.compiler.check.sampling.blocks import BlockFindings
-
-MODES: Final = {Leg.REVERSE: Mode.BACKWARD, Leg.FORWARD: Mode.JVP}
-"""The modes whose Jacobians are held against the reference, by leg."""
 
 
 @dataclass(frozen=True, slots=True)

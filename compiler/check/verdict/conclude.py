@@ -13,7 +13,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
-from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.sampling.samples import AT_NUMBER
 from slangad.compiler.check.verdict.decide import failure_of, reason_of, result_of, verdict_of
 from slangad.compiler.check.verdict.describe import Describer
@@ -60,7 +60,7 @@ class Evidence:
 class Part:
     """What the samples of one region add to a result; attributes as those of ``report.model.Result``."""
 
-    findings: tuple[Finding, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     legs: tuple[LegResult, ...] = ()
     failures: tuple[Failure, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -81,7 +81,7 @@ def part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
         failures = [failure for failure in failures if failure.verdict is noise]
     legs = [*(describer.leg(leg) for leg in evidence.jacobians), *(one.result for one in evidence.legs)]
     return Part(
-        tuple(_findings(scope, evidence, describer)),
+        tuple(_reasons(scope, evidence, describer)),
         (*legs, *_missing_legs(plan)),
         tuple(failures),
         (
@@ -126,7 +126,7 @@ def part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) 
 
 def part_without_samples(drawn: Drawn, *, in_range: bool) -> Part:
     """Return what a region without samples adds."""
-    return Part((Finding(Outcome.OUT_OF_BOUNDS, _outside(drawn)),) if in_range else (), notes=drawn.notes)
+    return Part((Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn)),) if in_range else (), notes=drawn.notes)
 
 
 def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) -> Result:
@@ -139,14 +139,14 @@ def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) ->
     """
     if not parts:
         reason = "; ".join(reason for _, reason in plan.missing) or "it has no derivative"
-        parts = [Part((Finding(Outcome.NO_MODE, reason),))]
+        parts = [Part((Reason(Outcome.NO_MODE, reason),))]
     failures = [failure_of(one, plan.command) for one in lost]
-    findings = [finding for part in parts for finding in part.findings]
-    findings += [Finding(Outcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
+    reasons = [reason for part in parts for reason in part.reasons]
+    reasons += [Reason(Outcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
     facts = plan.subject.facts
     if facts is not None and facts.bits:
-        findings.append(Finding(Outcome.UNKNOWN_INTENT, facts.bits))
-    result = result_of(plan, (failure for part in reversed(parts) for failure in part.failures), findings)
+        reasons.append(Reason(Outcome.UNKNOWN_INTENT, facts.bits))
+    result = result_of(plan, (failure for part in reversed(parts) for failure in part.failures), reasons)
     first = parts[0]
     float32 = first.float32
     for part in parts[1:]:
@@ -176,30 +176,30 @@ def _explained(plan: Plan, scope: Scope, failures: Iterable[Failure], evidence: 
     return with_stages(raced, companions.frozen, plan.seed)
 
 
-def _findings(scope: Scope, evidence: Evidence, describer: Describer) -> Iterator[Finding]:
+def _reasons(scope: Scope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
     """Yield why samples in range tell too little, and where they met kinks."""
     entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
     if not entries.finite.any():
-        yield Finding(Outcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
+        yield Reason(Outcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
     if blocks is not None and blocks.compared < tol.BLOCKS_ENOUGH * blocks.blocks:
         compared = f"{blocks.compared} of {blocks.blocks} blocks of inputs"
-        yield Finding(Outcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
+        yield Reason(Outcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
     if drawn.outside > tol.OUTSIDE_INDICES_MOST * drawn.number:
-        yield Finding(Outcome.OUT_OF_BOUNDS, _outside(drawn))
+        yield Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn))
     few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
-        yield Finding(Outcome.FEW_SAMPLES, few)
+        yield Reason(Outcome.FEW_SAMPLES, few)
     device = scope.functions.companions.device
     if isinstance(device, str):
-        yield Finding(Outcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
+        yield Reason(Outcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
     if any(((own == State.KINK) | (own == State.JUMP)).any() for own in entries.states.values()):
-        yield Finding(Outcome.AT_KINKS, describer.kink_reason())
+        yield Reason(Outcome.AT_KINKS, describer.kink_reason())
 
 
-def _kinks_out_of_range(count: int) -> Iterator[Finding]:
+def _kinks_out_of_range(count: int) -> Iterator[Reason]:
     if count:
         plural = "s" if count > 1 else ""
-        yield Finding(Outcome.AT_KINKS, f"right, also at {count} kink{plural} or jump{plural} outside [-1, 1]")
+        yield Reason(Outcome.AT_KINKS, f"right, also at {count} kink{plural} or jump{plural} outside [-1, 1]")
 
 
 def _renumbered(failures: Iterable[Failure], numbers: Mapping[int, int]) -> Iterator[Failure]:

@@ -14,7 +14,7 @@ from slangad.compiler.report.model import Failure, Result, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from slangad.compiler.check.model.outcomes import Disagreement, Finding
+    from slangad.compiler.check.model.outcomes import Disagreement, Reason
     from slangad.compiler.check.model.plan import Plan
 
 VERDICTS: Final[dict[Outcome, Verdict]] = {
@@ -51,16 +51,16 @@ def verdict_of(outcome: Outcome) -> Verdict:
     return VERDICTS[outcome]
 
 
-def decide(failures: Iterable[Failure], findings: Iterable[Finding]) -> tuple[Verdict, str]:
+def decide(failures: Iterable[Failure], reasons: Iterable[Reason]) -> tuple[Verdict, str]:
     """Return the verdict of a subject with its reason: that of the gravest outcome, of the first among equals."""
     grave = [
         *((_OF_FAILURES[one.verdict], one.verdict, reason_of(one)) for one in failures),
-        *((_GRAVITY[outcome], VERDICTS[outcome], reason) for outcome, reason in findings),
+        *((_GRAVITY[outcome], VERDICTS[outcome], words) for outcome, words in reasons),
     ]
     if not grave:
         return Verdict.PASS, ""
-    _, verdict, reason = min(grave, key=lambda one: one[0])
-    return verdict, reason
+    _, verdict, words = min(grave, key=lambda one: one[0])
+    return verdict, words
 
 
 def is_settled(failures: Iterable[Failure]) -> bool:
@@ -90,20 +90,20 @@ def failure_of(disagreement: Disagreement, command: str) -> Failure:
     )
 
 
-def result_of(plan: Plan, failures: Iterable[Failure], findings: Iterable[Finding]) -> Result:
-    """Return the result of a subject without numbers, with the verdict that failures and findings give."""
+def result_of(plan: Plan, failures: Iterable[Failure], reasons: Iterable[Reason]) -> Result:
+    """Return the result of a subject without numbers, with the verdict that failures and reasons give."""
     subject = plan.subject
-    verdict, reason = decide(failures, findings)
+    verdict, reason = decide(failures, reasons)
     return Result(
         plan.file, subject.label, subject.kind, verdict, subject.span, plan.generated, reason, notes=plan.notes
     )
 
 
-def without_numbers(plan: Plan, finding: Finding, failures: Sequence[Failure] = ()) -> Result:
+def without_numbers(plan: Plan, reason: Reason, failures: Sequence[Failure] = ()) -> Result:
     """Return the result of a subject that was not run, or can't be."""
-    return replace(result_of(plan, (), [finding]), failures=tuple(failures))
+    return replace(result_of(plan, (), [reason]), failures=tuple(failures))
 
 
-def redecided(result: Result, finding: Finding) -> Result:
-    """Return a result with the verdict and the reason of a finding."""
-    return replace(result, verdict=verdict_of(finding.outcome), reason=finding.reason)
+def redecided(result: Result, reason: Reason) -> Result:
+    """Return a result with another reason, and its verdict."""
+    return replace(result, verdict=verdict_of(reason.outcome), reason=reason.words)

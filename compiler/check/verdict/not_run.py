@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.columns import input_table
-from slangad.compiler.check.model.outcomes import Disagreement, Finding, Outcome
+from slangad.compiler.check.model.outcomes import Disagreement, Outcome, Reason
 from slangad.compiler.check.model.task import Task
 from slangad.compiler.check.verdict.decide import failure_of, verdict_of, without_numbers
 from slangad.compiler.errors.spans import Span
@@ -53,7 +53,7 @@ def _cause_of_death(how: str, task: Task | PipelineTask) -> str:
 
 def _failed(task: Task | PipelineTask, how: str, cause: str) -> Result:
     failure = failure_of(Disagreement(Leg.COMPILE, Outcome.NOT_RUN, how, cause=cause), task.plan.command)
-    return without_numbers(task.plan, Finding(Outcome.NOT_RUN, f"{how}; likely {cause}"), [failure])
+    return without_numbers(task.plan, Reason(Outcome.NOT_RUN, f"{how}; likely {cause}"), [failure])
 
 
 def file_result(path: Path, error: CompileError | ToolchainError) -> Result:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import Disagreement, Finding, Outcome
+from slangad.compiler.check.model.outcomes import Disagreement, Outcome, Reason
 from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
 from slangad.compiler.emit.model import Mode
@@ -43,7 +43,7 @@ def refused(plan: Plan, f64: Built, f32: Built, module: Module) -> Result | None
     """
     subject = plan.subject
     if subject.skipped:
-        return without_numbers(plan, Finding(Outcome.NOTHING_TO_CHECK, subject.skipped))
+        return without_numbers(plan, Reason(Outcome.NOTHING_TO_CHECK, subject.skipped))
     if subject.failure is not None:
         return _broken(plan, subject.failure)
     kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
@@ -53,7 +53,7 @@ def refused(plan: Plan, f64: Built, f32: Built, module: Module) -> Result | None
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
         return _uncompiled(itself or in_both, plan, f32, module)
     if in_f64:
-        return without_numbers(plan, Finding(Outcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}"))
+        return without_numbers(plan, Reason(Outcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}"))
     return None
 
 
@@ -65,7 +65,7 @@ def twins_lost(subjects: Collection[Subject], f64: Built, f32: Built) -> bool:
 
 def _broken(plan: Plan, broken: Disagreement) -> Result:
     """Return the result of a part of a Slang file that does not compile, or that has no twin."""
-    result = without_numbers(plan, Finding(broken.outcome, broken.message))
+    result = without_numbers(plan, Reason(broken.outcome, broken.message))
     if broken.outcome is Outcome.NO_TWIN:
         return result
     return replace(result, failures=(failure_of(broken, plan.command),))
@@ -82,15 +82,15 @@ def _uncompiled(refusals: Sequence[Refusal], plan: Plan, f32: Built, module: Mod
     if all(r.cpp for r in (*refusals, *alike)) and not any(r.elsewhere for r in alike):
         reason = f"{_named(refusals[0], plan)} can't be run: Slang's C++ of it does not compile: {alike[0].reason}"
         note = Note(NoteKind.MISSING, f"a defect of Slang, and of its C++ only: {_remedy(alike[0], module)}")
-        result = without_numbers(plan, Finding(Outcome.NO_HOST_CODE, reason))
+        result = without_numbers(plan, Reason(Outcome.NO_HOST_CODE, reason))
         return replace(result, notes=(*plan.notes, note))
     unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
     if unpaired is not None:
         struct = unpaired[1]
         reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
-        return without_numbers(plan, Finding(Outcome.EMPTY_DIFFERENTIAL, reason))
+        return without_numbers(plan, Reason(Outcome.EMPTY_DIFFERENTIAL, reason))
     failures = [_failure(one, plan, module) for one in alike]
-    return without_numbers(plan, Finding(Outcome.NOT_COMPILED, failures[0].message), failures)
+    return without_numbers(plan, Reason(Outcome.NOT_COMPILED, failures[0].message), failures)
 
 
 def _failure(refusal: Refusal, plan: Plan, module: Module) -> Failure:

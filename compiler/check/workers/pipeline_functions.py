@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
-from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.run.companions import Companions, Functions
 from slangad.compiler.check.run.on_device import PipelineOnDevice
 from slangad.compiler.check.run.pipeline import PipelineRunner
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 
-def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | Finding:
+def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | Reason:
     """Return the functions of a pipeline, or why there are none."""
     maker = _Maker(task, libraries)
     sizes = maker.sizes()
     if isinstance(sizes, str):
-        return Finding(Outcome.NO_SHAPES, sizes)
+        return Reason(Outcome.NO_SHAPES, sizes)
     joined, apart = task.pipeline.joined, task.pipeline.apart
     f64 = maker.runner(joined, sizes, f64=True)
     assert f64 is not None  # noqa: S101  (else it is refused)

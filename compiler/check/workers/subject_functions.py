@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.launch_columns import Extents
-from slangad.compiler.check.model.outcomes import Finding, Outcome
+from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.model.task import PipelineTask
 from slangad.compiler.check.run.companions import Companions, Functions, Launches
 from slangad.compiler.check.sampling.shapes import ShapeSearch
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 
-def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions | Finding:
+def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions | Reason:
     """Return the functions of a task, or why there are none."""
     if isinstance(task, PipelineTask):
         return pipeline_functions(task, libraries)
@@ -44,13 +44,13 @@ def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions |
     return Functions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
 
 
-def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | Finding:
+def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | Reason:
     """Return the functions of a kernel that is checked launch by launch."""
     if not all(libraries.holding(kernel.name, f64=True) for kernel in task.twins if kernel is not None):
-        return Finding(Outcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
+        return Reason(Outcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
     extents = _search(task, indices, libraries).find()
     if isinstance(extents, str):
-        return Finding(Outcome.NO_SHAPES, extents)
+        return Reason(Outcome.NO_SHAPES, extents)
     frozen, watch, _ = task.twins
     companions = Companions(
         libraries.launch(frozen, extents) if frozen else None,

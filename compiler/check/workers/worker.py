@@ -102,11 +102,11 @@ def main() -> None:
 def answer_to(task: Task | PipelineTask, libraries: Libraries) -> Result:
     """Return the result of one task."""
     from slangad.compiler.check.method import check_subject
-    from slangad.compiler.check.model.outcomes import Finding
+    from slangad.compiler.check.model.outcomes import Reason
     from slangad.compiler.check.verdict.decide import without_numbers
     from slangad.compiler.check.workers.subject_functions import functions_of
 
     functions = functions_of(task, libraries)
-    if isinstance(functions, Finding):
+    if isinstance(functions, Reason):
         return without_numbers(task.plan, functions)
     return check_subject(task.plan, functions)

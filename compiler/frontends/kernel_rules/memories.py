@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.reading.signatures import Parameter, Signature
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import (
     BOOL,
+    VOID,
     Array,
     Scalar,
     Struct,
     Tensor,
+    Tuple,
     Type,
     Vector,
     carries_gradient,
@@ -128,6 +131,19 @@ def is_active(params: Sequence[KernelParam], result: Type) -> bool:
     active = [p.type for p in params if carries_gradient(p.type) and not p.no_diff]
     taken = any(not isinstance(t, Tensor) or t.reads for t in active)
     return taken and (carries_gradient(result) or any(is_written(t) for t in active))
+
+
+def kernel_signature(
+    key: str, name: str, params: tuple[KernelParam, ...], results: tuple[KernelResult, ...]
+) -> Signature:
+    """Return the signature of the function that one thread of a kernel runs."""
+    if not results:
+        result: Type = VOID
+    elif results[0].name == "result":
+        result = results[0].type
+    else:
+        result = Tuple(tuple(r.type for r in results))
+    return Signature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
 
 
 def yaml_spelling(memory: Memory) -> str:

@@ -1,32 +1,30 @@
-"""Which gradient policies fit which functions: the same rules for every front end."""
+"""The rules for gradient policies and custom derivatives, the same for every front end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.forms import gradient_types
+from slangad.compiler.frontends.reading.signatures import gradient_types
 from slangad.compiler.ir.nodes import StraightThrough, Subgradient
-from slangad.compiler.ir.types import FLOAT, Tensor, Texture, Type, carries_gradient, show
+from slangad.compiler.ir.types import FLOAT, Tensor, Texture, carries_gradient, show
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Parameter, Signature
     from slangad.compiler.frontends.reading.problems import Problems
+    from slangad.compiler.frontends.reading.signatures import Signature
     from slangad.compiler.ir.nodes import Derivative
 
 
-def check_policy(
-    derivative: Derivative, name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems
-) -> None:
-    """Reports a policy that does not fit a function; ``params`` has the object of a method first."""
-    active = gradient_types(params)
+def check_policy(derivative: Derivative, signature: Signature, span: Span, problems: Problems) -> None:
+    """Report a policy that does not fit a function."""
+    active, result = gradient_types(signature.all_params), signature.result
     match derivative:
         case StraightThrough() if active != (result,):
             problems.error(
                 "SA029",
                 span,
                 f"straight_through needs one differentiable parameter of type {show(result)}",
-                help=f"'{name}' has {', '.join(show(t) for t in active) or 'none'}",
+                help=f"'{signature.name}' has {', '.join(show(t) for t in active) or 'none'}",
             )
         case Subgradient() if active != (FLOAT,) or result != FLOAT:
             problems.error("SA029", span, "subgradient needs one float parameter and a float result")
@@ -34,10 +32,9 @@ def check_policy(
             pass
 
 
-def check_active(
-    name: str, params: tuple[Parameter, ...], result: Type, span: Span, problems: Problems, code: str = "SA029"
-) -> bool:
-    """Reports a policy or an own derivative of a function that has no gradient; whether it has one."""
+def check_active(signature: Signature, span: Span, problems: Problems, code: str = "SA029") -> bool:
+    """Report a policy or custom derivative of a function without gradient; return True if it has one."""
+    name, params, result = signature.name, signature.all_params, signature.result
     source = next((p for p in params if isinstance(p.type, (Tensor, Texture))), None)
     if source is not None:
         problems.error(
@@ -57,7 +54,7 @@ def check_active(
 
 
 def check_surrogate(own: Signature, other: Signature, span: Span, problems: Problems) -> None:
-    """Reports a surrogate of other types."""
+    """Report a surrogate with other types."""
     same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
     if not same or own.result != other.result:
         problems.error(
@@ -68,8 +65,8 @@ def check_surrogate(own: Signature, other: Signature, span: Span, problems: Prob
         )
 
 
-def check_own_derivative(name: str, span: Span, problems: Problems, *, policy: bool, own: bool, advice: str) -> None:
-    """Reports a function with two derivatives, and with ``advice`` one that has one but is not differentiated."""
+def check_custom_derivative(name: str, span: Span, problems: Problems, *, policy: bool, own: bool, advice: str) -> None:
+    """Report two derivatives of a function; with ``advice``, a derivative of a function that is not differentiated."""
     if policy and own:
         problems.error(
             "SA029", span, f"'{name}' has a derivative= policy and an own derivative", help="keep one of them"

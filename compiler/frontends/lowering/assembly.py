@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
+from slangad.compiler.frontends.kernel_rules.probes import check_kernels
 from slangad.compiler.ir.calls import custom_derivatives, needed_first
 from slangad.compiler.ir.nodes import ConstantDef, ConstantRef, Function, Kernel, Param, StructDef
 from slangad.compiler.ir.types import Array, DiffPair, Struct, Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import UsedConstant
@@ -50,6 +52,22 @@ def order_functions(functions: Mapping[str, Function], problems: Problems) -> tu
     for key, function in functions.items():
         visit(key, function.span)
     return tuple(done.values())
+
+
+def checked_order(
+    functions: Mapping[str, Function], kernels: Sequence[Kernel], problems: Problems
+) -> tuple[Function, ...]:
+    """Return the functions of a module, callees before callers, after the rules for whole modules.
+
+    Raises:
+        CompileError: if a rule is broken.
+    """
+    ordered = order_functions(functions, problems)
+    problems.raise_if_any()
+    refuse_higher_orders(functions, kernels, problems)
+    check_kernels(functions, kernels, problems)
+    problems.raise_if_any()
+    return ordered
 
 
 def struct_types(type_: Type) -> Iterable[Struct]:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Scope, Signature
+    from slangad.compiler.frontends.lowering.entities import Scope
     from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.signatures import Signature
 
 _MAX_ROUNDS: Final = 16
 
@@ -62,6 +63,13 @@ class BodyRole:
     passive: frozenset[str] = frozenset()
     role: Role = Role.PLAIN
     dims: int = 0
+
+
+def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> BodyRole:
+    """Return the role of a function's body; ``dims`` is the number of axes of a kernel's domain, else 0."""
+    params = signature.all_params
+    passive = frozenset(p.name for p in params if p.no_diff)
+    return BodyRole({p.name: p.type for p in params}, passive, role, dims)
 
 
 def lower_body(

@@ -12,21 +12,19 @@ from slangad.compiler.frontends.lowering import constructors, forms, memories
 from slangad.compiler.frontends.lowering.constants import constant
 from slangad.compiler.frontends.lowering.conversions import coerce
 from slangad.compiler.frontends.lowering.entities import (
-    MISSING,
     ArrayEntity,
     Entity,
     FormEntity,
     FunctionEntity,
     IntrinsicEntity,
     NamespaceEntity,
-    Parameter,
     Refused,
-    Signature,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
+from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS

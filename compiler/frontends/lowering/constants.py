@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
     from slangad.compiler.frontends.lowering.entities import ValueEntity
-    from slangad.compiler.frontends.reading.problems import Rejected
+    from slangad.compiler.frontends.reading.problems import Problems, Rejected
 
 MAX_TABLE: Final = 4096
 Number = int | float | bool
@@ -162,3 +162,11 @@ def static_int(expr: Expr) -> int | None:
     if isinstance(expr, Const) and element_of(expr.type) in (INT, Scalar("uint")) and not isinstance(expr.value, float):
         return int(expr.value)
     return None
+
+
+def check_default(problems: Problems, name: str, value: object, type_: Type, span: Span) -> bool:
+    """Return True if a default fits its parameter or field, else report it."""
+    if is_default_for(value, type_):
+        return True
+    problems.error("SA013", span, f"the default of '{name}' must be {show(type_)}", label=type(value).__name__)
+    return False

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.conversions import as_float, coerce, does_not_fit, literal_value, retype
-from slangad.compiler.frontends.lowering.entities import MISSING, ArrayEntity, Parameter, TypeEntity
+from slangad.compiler.frontends.lowering.entities import ArrayEntity, TypeEntity
+from slangad.compiler.frontends.reading.signatures import MISSING, Parameter
 from slangad.compiler.ir.nodes import Binary, Cast, Const, Construct, Expr, Role
 from slangad.compiler.ir.types import (
     BOOL,

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Refused, Scope, Signature
+    from slangad.compiler.frontends.lowering.entities import Refused, Scope
     from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.signatures import Signature
     from slangad.compiler.ir.types import Type
 
 

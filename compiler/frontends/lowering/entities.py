@@ -2,54 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
-
-from slangad.compiler.errors.spans import NOWHERE, Span
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slangad.compiler.frontends.reading.signatures import Signature
     from slangad.compiler.ir.types import Struct, Type
     from slangad.compiler.lang.intrinsics import Intrinsic
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """No default."""
-
-
-MISSING = Missing()
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a signature.
-
-    Attributes:
-        default: A Python constant or ``MISSING``.
-        passed: How it may be given: ``keyword`` or ``positional`` only, or either way.
-    """
-
-    name: str
-    type: Type
-    no_diff: bool = False
-    default: object = MISSING
-    passed: Literal["", "keyword", "positional"] = ""
-    span: Span = field(default=NOWHERE, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """How a function is called. For a method that isn't ``static`` the object is not among ``params``."""
-
-    key: str
-    name: str
-    params: tuple[Parameter, ...]
-    result: Type
-    differentiable: bool = True
-    owner: Struct | None = None
-    static: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts
-from slangad.compiler.frontends.lowering.entities import (
-    Entity,
-    NamespaceEntity,
-    Refused,
-    ValueEntity,
-)
+from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, Refused, ValueEntity
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type

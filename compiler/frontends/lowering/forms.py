@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
-from slangad.compiler.frontends.lowering.entities import (
-    MISSING,
-    Entity,
-    FormEntity,
-    FunctionEntity,
-    Parameter,
-    Signature,
-    TypeEntity,
-)
+from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, TypeEntity
+from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature, gradient_types
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Const,
@@ -37,7 +30,6 @@ from slangad.compiler.ir.types import (
     Tensor,
     Texture,
     Tuple,
-    Type,
     Vector,
     Weak,
     carries_gradient,
@@ -232,11 +224,6 @@ def _differentiated(
                 signature = find_method(ctx, owner.type, node.attr, ctx.places.after(node.value, len(node.attr)))
                 return signature, () if signature.static else (Parameter("self", owner.type),)
     raise ctx.error("SA026", ctx.span(node), f"sa.{name} takes a described function", help="pass the function itself")
-
-
-def gradient_types(params: tuple[Parameter, ...]) -> tuple[Type, ...]:
-    """The types of the gradients a backward derivative gives."""
-    return tuple(p.type for p in params if not p.no_diff and carries_gradient(p.type))
 
 
 def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) -> None:

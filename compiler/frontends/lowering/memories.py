@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.frontends.lowering.entities import Parameter
+    from slangad.compiler.frontends.reading.signatures import Parameter
 
 _METHODS: Final = {"sample": ("uv",), "load": ("row", "column")}
 

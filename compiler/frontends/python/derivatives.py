@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.frontends.kernel_rules.policies import (
     check_active,
-    check_own_derivative,
+    check_custom_derivative,
     check_policy,
     check_surrogate,
 )
-from slangad.compiler.frontends.lowering.body import BodyRole
-from slangad.compiler.frontends.lowering.entities import FunctionEntity, Parameter, Signature
-from slangad.compiler.frontends.lowering.forms import gradient_types
+from slangad.compiler.frontends.lowering.entities import FunctionEntity
 from slangad.compiler.frontends.reading.fence import fence_function
 from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.signatures import Signature, derivative_signature
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -28,7 +27,6 @@ from slangad.compiler.ir.nodes import (
     Subgradient,
     Surrogate,
 )
-from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
 from slangad.compiler.lang.decorators import policies
 from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError
@@ -38,34 +36,27 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.python.world import Described, World
+    from slangad.compiler.frontends.python.signatures import DescribedSource
+    from slangad.compiler.frontends.python.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class OwnDerivative:
+class CustomFunction:
     """A user's backward or forward function, ready to be lowered."""
 
     function: FunctionType
     definition: Definition
     places: Places
     signature: Signature
-    role: BodyRole
+    role: Role
 
 
-def all_params(described: Described) -> tuple[Parameter, ...]:
-    """A function's parameters, the object of a method first."""
-    signature = described.signature
-    if signature.owner is None or signature.static:
-        return signature.params
-    return (Parameter("self", signature.owner), *signature.params)
-
-
-def derivative_of(world: World, described: Described) -> Derivative:
+def derivative_of(world: World, described: DescribedSource) -> Derivative:
     """What a function says about its derivative; own functions are named by key."""
     value, signature = described.object, described.signature
     own = value.backward_function is not None or value.forward_function is not None
     span = described.places.name_span(described.definition.tree)
-    check_own_derivative(
+    check_custom_derivative(
         signature.name,
         span,
         world.problems,
@@ -80,11 +71,11 @@ def derivative_of(world: World, described: Described) -> Derivative:
         )
     if value.policy is None:
         return Automatic()
-    check_active(signature.name, all_params(described), signature.result, span, world.problems)
+    check_active(signature, span, world.problems)
     return _policy(world, described, value.policy, span)
 
 
-def _policy(world: World, described: Described, policy: policies.Policy, span: Span) -> Derivative:
+def _policy(world: World, described: DescribedSource, policy: policies.Policy, span: Span) -> Derivative:
     match policy:
         case policies.FiniteDifference(step=step, relative=relative):
             found: Derivative = FiniteDifference(step, relative)
@@ -101,12 +92,11 @@ def _policy(world: World, described: Described, policy: policies.Policy, span: S
             found = ClipGradient(limit, norm, inner)
         case _:
             assert_never(policy)
-    signature = described.signature
-    check_policy(found, signature.name, all_params(described), signature.result, span, world.problems)
+    check_policy(found, described.signature, span, world.problems)
     return found
 
 
-def _surrogate(world: World, described: Described, g: object, span: Span) -> Derivative:
+def _surrogate(world: World, described: DescribedSource, g: object, span: Span) -> Derivative:
     entity = world.entity(g, "", "")
     if not isinstance(entity, FunctionEntity):
         world.problems.error(
@@ -117,15 +107,15 @@ def _surrogate(world: World, described: Described, g: object, span: Span) -> Der
     return Surrogate(entity.signature.key)
 
 
-def own_derivatives(world: World, described: Described) -> list[OwnDerivative]:
+def custom_functions(world: World, described: DescribedSource) -> list[CustomFunction]:
     """The user's backward and forward functions of a function."""
     value = described.object
     pairs = ((value.backward_function, Role.BACKWARD), (value.forward_function, Role.FORWARD))
-    found = [_own(world, described, f, role) for f, role in pairs if f is not None]
+    found = [_custom(world, described, f, role) for f, role in pairs if f is not None]
     return [o for o in found if o is not None]
 
 
-def _own(world: World, described: Described, function: FunctionType, role: Role) -> OwnDerivative | None:
+def _custom(world: World, described: DescribedSource, function: FunctionType, role: Role) -> CustomFunction | None:
     try:
         definition = definition_of(function)
     except DescriptionError as error:
@@ -137,29 +127,15 @@ def _own(world: World, described: Described, function: FunctionType, role: Role)
     _check_names(world, described, definition.tree, places, role)
     if len(world.problems) != before:
         return None
-    params, of = all_params(described), described.signature
-    if not check_active(of.name, params, of.result, places.name_span(definition.tree), world.problems, "SA028"):
+    of = described.signature
+    if not check_active(of, places.name_span(definition.tree), world.problems, "SA028"):
         return None
-    if role is Role.BACKWARD:
-        gradients = gradient_types(params)
-        result: Type = gradients[0] if len(gradients) == 1 else Tuple(gradients)
-        seen = {**{p.name: p.type for p in params}, "d_out": described.signature.result}
-    else:
-        result = DiffPair(described.signature.result)
-        seen = {p.name: p.type if _passive(p) else DiffPair(p.type) for p in params}
-    signature = Signature(
-        f"{described.signature.key}.{role.value}", function.__name__,
-        tuple(Parameter(n, t) for n, t in seen.items()), result, owner=described.signature.owner, static=True,
-    )  # fmt: skip
-    return OwnDerivative(function, definition, places, signature, BodyRole(seen, role=role))
+    signature = derivative_signature(of, role, function.__name__)
+    return CustomFunction(function, definition, places, signature, role)
 
 
-def _passive(param: Parameter) -> bool:
-    return param.no_diff or not carries_gradient(param.type)
-
-
-def _check_names(world: World, described: Described, tree: ast.FunctionDef, places: Places, role: Role) -> None:
-    wanted = [*(p.name for p in all_params(described)), *(["d_out"] if role is Role.BACKWARD else [])]
+def _check_names(world: World, described: DescribedSource, tree: ast.FunctionDef, places: Places, role: Role) -> None:
+    wanted = [*(p.name for p in described.signature.all_params), *(["d_out"] if role is Role.BACKWARD else [])]
     found = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
     if found == wanted:
         return

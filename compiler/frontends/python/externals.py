@@ -6,29 +6,30 @@ import os
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.lowering.functions import external_function
 from slangad.compiler.frontends.python.arguments import place_of_argument
-from slangad.compiler.frontends.python.load import shown_path
-from slangad.compiler.ir.nodes import External, Function, Param
+from slangad.compiler.frontends.reading.paths import shown_path
+from slangad.compiler.frontends.reading.signatures import Parameter, Signature
+from slangad.compiler.ir.nodes import External, Function
 from slangad.compiler.lang.decorators.external import FILE, SIGNATURE
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.lang.decorators.external import ExternalFunction
 
 
-def declare_external(world: World, value: ExternalFunction) -> Signature | None:
-    """The signature of a Slang function; None after a report."""
+def declare_external(problems: Problems, value: ExternalFunction) -> Signature | None:
+    """Return the signature of a Slang function, None after a report."""
     span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
     try:
         params = tuple(Parameter(p.name, p.type, p.no_diff, span=span) for p in value.parameters())
         result = value.result()
     except DescriptionError as error:
-        world.report(error, place_of_argument(SIGNATURE, span))
+        problems.error("SA017", place_of_argument(SIGNATURE, span), error.message, help=error.help)
         return None
     if not os.path.isfile(value.path):  # noqa: PTH113  (Path.is_file raises for names that are too long)
-        world.problems.error(
+        problems.error(
             "SA002",
             place_of_argument(FILE, span),
             f"there is no Slang file {value.file} beside {value.place.file}",
@@ -38,9 +39,7 @@ def declare_external(world: World, value: ExternalFunction) -> Signature | None:
     return Signature(f"{value.path}:{value.name}", value.name, params, result, value.differentiable)
 
 
-def external_function(value: ExternalFunction, signature: Signature) -> Function:
-    """The IR function that stands for it."""
+def external_of(value: ExternalFunction, signature: Signature) -> Function:
+    """Return the IR function for a ``sa.extern`` function."""
     span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
-    params = tuple(Param(p.name, p.type, p.no_diff, p.span) for p in signature.params)
-    body = External(value.name, shown_path(value.path))
-    return Function(signature.key, value.name, params, signature.result, body, value.differentiable, span=span)
+    return external_function(signature, External(value.name, shown_path(value.path)), span=span)

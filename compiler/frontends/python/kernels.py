@@ -12,17 +12,16 @@ from slangad.compiler.frontends.kernel_rules.memories import (
     check_param_memory,
     check_result_memory,
     is_written,
+    kernel_signature,
     python_spelling,
     type_in,
 )
-from slangad.compiler.frontends.lowering.body import BodyRole
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
 from slangad.compiler.frontends.reading.fence import fence_function
 from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
-from slangad.compiler.ir.types import VOID, DiffPair, Tuple, Type, Void, show
+from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.resolve import scope_of
 from slangad.compiler.lang.decorators.source import Definition, definition_of
 from slangad.compiler.lang.errors import DescriptionError
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.frontends.reading.signatures import Signature
     from slangad.compiler.lang.decorators.kernels import KernelObject
     from slangad.compiler.lang.types.annotations import Memory as MemoryAnnotation
     from slangad.compiler.lang.types.annotations import ResultAnnotation
@@ -47,7 +47,6 @@ class DescribedKernel:
     params: tuple[KernelParam, ...]
     results: tuple[KernelResult, ...]
     signature: Signature
-    role: BodyRole
 
 
 def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
@@ -69,23 +68,13 @@ def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
     if len(world.problems) != before:
         return None
     code = value.python.__code__
-    signature = Signature(
-        f"{code.co_filename}:{code.co_firstlineno}:{value.emitted_name}", value.emitted_name,
-        tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known), _result_type(results),
-    )  # fmt: skip
-    passive = frozenset(p.name for p in known if p.no_diff)
-    role = BodyRole({p.name: p.type for p in known}, passive, dims=value.dims)
-    return DescribedKernel(value, definition, places, known, results, signature, role)
+    key = f"{code.co_filename}:{code.co_firstlineno}:{value.emitted_name}"
+    signature = kernel_signature(key, value.emitted_name, known, results)
+    return DescribedKernel(value, definition, places, known, results, signature)
 
 
 def _arguments(tree: ast.FunctionDef) -> list[ast.arg]:
     return [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-
-
-def _result_type(results: tuple[KernelResult, ...]) -> Type:
-    if not results:
-        return VOID
-    return results[0].type if results[0].name == "result" else Tuple(tuple(r.type for r in results))
 
 
 def kernel_params(

@@ -10,7 +10,6 @@ import importlib.util
 import io
 import itertools
 import linecache
-import os
 import re
 import sys
 import sysconfig
@@ -29,6 +28,7 @@ from slangad.compiler.frontends.python.imports import fresh_imports
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.fence import fence_function, fence_struct
 from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
 from slangad.compiler.lang.errors import AnnotationError, ArgumentError, DescriptionError
@@ -353,19 +353,3 @@ def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:
         if isinstance(file, str) and not is_library(file) and Path(file).resolve() != own:
             found.add(shown_path(Path(file)))
     return tuple(sorted(found))
-
-
-def import_path(path: Path, describing: str) -> str:
-    """A Slang file as a description's Slang imports it: relative to the describing file, with forward slashes."""
-    resolved, folder = path.resolve(), Path(describing).resolve().parent
-    with contextlib.suppress(ValueError):  # on another drive
-        return Path(os.path.relpath(resolved, folder)).as_posix()
-    return resolved.as_posix()
-
-
-def shown_path(path: Path) -> str:
-    """A path as users see it: relative to the working folder where it lies in it."""
-    resolved = path.resolve()
-    with contextlib.suppress(ValueError):
-        return str(resolved.relative_to(Path.cwd()))
-    return str(resolved)

@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
-from slangad.compiler.frontends.kernel_rules.memories import is_active
-from slangad.compiler.frontends.kernel_rules.probes import check_kernels
 from slangad.compiler.frontends.lowering import assembly
-from slangad.compiler.frontends.lowering.body import BodyRole, BodySource, lower_body
+from slangad.compiler.frontends.lowering.body import BodySource, lower_body, role_of
 from slangad.compiler.frontends.lowering.entities import Refused
+from slangad.compiler.frontends.lowering.functions import custom_derivative, kernel_function, plain_function
 from slangad.compiler.frontends.python.annotations import Annotations
-from slangad.compiler.frontends.python.derivatives import OwnDerivative, all_params, derivative_of, own_derivatives
-from slangad.compiler.frontends.python.externals import external_function
+from slangad.compiler.frontends.python.derivatives import CustomFunction, custom_functions, derivative_of
+from slangad.compiler.frontends.python.externals import external_of
 from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
-from slangad.compiler.frontends.python.load import LoadedFile, import_path, load_file, shown_path
+from slangad.compiler.frontends.python.load import LoadedFile, load_file
 from slangad.compiler.frontends.python.pipelines import describe_pipeline
-from slangad.compiler.frontends.python.signatures import annotations_for
-from slangad.compiler.frontends.python.world import Described, PythonScope, World
+from slangad.compiler.frontends.python.signatures import DescribedSource, annotations_for
+from slangad.compiler.frontends.python.world import PythonScope, World
+from slangad.compiler.frontends.reading.paths import import_path, shown_path
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.ir.nodes import Function, Kernel, Module, Param, Range, Sampling, StructDef
-from slangad.compiler.ir.types import carries_gradient
+from slangad.compiler.ir.nodes import Function, Kernel, Module, Range, Sampling, StructDef
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
+from slangad.compiler.lang.decorators.resolve import scope_of
 from slangad.compiler.lang.decorators.struct import DescribedStruct, described_struct
 from slangad.compiler.lang.errors import DescriptionError
 
@@ -55,11 +54,7 @@ def load_python(path: Path) -> Module:
     problems.raise_if_any()
     if not functions:
         raise _nothing(loaded.path)
-    ordered = assembly.order_functions(functions, problems)
-    problems.raise_if_any()
-    refuse_higher_orders(functions, lowered_kernels, problems)
-    check_kernels(functions, lowered_kernels, problems)
-    problems.raise_if_any()
+    ordered = assembly.checked_order(functions, lowered_kernels, problems)
     module = _module(world, loaded, ordered, lowered_kernels)
     return replace(module, pipelines=pipelines, sampling=tuple(_sampling(world, loaded, kernels)))
 
@@ -171,11 +166,11 @@ def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, 
         described = world.functions[world.waiting.pop(0)]
         function = _lower_function(world, described)
         functions[function.key] = function
-        for own in own_derivatives(world, described):
-            derivative = _lower_own(world, described, own)
+        for custom in custom_functions(world, described):
+            derivative = _lower_custom(world, described, custom)
             functions[derivative.key] = derivative
     for value, signature in world.externals.values():
-        functions[signature.key] = external_function(value, signature)
+        functions[signature.key] = external_of(value, signature)
     functions.update(world.constants.powers)
     order = [*world.constants.powers, *world.functions, *functions]
     return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
@@ -207,59 +202,50 @@ def _doc(value: object) -> tuple[str, ...]:
     return tuple(text.split("\n")) if text else ()
 
 
-def _lower_function(world: World, described: Described) -> Function:
+def _lower_function(world: World, described: DescribedSource) -> Function:
     value, signature = described.object, described.signature
-    annotations = annotations_for(world, value, described.places)
-    scope = PythonScope(world, value.python, described.places, annotations)
-    params = all_params(described)
-    passive = frozenset(p.name for p in params if p.no_diff)
-    role = BodyRole({p.name: p.type for p in params}, passive)
+    scope = PythonScope(world, value.python, described.places, annotations_for(world.problems, value, described.places))
     source = _source(described.definition.tree, described.places)
-    body = lower_body(source, scope, signature, role, world.constants, world.problems)
-    active = any(carries_gradient(p.type) and not p.no_diff for p in params) and carries_gradient(signature.result)
-    return Function(
-        signature.key, signature.name, tuple(Param(p.name, p.type, p.no_diff, p.span) for p in params),
-        signature.result, body.statements, value.differentiable and active, derivative_of(world, described),
-        value.prefer,
-        owner=signature.owner.key if signature.owner is not None else "", static=value.static, doc=_doc(value.__doc__),
-        ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,
+    body = lower_body(source, scope, signature, role_of(signature), world.constants, world.problems)
+    derivative = derivative_of(world, described)
+    return plain_function(
+        signature, body.statements, derivative, value.prefer,
+        doc=_doc(value.__doc__), ranges=_ranges(value), span=source.name_span,
     )  # fmt: skip
 
 
-def _lower_own(world: World, described: Described, own: OwnDerivative) -> Function:
-    base = annotations_for(world, described.object, own.places)
-    annotations = Annotations(own.places, world.problems, own.function.__globals__, base.names)
-    scope = PythonScope(world, own.function, own.places, annotations)
-    source = _source(own.definition.tree, own.places)
-    body = lower_body(source, scope, own.signature, own.role, world.constants, world.problems)
-    passive = {p.name for p in all_params(described) if p.no_diff}
-    params = tuple(Param(p.name, p.type, p.name in passive, p.span) for p in own.signature.params)
-    owner = described.signature.owner
-    return Function(
-        own.signature.key, own.signature.name, params, own.signature.result, body.statements, differentiable=False,
-        role=own.role.role, of=described.signature.key, owner=owner.key if owner is not None else "",
-        static=owner is not None, doc=_doc(own.function.__doc__), span=source.name_span,
+def _ranges(value: DescribedFunction[..., object] | KernelObject) -> tuple[Range, ...]:
+    return tuple(Range(path, low, high) for path, (low, high) in value.ranges.items())
+
+
+def _lower_custom(world: World, described: DescribedSource, custom: CustomFunction) -> Function:
+    names = annotations_for(world.problems, described.object, custom.places).names
+    annotations = Annotations(custom.places, world.problems, custom.function.__globals__, names)
+    scope = PythonScope(world, custom.function, custom.places, annotations)
+    source = _source(custom.definition.tree, custom.places)
+    role = role_of(custom.signature, custom.role)
+    body = lower_body(source, scope, custom.signature, role, world.constants, world.problems)
+    return custom_derivative(
+        described.signature, custom.signature, custom.role, body.statements,
+        doc=_doc(custom.function.__doc__), span=source.name_span,
     )  # fmt: skip
 
 
 def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
     value, signature = declared.object, declared.signature
-    from slangad.compiler.lang.decorators.resolve import scope_of
-
     names = scope_of(value.python, value.frame_locals, None)
     annotations = Annotations(declared.places, world.problems, value.python.__globals__, names)
     scope = PythonScope(world, value.python, declared.places, annotations)
     source = _source(declared.definition.tree, declared.places)
-    body = lower_body(source, scope, signature, declared.role, world.constants, world.problems)
-    params = tuple(Param(p.name, p.type, p.no_diff, p.span) for p in declared.params)
-    active = is_active(declared.params, signature.result)
-    functions[signature.key] = Function(
-        signature.key, signature.name, params, signature.result, body.statements, active, doc=_doc(value.__doc__),
-        ranges=tuple(Range(n, low, high) for n, (low, high) in value.ranges.items()), span=source.name_span,
-    )  # fmt: skip
+    role = role_of(signature, dims=value.dims)
+    body = lower_body(source, scope, signature, role, world.constants, world.problems)
+    doc = _doc(value.__doc__)
+    functions[signature.key] = kernel_function(
+        signature, declared.params, body.statements, doc=doc, ranges=_ranges(value), span=source.name_span
+    )
     return Kernel(
         signature.name, signature.key, declared.params, declared.results, value.dims, value.group_size,
-        _doc(value.__doc__), source.name_span, shapes=tuple(value.shapes.items()),
+        doc, source.name_span, shapes=tuple(value.shapes.items()),
     )  # fmt: skip
 
 

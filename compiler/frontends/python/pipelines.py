@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.lowering import vocabulary
 from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
 from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
-from slangad.compiler.frontends.python import vocabulary
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.kernels import kernel_params, kernel_results
 from slangad.compiler.frontends.python.signatures import argument_span

@@ -5,22 +5,19 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.kernel_rules.memories import check_function_memory, python_spelling, type_in
-from slangad.compiler.frontends.lowering.constants import is_default_for
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
+from slangad.compiler.frontends.lowering.constants import check_default
 from slangad.compiler.frontends.python.annotations import Annotations
-from slangad.compiler.frontends.python.world import Described, World
 from slangad.compiler.frontends.reading.fence import fence_function
 from slangad.compiler.frontends.reading.locations import Places
 from slangad.compiler.frontends.reading.problems import Problems
+from slangad.compiler.frontends.reading.signatures import Parameter, Signature
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.types import show
 from slangad.compiler.lang.decorators.resolve import scope_of
-from slangad.compiler.lang.decorators.struct import described_struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,22 +27,40 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.decorators.source import Definition
 
 
-def annotations_for(world: World, value: DescribedFunction[..., object], places: Places) -> Annotations:
+@dataclass(frozen=True, slots=True)
+class DescribedSource:
+    """A described function with its signature and source."""
+
+    object: DescribedFunction[..., object]
+    signature: Signature
+    definition: Definition
+    places: Places
+
+
+def annotations_for(problems: Problems, value: DescribedFunction[..., object], places: Places) -> Annotations:
     """The scope a function's annotations are evaluated in."""
     names = scope_of(value.python, value.frame_locals, value.owner)
-    return Annotations(places, world.problems, value.python.__globals__, names)
+    return Annotations(places, problems, value.python.__globals__, names)
 
 
-def declare(world: World, value: DescribedFunction[..., object], definition: Definition) -> Described | None:
-    """A function's signature; None after everything wrong with it was reported."""
+def declare(
+    problems: Problems, value: DescribedFunction[..., object], definition: Definition, owner: Struct | None
+) -> DescribedSource | None:
+    """Return a function with its signature; None after everything wrong with it was reported.
+
+    Args:
+        problems: Where errors go.
+        value: The function.
+        definition: Its source.
+        owner: The struct if the function is a method.
+    """
     places = Places(definition.path, definition.text)
     fenced = Problems()
     fence_function(definition.tree, places, fenced)
     for diagnostic in fenced.sorted():
-        world.problems.add(diagnostic)
-    annotations = annotations_for(world, value, places)
-    owner = owner_type(world, value)
-    params = [*_parameters(world, value, definition.tree, annotations)]
+        problems.add(diagnostic)
+    annotations = annotations_for(problems, value, places)
+    params = [*_parameters(problems, value, definition.tree, annotations)]
     result = _result(value, definition.tree, annotations)
     if len(fenced) or result is None or any(p is None for p in params):
         return None
@@ -53,16 +68,7 @@ def declare(world: World, value: DescribedFunction[..., object], definition: Def
         key_of(value, owner), value.name if owner is not None else value.emitted_name,
         tuple(p for p in params if p is not None), result, value.differentiable, owner, value.static,
     )  # fmt: skip
-    return Described(value, signature, definition, places)
-
-
-def owner_type(world: World, value: DescribedFunction[..., object]) -> Struct | None:
-    """The struct a method belongs to."""
-    record = described_struct(value.owner)
-    if record is None:
-        return None
-    world.struct(record)
-    return record.type
+    return DescribedSource(value, signature, definition, places)
 
 
 def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:
@@ -73,21 +79,21 @@ def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:
 
 
 def _parameters(
-    world: World, value: DescribedFunction[..., object], tree: ast.FunctionDef, annotations: Annotations
+    problems: Problems, value: DescribedFunction[..., object], tree: ast.FunctionDef, annotations: Annotations
 ) -> Iterator[Parameter | None]:
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     if value.owner is not None and not value.static:
-        yield from _without_self(world, value, tree, annotations.places)
+        yield from _without_self(problems, value, tree, annotations.places)
         arguments = arguments[1:]
     nodes = default_nodes(tree.args)
     for argument in arguments:
-        found = _parameter(world, value, argument, annotations)
+        found = _parameter(problems, value, argument, annotations)
         if found is None or argument.arg not in nodes:
             yield found
         else:
             default = inspect.signature(value.python).parameters[argument.arg].default
             span = annotations.places.span(nodes[argument.arg])
-            fitting = check_default(world.problems, argument.arg, default, found.type, span)
+            fitting = check_default(problems, argument.arg, default, found.type, span)
             yield replace(found, default=default) if fitting else None
 
 
@@ -95,13 +101,13 @@ _NO_DIFF: Final = re.compile(r"\bNoDiff\b")
 
 
 def _without_self(
-    world: World, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
+    problems: Problems, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
 ) -> Iterator[None]:
     """Reports a method whose first parameter is not the object, or says of it what can't be."""
     arguments = [*tree.args.posonlyargs, *tree.args.args]
     if not arguments or arguments[0].arg != "self":
         span = argument_span(places, arguments[0]) if arguments else places.name_span(tree)
-        world.problems.error(
+        problems.error(
             "SA016",
             span,
             f"the first parameter of method '{value.name}' is not 'self'",
@@ -109,7 +115,7 @@ def _without_self(
         )
         yield None
     elif arguments[0].annotation is not None and _NO_DIFF.search(ast.unparse(arguments[0].annotation)):
-        world.problems.error(
+        problems.error(
             "SA017",
             places.span(arguments[0].annotation),
             "the object of a method always carries its gradient",
@@ -127,20 +133,12 @@ def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
     return {**found, **{a.arg: d for a, d in pairs if d is not None}}
 
 
-def check_default(problems: Problems, name: str, value: object, type_: Type, span: Span) -> bool:
-    """Whether a default fits its parameter or field; reported if it doesn't."""
-    if is_default_for(value, type_):
-        return True
-    problems.error("SA013", span, f"the default of '{name}' must be {show(type_)}", label=type(value).__name__)
-    return False
-
-
 def _parameter(
-    world: World, value: DescribedFunction[..., object], argument: ast.arg, annotations: Annotations
+    problems: Problems, value: DescribedFunction[..., object], argument: ast.arg, annotations: Annotations
 ) -> Parameter | None:
     span = argument_span(annotations.places, argument)
     if argument.annotation is None:
-        world.problems.error(
+        problems.error(
             "SA016",
             span,
             f"parameter '{argument.arg}' has no annotation",
@@ -154,7 +152,7 @@ def _parameter(
     memory, type_ = found
     if memory.memory != "value":
         place, where = Memory(memory.memory), annotations.places.span(argument.annotation)
-        if not check_function_memory(place, type_, python_spelling, where, world.problems):
+        if not check_function_memory(place, type_, python_spelling, where, problems):
             return None
         type_ = type_in(place, type_, memory.rank, memory.options)
     kind = inspect.signature(value.python).parameters[argument.arg].kind

@@ -10,25 +10,27 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import Span
+from slangad.compiler.frontends.lowering import vocabulary
+from slangad.compiler.frontends.lowering.constants import check_default
 from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
-    MISSING,
     Entity,
     FunctionEntity,
     NamespaceEntity,
     Refused,
-    Signature,
     TypeEntity,
     ValueEntity,
 )
-from slangad.compiler.frontends.python import vocabulary
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
+from slangad.compiler.frontends.python.externals import declare_external
+from slangad.compiler.frontends.python.signatures import DescribedSource, declare
 from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.signatures import MISSING, Signature
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
 from slangad.compiler.lang.decorators.resolve import closure_of
-from slangad.compiler.lang.decorators.source import Definition, definition_of
+from slangad.compiler.lang.decorators.source import definition_of
 from slangad.compiler.lang.decorators.struct import DescribedStruct, described_struct
 from slangad.compiler.lang.errors import DescriptionError, FieldError
 from slangad.compiler.lang.types.records import CLASSES
@@ -39,16 +41,6 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.types import Struct, Type
     from slangad.compiler.lang.types.records import FieldRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A described function with its source."""
-
-    object: DescribedFunction[..., object]
-    signature: Signature
-    definition: Definition
-    places: Places
 
 
 @dataclass(slots=True)
@@ -67,7 +59,7 @@ class World:
 
     file: str
     problems: Problems
-    functions: dict[str, Described] = field(default_factory=dict)
+    functions: dict[str, DescribedSource] = field(default_factory=dict)
     externals: dict[str, tuple[ExternalFunction, Signature]] = field(default_factory=dict)
     structs: dict[str, DescribedStruct] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
@@ -139,8 +131,6 @@ class World:
             self.function(method)
 
     def _fitting_default(self, record: DescribedStruct, field: FieldRecord) -> bool:
-        from slangad.compiler.frontends.python.signatures import check_default
-
         if field.default is None:
             return True
         span = self.struct_span(record)
@@ -184,8 +174,6 @@ class World:
 
     def function(self, value: DescribedFunction[..., object]) -> Entity:
         """A described function with its signature; its body is lowered later."""
-        from slangad.compiler.frontends.python.signatures import declare
-
         identity = id(value)
         if identity in self._refused:
             return self._refused[identity]
@@ -197,7 +185,7 @@ class World:
         except DescriptionError as error:
             self._refused[identity] = Refused(error.message, error.help, code="SA038")
             return self._refused[identity]
-        declared = declare(self, value, definition)
+        declared = declare(self.problems, value, definition, self._owner(value))
         if declared is None:
             self._refused[identity] = Refused(f"'{value.name}' was refused", reported=True)
             return self._refused[identity]
@@ -207,14 +195,20 @@ class World:
         self.sources.add(definition.path)
         return FunctionEntity(declared.signature)
 
+    def _owner(self, value: DescribedFunction[..., object]) -> Struct | None:
+        """Return the struct that a method belongs to, None for other functions."""
+        record = described_struct(value.owner)
+        if record is None:
+            return None
+        self.struct(record)
+        return record.type
+
     def external(self, value: ExternalFunction) -> Entity:
         """A Slang function that stands in a file."""
-        from slangad.compiler.frontends.python.externals import declare_external
-
         for known, signature in self.externals.values():
             if known is value:
                 return FunctionEntity(signature)
-        declared = declare_external(self, value)
+        declared = declare_external(self.problems, value)
         if declared is None:
             return Refused(f"'{value.name}' was refused", reported=True)
         self.externals[declared.key] = (value, declared)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.frontends.yaml.names import normal
 from slangad.compiler.ir.types import Array, Matrix, Struct, Type, Vector, show
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[([0-9]{1,9})\]")
 _COMPONENTS: Final = ("xyzw", "rgba")
+
+
+def normal(name: str) -> str:
+    """Return a name as Python's parser reads it, so that names of documents and of bodies agree."""
+    return unicodedata.normalize("NFKC", name)
 
 
 def steps_of(path: str) -> list[str]:

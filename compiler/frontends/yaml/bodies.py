@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Parameter
+    from slangad.compiler.frontends.reading.signatures import Parameter
     from slangad.compiler.frontends.yaml.locations import TextPlaces
     from slangad.compiler.frontends.yaml.world import World
 

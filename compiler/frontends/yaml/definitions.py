@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.python.load import shown_path
+from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.yaml.externals import external_of, imported_files, path_of
 from slangad.compiler.frontends.yaml.kernels import DeclaredKernel, declare_kernel
 from slangad.compiler.frontends.yaml.literals import constant_value, typed_value
@@ -14,9 +14,8 @@ from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode,
 from slangad.compiler.frontends.yaml.pipelines import read_pipelines
 from slangad.compiler.frontends.yaml.ranges import add_check_ranges, read_sampling
 from slangad.compiler.frontends.yaml.signatures import declare_function
-from slangad.compiler.frontends.yaml.structs import struct_type
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
-from slangad.compiler.frontends.yaml.world import StructEntry, World
+from slangad.compiler.frontends.yaml.world import StructEntry, World, struct_type
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import Struct
 
@@ -69,7 +68,7 @@ def define(world: World) -> Definitions:
         if declared is not None:
             definitions.kernels.append(declared)
     found = {name: (key, _value(root, "pipelines", key)) for name, key in names["pipelines"].items()}
-    definitions.pipelines = read_pipelines(world, definitions, found)
+    definitions.pipelines = read_pipelines(world, definitions.kernels, found)
     _externals(world, definitions)
     add_check_ranges(world, definitions.kernels)
     definitions.sampling = tuple(read_sampling(world, definitions.kernels))

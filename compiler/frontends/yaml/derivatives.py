@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.policies import check_active, check_policy, check_surrogate
-from slangad.compiler.frontends.lowering.body import BodyRole, BodySource
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
-from slangad.compiler.frontends.lowering.forms import gradient_types
 from slangad.compiler.frontends.reading.problems import did_you_mean
+from slangad.compiler.frontends.reading.signatures import Signature, derivative_signature
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
@@ -24,30 +22,23 @@ from slangad.compiler.ir.nodes import (
     Subgradient,
     Surrogate,
 )
-from slangad.compiler.ir.types import DiffPair, Tuple, Type, carries_gradient
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
+    from slangad.compiler.frontends.lowering.body import BodySource
     from slangad.compiler.frontends.yaml.nodes import Node
     from slangad.compiler.frontends.yaml.world import Routine, World
 
 
 @dataclass(frozen=True, slots=True)
-class OwnDerivative:
+class CustomBody:
     """A ``backward:`` or ``forward:`` body, ready to be lowered."""
 
     key: ScalarNode
     node: Node
     signature: Signature
-    role: BodyRole
+    role: Role
     source: BodySource
-
-
-def all_params(signature: Signature) -> tuple[Parameter, ...]:
-    """A function's parameters, the object of a method first."""
-    if signature.owner is None or signature.static:
-        return signature.params
-    return (Parameter("self", signature.owner), *signature.params)
 
 
 def derivative_of(world: World, routine: Routine) -> Derivative:
@@ -60,15 +51,14 @@ def derivative_of(world: World, routine: Routine) -> Derivative:
         return Custom(backward, forward)
     if not isinstance(policy, MappingNode):
         return Automatic()
-    check_active(signature.name, all_params(signature), signature.result, node.key("derivative").span, world.problems)
+    check_active(signature, node.key("derivative").span, world.problems)
     return _policy(world, routine, policy)
 
 
 def _policy(world: World, routine: Routine, node: MappingNode) -> Derivative:
     entry = node.entries[0]
     found = _read_policy(world, routine, entry.key, entry.value)
-    signature = routine.signature
-    check_policy(found, signature.name, all_params(signature), signature.result, entry.key.span, world.problems)
+    check_policy(found, routine.signature, entry.key.span, world.problems)
     return found
 
 
@@ -121,36 +111,24 @@ def _surrogate(world: World, routine: Routine, value: ScalarNode) -> Derivative:
     return Surrogate(other.signature.key)
 
 
-def own_derivatives(world: World, routine: Routine) -> list[OwnDerivative]:
+def custom_bodies(world: World, routine: Routine) -> list[CustomBody]:
     """The own backward and forward derivatives of a function."""
-    found = (_own(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
+    found = (_custom(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
     return [own for own in found if own is not None]
 
 
-def _own(world: World, routine: Routine, role: Role) -> OwnDerivative | None:
+def _custom(world: World, routine: Routine, role: Role) -> CustomBody | None:
     of, key, node = routine.signature, routine.node.key(role.value), routine.node.get(role.value)
     source = _source(world, node, key.span)
-    params = all_params(of)
-    gradients = gradient_types(params)
-    active = check_active(of.name, params, of.result, key.span, world.problems, "SA028")
-    if any(p.name == "d_out" for p in params) and role is Role.BACKWARD:
+    active = check_active(of, key.span, world.problems, "SA028")
+    if any(p.name == "d_out" for p in of.all_params) and role is Role.BACKWARD:
         world.problems.error(
             "SA057", key.span, "'d_out' is the gradient of the result here", help="rename the parameter"
         )
     if source is None or node is None or not active:
         return None
-    result: Type
-    if role is Role.BACKWARD:
-        result = gradients[0] if len(gradients) == 1 else Tuple(gradients)
-        seen: dict[str, Type] = {**{p.name: p.type for p in params}, "d_out": of.result}
-    else:
-        result = DiffPair(of.result)
-        seen = {p.name: p.type if p.no_diff or not carries_gradient(p.type) else DiffPair(p.type) for p in params}
-    signature = Signature(
-        f"{of.key}.{role.value}", f"{of.name}_{OWN_DERIVATIVES[role.value]}",
-        tuple(Parameter(n, t) for n, t in seen.items()), result, owner=of.owner, static=True,
-    )  # fmt: skip
-    return OwnDerivative(key, node, signature, BodyRole(seen, role=role), source)
+    signature = derivative_signature(of, role, f"{of.name}_{OWN_DERIVATIVES[role.value]}")
+    return CustomBody(key, node, signature, role, source)
 
 
 def _source(world: World, node: Node | None, name: Span) -> BodySource | None:

@@ -10,15 +10,14 @@ from slangad.compiler.frontends.kernel_rules.memories import (
     check_has_output,
     check_param_memory,
     check_result_memory,
+    kernel_signature,
     type_in,
     yaml_spelling,
 )
-from slangad.compiler.frontends.lowering.entities import Parameter, Signature
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, SequenceNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import Declared, ranges_of, read_params, result_words
 from slangad.compiler.frontends.yaml.world import Routine
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
-from slangad.compiler.ir.types import VOID, Tuple, Type
 from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP
 
 if TYPE_CHECKING:
@@ -53,8 +52,7 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
     check_has_output(name, known, results, key.span, world.problems)
     if len(world.problems) != before:
         return None
-    inner = tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in known)
-    signature = Signature(world.key(name), name, inner, _result_type(results))
+    signature = kernel_signature(world.key(name), name, known, results)
     return DeclaredKernel(
         Routine(key, node, signature, ranges), known, results, dims, group_size, _shapes(node.get("shapes"))
     )
@@ -113,12 +111,6 @@ def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] 
             return None
         results.append(KernelResult(f"result.{index}" if several else "result", words.memory, words.type))
     return tuple(results)
-
-
-def _result_type(results: tuple[KernelResult, ...]) -> Type:
-    if not results:
-        return VOID
-    return results[0].type if results[0].name == "result" else Tuple(tuple(r.type for r in results))
 
 
 def _whole(node: Node | None, default: int) -> int:

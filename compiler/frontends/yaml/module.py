@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.kernel_rules.derivative_orders import refuse_higher_orders
-from slangad.compiler.frontends.kernel_rules.probes import check_kernels
 from slangad.compiler.frontends.lowering import assembly
-from slangad.compiler.frontends.python.load import import_path, shown_path
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
+from slangad.compiler.frontends.reading.paths import import_path, shown_path
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.reading.wording import YAML
 from slangad.compiler.frontends.yaml.compose import compose
 from slangad.compiler.frontends.yaml.definitions import Definitions, define
+from slangad.compiler.frontends.yaml.docs import doc_of
 from slangad.compiler.frontends.yaml.externals import path_of
-from slangad.compiler.frontends.yaml.functions import doc_of, lower_all
+from slangad.compiler.frontends.yaml.functions import lower_all
 from slangad.compiler.frontends.yaml.nodes import Document, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.sections import TABLE
 from slangad.compiler.frontends.yaml.validate import validate
@@ -46,11 +45,7 @@ def load_yaml(path: Path) -> Module:
     problems.raise_if_any()
     if not functions:
         raise _failure("SA005", path, "nothing is described in this file", "add functions: or kernels:")
-    ordered = assembly.order_functions(functions, problems)
-    problems.raise_if_any()
-    refuse_higher_orders(functions, kernels, problems)
-    check_kernels(functions, kernels, problems)
-    problems.raise_if_any()
+    ordered = assembly.checked_order(functions, kernels, problems)
     return _module(world, definitions, ordered, kernels)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import keyword
-import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from slangad.compiler.frontends.reading.parameter_paths import normal
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.shape import MAX_NAME
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 SECTIONS: Final = ("constants", "structs", "functions", "kernels", "pipelines")
 """The sections whose names share one namespace."""
 OWN_DERIVATIVES: Final = {"backward": "bwd", "forward": "fwd"}
-
-
-def normal(name: str) -> str:
-    """A name as Python's parser reads it, so that names of the document and of bodies are the same."""
-    return unicodedata.normalize("NFKC", name)
 
 
 def good_name(key: ScalarNode, problems: Problems) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
 from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
 from slangad.compiler.frontends.yaml.bodies import read_body
-from slangad.compiler.frontends.yaml.functions import full_doc
+from slangad.compiler.frontends.yaml.docs import full_doc
 from slangad.compiler.frontends.yaml.kernels import kernel_params, kernel_results
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.signatures import flag
@@ -18,7 +18,7 @@ from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.yaml.definitions import Definitions
+    from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
     from slangad.compiler.frontends.yaml.world import World
     from slangad.compiler.ir.pipelines import Pipeline
 
@@ -48,12 +48,11 @@ class YamlPipelineScope:
 
 
 def read_pipelines(
-    world: World, definitions: Definitions, found: Mapping[str, tuple[ScalarNode, Node]]
+    world: World, declared: Sequence[DeclaredKernel], found: Mapping[str, tuple[ScalarNode, Node]]
 ) -> tuple[Pipeline, ...]:
     """The pipelines of a description by name; what is wrong is in the world's problems."""
     kernels = {
-        k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims)
-        for k in definitions.kernels
+        k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims) for k in declared
     }
     scope = YamlPipelineScope(world, kernels)
     made = [_pipeline(world, scope, name, key, node) for name, (key, node) in found.items()]

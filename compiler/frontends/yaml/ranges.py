@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.reading.parameter_paths import part_type, steps_of
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.frontends.yaml.derivatives import all_params
 from slangad.compiler.frontends.yaml.kernels import shape_of
 from slangad.compiler.frontends.yaml.literals import bounds
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
@@ -107,7 +106,7 @@ def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval:
 def _with_range(
     world: World, routine: Routine, key: ScalarNode, steps: list[str], interval: tuple[float, float]
 ) -> Routine:
-    types = {p.name: p.type for p in all_params(routine.signature)}
+    types = {p.name: p.type for p in routine.signature.all_params}
     path = "".join(s if s.startswith("[") else f".{s}" for s in steps).lstrip(".")
     if part_type(world.problems, key.span, path, types) is None:
         return routine

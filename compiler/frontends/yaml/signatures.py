@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.memories import check_function_memory, type_in, yaml_spelling
-from slangad.compiler.frontends.lowering.entities import MISSING, Parameter, Signature
 from slangad.compiler.frontends.reading.parameter_paths import part_type
+from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature
 from slangad.compiler.frontends.yaml.literals import bounds, typed_value
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode, entries_of

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, NamespaceEntity, TypeEntity, ValueEntity
-from slangad.compiler.frontends.python.vocabulary import builtin_names, meaning_of, public_words, refusal
+from slangad.compiler.frontends.lowering.vocabulary import builtin_names, meaning_of, public_words, refusal
 
 if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type

@@ -6,35 +6,28 @@ before any body is lowered.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
-    MISSING,
-    Entity,
-    FunctionEntity,
-    NamespaceEntity,
-    Refused,
-    Signature,
-    TypeEntity,
     ValueEntity,
 )
+from slangad.compiler.frontends.reading.signatures import MISSING, Signature
 from slangad.compiler.frontends.yaml import words
-from slangad.compiler.frontends.yaml.body_types import body_type
+from slangad.compiler.frontends.yaml.literals import typed_value
 from slangad.compiler.frontends.yaml.locations import TextPlaces, text_places
-from slangad.compiler.frontends.yaml.structs import struct_type
-from slangad.compiler.frontends.yaml.type_words import UnusableType
+from slangad.compiler.frontends.yaml.names import good_name
+from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
+from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
+from slangad.compiler.ir.types import Field, Struct, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from slangad.compiler.frontends.reading.locations import Places
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.frontends.yaml.nodes import Document, MappingNode, ScalarNode
+    from slangad.compiler.frontends.yaml.nodes import Document, Node
     from slangad.compiler.ir.nodes import Range
-    from slangad.compiler.ir.types import Struct, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,60 +130,57 @@ class World:
         return ValueEntity(value, name, self.key(name))
 
 
-@dataclass(slots=True)
-class YamlScope:
-    """Names as one body sees them."""
+def struct_type(world: World, entry: StructEntry) -> Type:
+    """The type of a struct.
 
-    world: World
-    places: Places
+    Raises:
+        UnusableType: when it was refused, or is asked for inside itself.
+    """
+    if entry.state == "open":
+        raise UnusableType(f"'{entry.name}' contains itself")
+    if entry.state == "new":
+        entry.state = "open"
+        entry.type = _make(world, entry)
+        entry.state = "done"
+    if entry.type is None:
+        raise UnusableType("")
+    return entry.type
 
-    def lookup(self, name: str) -> Entity | None:
-        """What a free name means: the user's own definitions first, then words of the language."""
-        world = self.world
-        if name in world.constants:
-            return world.constant(name)
-        if name in world.structs:
-            return self._struct(name)
-        if name in world.functions:
-            found = world.functions[name]
-            return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
-        if name in world.kernels:
-            return Refused(f"'{name}' is a kernel and can't be called here", "move the shared part into a function")
-        return words.words().get(name) or words.refused_builtin(name)
 
-    def _struct(self, name: str) -> Entity:
-        try:
-            type_ = self.world.named_type(name)
-        except UnusableType:
-            type_ = None
-        return Refused(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
+def _make(world: World, entry: StructEntry) -> Struct | None:
+    before = len(world.problems)
+    fields: list[Field] = []
+    for key, value in entries_of(entry.node.get("fields")):
+        made = _field(world, entry, key, value)
+        if made is not None and any(f.name == made.name for f in fields):
+            world.problems.error("SA057", key.span, f"there are two fields '{made.name}'")
+        elif made is not None:
+            fields.append(made)
+    if len(world.problems) != before:
+        return None
+    return Struct(world.key(entry.name), entry.name, tuple(fields))
 
-    def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
-        world = self.world
-        return [*world.constants, *world.structs, *world.functions, *words.words()]
 
-    def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """``sa.name``, ``math.name``."""
-        return words.attribute(namespace, name)
+def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:
+    name = good_name(key, world.problems)
+    text = value.get("type") if isinstance(value, MappingNode) else value
+    words = read_type(world.places(text), world, world.problems) if isinstance(text, ScalarNode) else None
+    if name is None or words is None or text is None:
+        return None
+    if words.memory is not None:
+        world.problems.error("SA058", text.span, f"field '{name}' says where it lives", help="give it its type alone")
+        return None
+    entry.defaults[name] = _default(world, entry, key, value, words.type)
+    return Field(name, words.type, words.no_diff)
 
-    def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting."""
-        return words.attribute_names(namespace)
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
-        if (struct.name, name) not in self.world.methods:
-            return None
-        found = self.world.methods[struct.name, name]
-        return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
-
-    def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Defaults of a struct's fields."""
-        entry = self.world.structs.get(struct.name)
-        known = entry.defaults if entry is not None else {}
-        return {f.name: known.get(f.name, MISSING) for f in struct.fields}
-
-    def annotation(self, node: object) -> Type | None:
-        """A type named inside a body."""
-        return body_type(self, node) if isinstance(node, ast.expr) else None
+def _default(world: World, entry: StructEntry, key: ScalarNode, value: Node, type_: Type) -> object:
+    node = value.get("default") if isinstance(value, MappingNode) else None
+    if node is None:
+        if any(default is not MISSING for default in entry.defaults.values()):
+            world.problems.error(
+                "SA061", key.span, f"field '{key.text}' has no default but follows one that has", help="put it first"
+            )
+        return MISSING
+    default = typed_value(node, type_, world.problems)
+    return MISSING if default is None else default

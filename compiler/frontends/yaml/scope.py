@@ -1,24 +1,90 @@
-"""Types named inside bodies, in Python's spelling: ``float3``, ``Array[float, 4]``, ``sa.half``, a struct."""
+"""Names and types in bodies: the description's own definitions first, then words of the language."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering.entities import (
     ArrayEntity,
     Entity,
+    FunctionEntity,
     NamespaceEntity,
     Refused,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, entries_of_type
+from slangad.compiler.frontends.reading.signatures import MISSING
+from slangad.compiler.frontends.yaml import words
+from slangad.compiler.frontends.yaml.type_words import MAX_ENTRIES, UnusableType, entries_of_type
 from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vector
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.yaml.world import YamlScope
+    from collections.abc import Mapping, Sequence
+
+    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.yaml.world import World
+
+
+@dataclass(slots=True)
+class YamlScope:
+    """Names as one body sees them."""
+
+    world: World
+    places: Places
+
+    def lookup(self, name: str) -> Entity | None:
+        """What a free name means: the user's own definitions first, then words of the language."""
+        world = self.world
+        if name in world.constants:
+            return world.constant(name)
+        if name in world.structs:
+            return self._struct(name)
+        if name in world.functions:
+            found = world.functions[name]
+            return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+        if name in world.kernels:
+            return Refused(f"'{name}' is a kernel and can't be called here", "move the shared part into a function")
+        return words.words().get(name) or words.refused_builtin(name)
+
+    def _struct(self, name: str) -> Entity:
+        try:
+            type_ = self.world.named_type(name)
+        except UnusableType:
+            type_ = None
+        return Refused(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
+
+    def names(self) -> Sequence[str]:
+        """Names worth suggesting."""
+        world = self.world
+        return [*world.constants, *world.structs, *world.functions, *words.words()]
+
+    def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
+        """``sa.name``, ``math.name``."""
+        return words.attribute(namespace, name)
+
+    def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
+        """Names worth suggesting."""
+        return words.attribute_names(namespace)
+
+    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
+        """A method of a struct."""
+        if (struct.name, name) not in self.world.methods:
+            return None
+        found = self.world.methods[struct.name, name]
+        return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+
+    def defaults(self, struct: Struct) -> Mapping[str, object]:
+        """Defaults of a struct's fields."""
+        entry = self.world.structs.get(struct.name)
+        known = entry.defaults if entry is not None else {}
+        return {f.name: known.get(f.name, MISSING) for f in struct.fields}
+
+    def annotation(self, node: object) -> Type | None:
+        """A type named inside a body."""
+        return body_type(self, node) if isinstance(node, ast.expr) else None
 
 
 def body_type(scope: YamlScope, node: ast.expr) -> Type | None:
