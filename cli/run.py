@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import Signature
     from slangad.compiler.runtime.arrays.summary import Outputs
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 MODES = ("forward", "backward", "jvp", "jtjvp")
@@ -91,12 +91,12 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
     from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     mode = RunMode(arguments["mode"])
     program, plan = _plan(arguments)
-    if isinstance(plan, Chain):
-        return _run_chain(session, arguments, program, plan)
+    if isinstance(plan, RunnablePipeline):
+        return _run_pipeline(session, arguments, program, plan)
     plan.require(mode)
     prepared = _prepare(arguments, plan, mode)
     session.show(prepared.notes)
@@ -108,7 +108,7 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
 
 
-def _run_chain(session: Session, arguments: RunArguments, program: Program, chain: Chain) -> Outputs:
+def _run_pipeline(session: Session, arguments: RunArguments, program: Program, runnable: RunnablePipeline) -> Outputs:
     """Return the output arrays of a pipeline."""
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays.modes import RunMode
@@ -116,24 +116,24 @@ def _run_chain(session: Session, arguments: RunArguments, program: Program, chai
     from slangad.compiler.runtime.arrays.summary import Outputs
     from slangad.compiler.runtime.device.open import open_device
     from slangad.compiler.runtime.pipeline.narrowing import narrowed_gradients
-    from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
+    from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline, signature_of
 
-    mode, name = RunMode(arguments["mode"]), chain.pipeline.name
-    with _explained(arguments, chain.signature):
-        _refuse_unused(arguments, signature_of(chain), mode)
-        given = prepare_chain(chain, mode, _given(arguments, chain.signature, mode), arguments["domain"])
+    mode, name = RunMode(arguments["mode"]), runnable.pipeline.name
+    with _explained(arguments, runnable.signature):
+        _refuse_unused(arguments, signature_of(runnable), mode)
+        given = prepare_pipeline(runnable, mode, _given(arguments, runnable.signature, mode), arguments["domain"])
     session.show(given.prepared.notes)
     if not arguments["allow_nan"]:
         refuse_nan(given.prepared, given.cotangents)
     with session.progress("running"), open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, *mode.steps)))
-        arrays = run_chain(device, loaded, chain, mode, given, program.source.cache)
-        session.show(narrowed_gradients(chain.kernels.values(), mode, device.name))
+        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, *mode.steps)))
+        arrays = run_pipeline(device, loaded, runnable, mode, given, program.source.cache)
+        session.show(narrowed_gradients(runnable.kernels.values(), mode, device.name))
         session.say(f"{name} {mode.value} on {device.name} ({device.adapter})", level=1)
         return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)
 
 
-def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | Chain]:
+def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | RunnablePipeline]:
     from slangad.compiler.api.program import chosen, kernels_of, read_program
     from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slangad.compiler.api.program import Program
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.training.train import Plan, Trainer
     from slangad.compiler.toolchain.cache import Cache
 
@@ -141,14 +141,14 @@ def _train(session: Session, arguments: TrainArguments, draw: Callable[[list[flo
     from slangad.compiler.runtime.training.train import Trainer
 
     cache = launch_cache(arguments)
-    program, chain = _chain(arguments, cache)
-    plan = _plan(arguments, chain)
-    prepared = _prepare(session, arguments, chain, plan)
+    program, runnable = _runnable(arguments, cache)
+    plan = _plan(arguments, runnable)
+    prepared = _prepare(session, arguments, runnable, plan)
     path = arguments["checkpoint"]
     with open_device(arguments["device"], limit=arguments["time_limit"]) as device:
-        loaded = program.load_on(device, chain.entry_names((Mode.FORWARD, Mode.BACKWARD)))
-        trainer = Trainer.start(device, loaded, chain, prepared, plan, cache)
-        session.show(narrowed_gradients(chain.kernels.values(), RunMode.BACKWARD, device.name))
+        loaded = program.load_on(device, runnable.entry_names((Mode.FORWARD, Mode.BACKWARD)))
+        trainer = Trainer.start(device, loaded, runnable, prepared, plan, cache)
+        session.show(narrowed_gradients(runnable.kernels.values(), RunMode.BACKWARD, device.name))
         try:
             if path is not None and path.exists():
                 session.show(_resumed(arguments, trainer, path))
@@ -182,9 +182,9 @@ def _left(step: int, checkpoint: Path | None) -> str:
     return f"{checkpoint} has step {step}; --resume continues from it"
 
 
-def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Chain]:
+def _runnable(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, RunnablePipeline]:
     """Return the program and the pipeline to train, with the command line's optimizer."""
-    from slangad.compiler.api.program import as_chain, chosen, kernels_of, read_program
+    from slangad.compiler.api.program import as_pipeline, chosen, kernels_of, read_program
     from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
     from slangad.compiler.driver.model import Options
@@ -198,31 +198,31 @@ def _chain(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, Cha
         deterministic=is_deterministic(option=arguments["deterministic"]),
     )
     program = read_program(parse_inputs([arguments["name"]])[0], options)
-    chain = as_chain(program, chosen(program), arguments["domain"] or ())
-    check_trainable(chain)
-    refuse_globals(program.module, kernels_of(chain))
-    return program, with_optimizer(chain, arguments["optimizer"], arguments["lr"])
+    runnable = as_pipeline(program, chosen(program), arguments["domain"] or ())
+    check_trainable(runnable)
+    refuse_globals(program.module, kernels_of(runnable))
+    return program, with_optimizer(runnable, arguments["optimizer"], arguments["lr"])
 
 
-def _plan(arguments: TrainArguments, chain: Chain) -> Plan:
+def _plan(arguments: TrainArguments, runnable: RunnablePipeline) -> Plan:
     from slangad.compiler.runtime.training.train import Plan
 
-    optimizer = chain.pipeline.optimizer
+    optimizer = runnable.pipeline.optimizer
     assert optimizer is not None  # noqa: S101  (with_optimizer sets one)
     until = arguments["until_loss"]
     return Plan(optimizer, arguments["batch"] or 0, arguments["seed"], -math.inf if until is None else until)
 
 
-def _prepare(session: Session, arguments: TrainArguments, chain: Chain, plan: Plan) -> Prepared:
+def _prepare(session: Session, arguments: TrainArguments, runnable: RunnablePipeline, plan: Plan) -> Prepared:
     from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import refuse_nan, refuse_unused
     from slangad.compiler.runtime.pipeline.run import signature_of
     from slangad.compiler.runtime.training.trainable import prepare_training
 
-    refuse_unused(signature_of(chain), RunMode.FORWARD, dict(arguments["values"]), "for training")
+    refuse_unused(signature_of(runnable), RunMode.FORWARD, dict(arguments["values"]), "for training")
     given: dict[str, object] = {**read_arrays(arguments["data"]), **dict(arguments["values"])}
-    prepared, notes = prepare_training(chain, given, arguments["domain"], plan)
+    prepared, notes = prepare_training(runnable, given, arguments["domain"], plan)
     session.show([*prepared.notes, *notes])
     if not arguments["allow_nan"]:
         refuse_nan(prepared)
@@ -280,7 +280,7 @@ def _write(
 def _record(arguments: TrainArguments, trainer: Trainer) -> dict[str, object]:
     losses = trainer.losses
     return {
-        "name": trainer.chain.pipeline.name,
+        "name": trainer.runnable.pipeline.name,
         "device": trainer.device.name,
         "adapter": trainer.device.adapter,
         "steps": trainer.step,
@@ -294,4 +294,4 @@ def _summary(arguments: TrainArguments, trainer: Trainer) -> str:
     until, losses = arguments["until_loss"], trainer.losses
     change = f", loss {losses[0]:.6g} -> {losses[-1]:.6g}" if losses else ""
     reached = "" if until is None else f", below {until:g}" if trainer.stopped else f", not below {until:g}"
-    return f"{trainer.chain.pipeline.name}: {trainer.step} steps on {trainer.device.name}{change}{reached}"
+    return f"{trainer.runnable.pipeline.name}: {trainer.step} steps on {trainer.device.name}{change}{reached}"

@@ -13,7 +13,7 @@ from support.zoo_pipelines import PIPELINES
 
 if TYPE_CHECKING:
     from support.zoo_memory import Habitat
-    from support.zoo_pipelines import Chain
+    from support.zoo_pipelines import ZooPipeline
 
 INDICES = ("i", "j")
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
@@ -44,7 +44,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 class KernelCase:
     """A kernel or pipeline to check: right if ``kind`` is empty."""
 
-    subject: Habitat | Chain
+    subject: Habitat | ZooPipeline
     kind: str = ""
 
     @property

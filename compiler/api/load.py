@@ -28,7 +28,7 @@ from slangad.compiler.runtime.arrays.prepare import InputError, prepare
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.table import AUTO
 from slangad.compiler.runtime.device.tensors import as_arrays, as_tensors, place_of
-from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain, signature_of
+from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline, signature_of
 from slangad.compiler.runtime.pipeline.run_kernel import run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import Signature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 _TAKEN: Final = {
     ParameterRole.COTANGENT: "cotangents are of floating-point results and of tensors that are written",
@@ -266,7 +266,7 @@ class LoadedKernel:
 class LoadedPipeline(LoadedKernel):
     """A pipeline that runs on a device, called as a kernel is; ``plan`` is that of its last kernel."""
 
-    chain: Chain = field(kw_only=True)
+    runnable: RunnablePipeline = field(kw_only=True)
 
     def __repr__(self) -> str:
         return super().__repr__().replace("<kernel", "<pipeline", 1)
@@ -274,19 +274,21 @@ class LoadedPipeline(LoadedKernel):
     @property
     def signature(self) -> Signature:
         """What it takes and gives."""
-        return signature_of(self.chain)
+        return signature_of(self.runnable)
 
     def run_on(
         self, device: Device, mode: RunMode, given: Mapping[str, object], shape: tuple[Any, ...] | None, place: object
     ) -> Mapping[str, Any]:
         """Run it on a device; ``place`` is where tensors stay that are not copied."""
-        prepared = prepare_chain(self.chain, mode, given, shape)
+        prepared = prepare_pipeline(self.runnable, mode, given, shape)
         prepared = replace(prepared, prepared=replace(prepared.prepared, place=place))
-        return run_chain(device, self.load_on(device, mode), self.chain, mode, prepared, self.program.source.cache)
+        return run_pipeline(
+            device, self.load_on(device, mode), self.runnable, mode, prepared, self.program.source.cache
+        )
 
     def load_on(self, device: Device, mode: RunMode) -> DeviceProgram:
         """Its kernels' entry points for a mode on a device, compiled once."""
-        key = (device.name, self.chain.entry_names((Mode.FORWARD, *mode.steps)))
+        key = (device.name, self.runnable.entry_names((Mode.FORWARD, *mode.steps)))
         if key not in self.loaded:
             self.loaded[key] = self.program.load_on(device, key[1])
         return self.loaded[key]
@@ -298,9 +300,9 @@ class LoadedFile(Mapping[str, LoadedKernel]):
     def __init__(self, program: Program, device: str) -> None:
         self.program = program
         self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
-        for name, chain in program.chains.items():
-            *_, last = chain.kernels.values()
-            self._kernels[name] = LoadedPipeline(program, last, device, chain=chain)
+        for name, runnable in program.pipelines.items():
+            *_, last = runnable.kernels.values()
+            self._kernels[name] = LoadedPipeline(program, last, device, runnable=runnable)
 
     def __getattr__(self, name: str) -> LoadedKernel:
         if name.startswith("_") or name not in self._kernels:

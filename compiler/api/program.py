@@ -11,7 +11,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.device.model import BuildOptions
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
-from slangad.compiler.runtime.pipeline.runnable import Chain, chain_of_kernel, chains
+from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline, pipeline_of_kernel, runnable_pipelines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -33,7 +33,7 @@ class Program:
         emitted: Its Slang.
         plans: Its kernels by name; those that were asked for, if any were.
         source: How the Slang is compiled.
-        chains: Its pipelines by name, likewise.
+        pipelines: Its pipelines by name, likewise.
         module: Its IR, after the passes.
     """
 
@@ -41,7 +41,7 @@ class Program:
     emitted: EmittedModule
     plans: Mapping[str, KernelPlan]
     source: BuildOptions
-    chains: Mapping[str, Chain]
+    pipelines: Mapping[str, RunnablePipeline]
     module: Module
 
     def load_on(self, device: Device, entries: Collection[str]) -> DeviceProgram:
@@ -70,11 +70,11 @@ def read_program(item: Input, options: Options) -> Program:
     folder = str(item.path.absolute().parent)
     source = BuildOptions((folder, *options.include_dirs), options.defines, options.cache)
     plans = _plans(unit.emitted, module)
-    found = chains(module, plans)
+    found = runnable_pipelines(module, plans)
     if item.kernels:
         _refuse_unknown(item, (*found, *plans), unit.description.left_out)
         plans = {name: plan for name, plan in plans.items() if name in item.kernels}
-        found = {name: chain for name, chain in found.items() if name in item.kernels}
+        found = {name: runnable for name, runnable in found.items() if name in item.kernels}
     return Program(item.path, unit.emitted, plans, source, found, module)
 
 
@@ -114,30 +114,32 @@ def only_kernel(program: Program) -> KernelPlan:
     raise _undecided(program, tuple(program.plans), "kernel")
 
 
-def chosen(program: Program) -> KernelPlan | Chain:
+def chosen(program: Program) -> KernelPlan | RunnablePipeline:
     """What is wanted: the one pipeline of the description, else its one kernel.
 
     Raises:
         CompileError: There are several, or none.
     """
-    if len(program.chains) == 1:
-        return next(iter(program.chains.values()))
-    if program.chains:
-        raise _undecided(program, tuple(program.chains), "pipeline")
+    if len(program.pipelines) == 1:
+        return next(iter(program.pipelines.values()))
+    if program.pipelines:
+        raise _undecided(program, tuple(program.pipelines), "pipeline")
     return only_kernel(program)
 
 
-def kernels_of(found: KernelPlan | Chain) -> tuple[str, ...]:
+def kernels_of(found: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
     """The names of the kernels that run."""
-    return tuple(found.kernels) if isinstance(found, Chain) else (found.signature.name,)
+    return tuple(found.kernels) if isinstance(found, RunnablePipeline) else (found.signature.name,)
 
 
-def as_chain(program: Program, found: KernelPlan | Chain, domain: tuple[int, ...] = ()) -> Chain:
+def as_pipeline(
+    program: Program, found: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
+) -> RunnablePipeline:
     """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
-    if isinstance(found, Chain):
+    if isinstance(found, RunnablePipeline):
         return found
     kernel = next(kernel for kernel in program.module.kernels if kernel.name == found.signature.name)
-    return chain_of_kernel(found, kernel, None, domain)
+    return pipeline_of_kernel(found, kernel, None, domain)
 
 
 def _undecided(program: Program, names: tuple[str, ...], kind: str) -> CompileError:

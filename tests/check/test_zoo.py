@@ -37,7 +37,7 @@ CHUNK = 40
 MUTANTS = tuple(islice(all_mutants(), 0, None, STRIDE))
 CHUNKS = tuple(MUTANTS[start : start + CHUNK] for start in range(0, len(MUTANTS), CHUNK))
 WRONG_KERNELS = {name: text for kernel in KERNELS for name, text in kernel.mutants().items()}
-WRONG_PIPELINES = {name: text for chain in PIPELINES for name, text in chain.mutants().items()}
+WRONG_PIPELINES = {name: text for runnable in PIPELINES for name, text in runnable.mutants().items()}
 SLANG = tuple(Path(__file__).parent / "slang" / name for name in ("right.slang", "own.slang"))
 
 
@@ -122,8 +122,8 @@ def test_check__wrong_kernels_of_the_zoo__passes_none(tmp_path: Path, seed: int)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_check__the_right_pipelines_of_the_zoo__accuses_none(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "right.py"
-    path.write_text(zoo_pipelines.module_of([chain.text for chain in PIPELINES]), encoding="utf-8")
-    names = tuple(chain.name for chain in PIPELINES)
+    path.write_text(zoo_pipelines.module_of([runnable.text for runnable in PIPELINES]), encoding="utf-8")
+    names = tuple(runnable.name for runnable in PIPELINES)
     results = _checked(path, seed, names, samples=48)
     assert tuple(results) == names
     _none_accused(results)

@@ -14,7 +14,7 @@ from slangad.compiler.api.program import Program, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.modes import RunMode
-from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
+from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline
 from slangad.compiler.runtime.training.loop import Ending, train
 from slangad.compiler.runtime.training.train import Plan, Trainer
 from slangad.compiler.runtime.training.trainable import prepare_training
@@ -45,12 +45,14 @@ def program(path: Path) -> Program:
 @cache
 def on(device: Device, name: str) -> DeviceProgram:
     described = program(DESCRIBED)
-    return described.load_on(device, described.chains[name].entry_names())
+    return described.load_on(device, described.pipelines[name].entry_names())
 
 
 def computed(device: Device, name: str, mode: RunMode, given: dict[str, Any]) -> dict[str, Any]:
-    chain = program(DESCRIBED).chains[name]
-    return run_chain(device, on(device, name), chain, mode, prepare_chain(chain, mode, given), default_cache())
+    runnable = program(DESCRIBED).pipelines[name]
+    return run_pipeline(
+        device, on(device, name), runnable, mode, prepare_pipeline(runnable, mode, given), default_cache()
+    )
 
 
 @pytest.mark.parametrize("name", [*SHAPES])
@@ -74,13 +76,13 @@ def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
         pytest.skip("what a YAML file says is the same there as in Python, byte for byte")
     file, _, pipeline = name.partition(":")
     described = program(MLP / file)
-    chain = described.chains[pipeline]
-    assert chain.pipeline.optimizer is not None
-    plan = Plan(chain.pipeline.optimizer, threshold=ENOUGH[gpu.name])
+    runnable = described.pipelines[pipeline]
+    assert runnable.pipeline.optimizer is not None
+    plan = Plan(runnable.pipeline.optimizer, threshold=ENOUGH[gpu.name])
     with np.load(MLP / "points.npz") as points:
-        prepared, _ = prepare_training(chain, dict(points), None, plan)
-    loaded = described.load_on(gpu, chain.entry_names())
-    trainer = Trainer.start(gpu, loaded, chain, prepared, plan, default_cache())
+        prepared, _ = prepare_training(runnable, dict(points), None, plan)
+    loaded = described.load_on(gpu, runnable.entry_names())
+    trainer = Trainer.start(gpu, loaded, runnable, prepared, plan, default_cache())
     train(trainer, Ending(4000), lambda _: None)
     assert trainer.stopped
     assert trainer.losses[-1] < ENOUGH[gpu.name]

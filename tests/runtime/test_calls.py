@@ -331,10 +331,10 @@ def test_prepare_training__pipeline_without_an_output__takes_the_domain_as_kerne
     x = np.ones(5, np.float32)
     plan = Plan(Optimizer("adam", ()))
     with pytest.raises(InputError, match="nothing tells the domain of fitted"):
-        prepare_training(unsaid.program.chains["fitted"], {"x": x}, None, plan)
-    prepared, _ = prepare_training(unsaid.program.chains["fitted"], {"x": x}, (5,), plan)
+        prepare_training(unsaid.program.pipelines["fitted"], {"x": x}, None, plan)
+    prepared, _ = prepare_training(unsaid.program.pipelines["fitted"], {"x": x}, (5,), plan)
     assert prepared.extents["out"] == (5,)
-    assert prepare_training(unsaid.program.chains["told"], {"x": x}, None, plan)[0].extents == {"x": (5,)}
+    assert prepare_training(unsaid.program.pipelines["told"], {"x": x}, None, plan)[0].extents == {"x": (5,)}
 
 
 MIXED = """

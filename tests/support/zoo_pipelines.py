@@ -19,7 +19,7 @@ WRONG = {
 
 
 @dataclass(frozen=True)
-class Chain:
+class ZooPipeline:
     """A right pipeline with its stages, whose names begin with the pipeline's; ``read`` is what mutants get wrong."""
 
     name: str
@@ -42,7 +42,7 @@ class Chain:
 
 
 PIPELINES = (
-    Chain(
+    ZooPipeline(
         "fused",
         """@sa.kernel
 def fused_bend(x: Each[float], k: Param[float]) -> Each[float]:
@@ -60,7 +60,7 @@ def fused(x: Each[float], k: Param[float]) -> Sum[float]:
 """,
         "sa.sin(x)",
     ),
-    Chain(
+    ZooPipeline(
         "apart",
         """@sa.kernel
 def apart_bend(x: Each[float], k: Param[float]) -> Each[float]:
@@ -78,7 +78,7 @@ def apart(x: Each[float], k: Param[float]) -> Mean[float]:
 """,
         "sa.exp(y)",
     ),
-    Chain(
+    ZooPipeline(
         "twice",
         """@sa.kernel
 def twice_bend(x: Each[float], k: Param[float]) -> Each[float]:
@@ -96,7 +96,7 @@ def twice(x: Each[float], k: Param[float]) -> Sum[float]:
 """,
         "x * x",
     ),
-    Chain(
+    ZooPipeline(
         "gathering",
         """@sa.kernel
 def gathering_read(i: Each[int], w: Tensor[float, 1]) -> Each[float]:

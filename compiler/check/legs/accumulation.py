@@ -18,9 +18,9 @@ from slangad.compiler.check.model.findings import Compared
 from slangad.compiler.check.model.outcomes import Disagreement, Outcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.filtering import filter_allowance
-from slangad.compiler.check.run.launch import Sums, WholeRunner
-from slangad.compiler.check.run.on_device import DeviceLaunches
-from slangad.compiler.check.run.thread_sums import Threads
+from slangad.compiler.check.run.launch import LaunchRunner, Sums
+from slangad.compiler.check.run.on_device import LaunchOnDevice
+from slangad.compiler.check.run.thread_sums import ThreadSums
 from slangad.compiler.check.sampling.samples import draw_random, interval_of, keep_apart
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.check.sampling.shapes import show
@@ -155,7 +155,7 @@ class _LaunchSize:
             weights = self._scaled(f64, rows, weights)
             held = self._held_rounding()
             if self.launches.thread is not None:
-                threads = Threads(self.launches.thread, f64)
+                threads = ThreadSums(self.launches.thread, f64)
                 values, values_size = threads.values(rows)
                 yield from self._results(parted.values(rows), values, values_size)
                 expected, size = threads.gradients(rows, weights)
@@ -176,7 +176,7 @@ class _LaunchSize:
                     yield from self._along(f64, gradients, rows, weights, grain)
             yield from self._in_f32(f64, rows, weights, expected, (size, grain))
 
-    def _scaled(self, f64: WholeRunner, rows: Floats, weights: Floats) -> Floats:
+    def _scaled(self, f64: LaunchRunner, rows: Floats, weights: Floats) -> Floats:
         """Return cotangents scaled to make the largest gradient of each launch about 1, within limits.
 
         Gradients that are nothing but rounding stay small.
@@ -208,7 +208,7 @@ class _LaunchSize:
             size[:, own] = np.abs(gradients[:, own]).max(axis=1, keepdims=True)
         return size
 
-    def _rows(self, f64: WholeRunner) -> Floats:
+    def _rows(self, f64: LaunchRunner) -> Floats:
         """Return samples at which everything is finite; in the last one all integers are equal."""
         columns = f64.inputs.columns
         integers = self.launches.integers
@@ -225,7 +225,7 @@ class _LaunchSize:
                     rows = rows[self.launches.inside(self.extents).inside(rows)]
                 values = f64.values(rows)
             else:
-                threads = Threads(self.launches.thread, f64)
+                threads = ThreadSums(self.launches.thread, f64)
                 rows = threads.finite(rows)
                 rows = rows[threads.inside(rows)]
                 values, _ = threads.values(rows)
@@ -233,7 +233,7 @@ class _LaunchSize:
         good = np.flatnonzero(finite)
         return rows[[good[0], good[-1]][: tol.SUM_ROWS]] if len(good) else rows[:0]
 
-    def _added(self, runner: WholeRunner, rows: Floats, weights: Floats) -> Floats:
+    def _added(self, runner: LaunchRunner, rows: Floats, weights: Floats) -> Floats:
         """Return what a backward launch adds to gradients whose buffers held something before."""
         gradients = runner.gradients(rows, weights)
         for entry in runner.entries[Mode.BACKWARD]:
@@ -270,7 +270,7 @@ class _LaunchSize:
                 yield ComparedSum(names[own[place]], self.extents.domain, *numbers)
 
     def _along(
-        self, f64: WholeRunner, gradients: Floats, rows: Floats, weights: Floats, grain: Floats
+        self, f64: LaunchRunner, gradients: Floats, rows: Floats, weights: Floats, grain: Floats
     ) -> Iterator[ComparedSum]:
         """Yield reverse mode against forward mode along random directions, of one parameter at a time."""
         rng = np.random.default_rng([self.seed, 13])
@@ -291,7 +291,7 @@ class _LaunchSize:
                     numbers = float(parts[k].sum()), float(expected[k]), allowed, float(size[k])
                     yield ComparedSum(f"{_GRADIENT}{owner}", self.extents.domain, *numbers)
 
-    def _slope(self, alone: WholeRunner, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    def _slope(self, alone: LaunchRunner, rows: Floats, directions: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return slopes of the weighted results along directions: by forward mode, else by differences."""
         if Mode.JVP in alone.entries:
             terms = alone.tangents(rows, directions)[1] * weights
@@ -301,7 +301,7 @@ class _LaunchSize:
         return np.where(bar <= tol.SUM_SHARP * np.abs(slope), slope, np.nan), bar
 
     def _in_f32(
-        self, f64: WholeRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
+        self, f64: LaunchRunner, rows: Floats, weights: Floats, expected: Floats, sizes: tuple[Floats, Floats]
     ) -> Iterator[ComparedSum]:
         """Yield gradients in float32, as far as the conditioning lets them be right."""
         f32 = self.launches.f32(self.extents)
@@ -316,9 +316,9 @@ class _LaunchSize:
         close = tol.SUM_CLOSE_HALF if half else tol.SUM_CLOSE_F32
         slack = close * size + tol.SUM_ULPS * moves + held + tol.UNDERFLOW_F32
         slack += (tol.SUM_CLOSE_HALF if half else tol.SUM_ROUNDING_F32) * grain
-        if isinstance(f32, WholeRunner):
+        if isinstance(f32, LaunchRunner):
             actual = self._added(replace(f32, sums=self.sums), rows, weights)
-        elif isinstance(f32, DeviceLaunches):
+        elif isinstance(f32, LaunchOnDevice):
             f32 = replace(f32, start=self.sums.start)
             actual, again = (f32.gradients(rows, weights) for _ in range(2))
             far = (tol.SUM_CLOSE_HALF if half else tol.SUM_ORDER) * (size + moves + abs(self.sums.start))
@@ -331,7 +331,7 @@ class _LaunchSize:
             yield replace(worst, f32=True)
 
     def _expected_in_f32(
-        self, f64: WholeRunner, f32: RowFunction, known: tuple[Floats, Floats, Floats], unit: float
+        self, f64: LaunchRunner, f32: RowFunction, known: tuple[Floats, Floats, Floats], unit: float
     ) -> tuple[Floats, Floats, Floats]:
         """Return what sums in float32 should be, the sums of magnitudes, and how far rounding moves either.
 
@@ -342,8 +342,8 @@ class _LaunchSize:
         rows, weights, expected = known
         rng = np.random.default_rng([self.seed, 12])
         floating = [k for k, column in enumerate(f64.inputs.columns) if column.floating]
-        thread, on_cpu = self.launches.thread_f32, isinstance(f32, WholeRunner)
-        threads = None if thread is None or Mode.BACKWARD not in thread.entries else Threads(thread, f64)
+        thread, on_cpu = self.launches.thread_f32, isinstance(f32, LaunchRunner)
+        threads = None if thread is None or Mode.BACKWARD not in thread.entries else ThreadSums(thread, f64)
         units = unit / tol.ROUNDING_UNITS
 
         def evaluate(rows: Floats, weights: Floats) -> Floats:
@@ -358,7 +358,7 @@ class _LaunchSize:
         if threads is not None:
             own = np.nan_to_num(threads.gradients(rows, weights)[1], posinf=0.0, neginf=0.0)
             return np.where(np.isfinite(base), base, expected), own, far
-        if isinstance(f32, WholeRunner):
+        if isinstance(f32, LaunchRunner):
             one = replace(f32, sums=_PLAIN)
             alone = one.gradients(rows, weights)
             left = spread_by_weights(lambda w: one.gradients(rows, w), weights, units, rng, tol.SUM_TRIES)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats
     from slangad.compiler.check.model.functions import Bounded, Inside, Oracle, RowFunction, Watch
     from slangad.compiler.check.model.launch_columns import Extents
-    from slangad.compiler.check.run.launch import WholeRunner
-    from slangad.compiler.check.run.thread import Runner
+    from slangad.compiler.check.run.launch import LaunchRunner
+    from slangad.compiler.check.run.thread import ThreadRunner
     from slangad.compiler.report.model import Leg
 
     Shape = tuple[int, ...]
@@ -44,10 +44,10 @@ class Launches:
     """
 
     extents: Callable[[Shape], Extents | str]
-    f64: Callable[[Extents], WholeRunner]
+    f64: Callable[[Extents], LaunchRunner]
     f32: Callable[[Extents], RowFunction | None]
-    thread: Runner | None
-    thread_f32: Runner | None
+    thread: ThreadRunner | None
+    thread_f32: ThreadRunner | None
     dims: int
     integers: Integers = NO_INTEGERS
     inside: Callable[[Extents], Inside] | None = None

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.launch import LaunchRunner
 
 
-def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
+def filter_allowance(launch: LaunchRunner, rows: Floats, evaluate: Callable[[Floats], Floats], seed: int) -> Floats:
     """Return how far hardware filters may move the results of a launch; zeros if it samples no filtered texture.
 
     Args:
@@ -50,7 +50,7 @@ def filter_allowance(launch: WholeRunner, rows: Floats, evaluate: Callable[[Floa
     return tol.FILTER_SAFETY * far
 
 
-def _filtered(launch: WholeRunner) -> Iterator[tuple[int, int, int]]:
+def _filtered(launch: LaunchRunner) -> Iterator[tuple[int, int, int]]:
     """Yield the columns of each texture that hardware filters, and its number of texels."""
     for param in launch.kernel.params:
         if param.memory is Memory.TEXTURE2D and isinstance(param.type, Texture) and param.type.filter == "bilinear":

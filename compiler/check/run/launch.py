@@ -1,7 +1,7 @@
 """Run launches of a kernel as a function of rows of numbers: values, gradients and tangents.
 
 One row has everything that a launch reads. All entry points of a mode run for it, as the runtime launches them. The
-interface is that of ``thread.Runner``, so code that compares derivatives treats both the same.
+interface is that of ``thread.ThreadRunner``, so code that compares derivatives treats both the same.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class WholeRunner:
+class LaunchRunner:
     """The entry points of one kernel in one build, launch by launch.
 
     Attributes:
@@ -146,7 +146,7 @@ class WholeRunner:
 class _Launches:
     """Some launches of one mode. Every array has one row for each."""
 
-    runner: WholeRunner
+    runner: LaunchRunner
     mode: Mode
     given: Given
     arrays: dict[Slot, Array] = field(default_factory=dict)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from slangad.compiler.check.model.columns import input_table, result_table
 from slangad.compiler.check.model.launch_columns import launch_inputs, launch_results
 from slangad.compiler.check.run.device import DevicePrograms
-from slangad.compiler.check.run.launch import WholeRunner
-from slangad.compiler.check.run.on_device import DeviceLaunches
-from slangad.compiler.check.run.thread import F32, F64, Runner, SeparateModules
+from slangad.compiler.check.run.launch import LaunchRunner
+from slangad.compiler.check.run.on_device import LaunchOnDevice
+from slangad.compiler.check.run.thread import F32, F64, SeparateModules, ThreadRunner
 from slangad.compiler.runtime.device.cpu_kernels import load_module
 
 if TYPE_CHECKING:
@@ -51,23 +51,23 @@ class Libraries:
                 return self._module(number, f64=f64), points
         return None
 
-    def thread(self, kernel: Kernel, *, f64: bool = True) -> Runner:
+    def thread(self, kernel: Kernel, *, f64: bool = True) -> ThreadRunner:
         """Return a kernel thread by thread."""
         module, points = self._entries(kernel, f64=f64)
         apart = self._apart(kernel, f64=f64)
         tables = input_table(kernel), result_table(kernel)
         if len(apart) > 1:
             several = SeparateModules({entry.name: one for one, entry in apart})
-            return Runner(several, F64 if f64 else F32, {e.mode: e for _, e in apart}, *tables)
-        return Runner(module, F64 if f64 else F32, {e.mode: e for e in points}, *tables)
+            return ThreadRunner(several, F64 if f64 else F32, {e.mode: e for _, e in apart}, *tables)
+        return ThreadRunner(module, F64 if f64 else F32, {e.mode: e for e in points}, *tables)
 
-    def launch(self, kernel: Kernel, extents: Extents, *, f64: bool = True) -> WholeRunner:
+    def launch(self, kernel: Kernel, extents: Extents, *, f64: bool = True) -> LaunchRunner:
         """Return a kernel launch by launch, for launches of one size."""
         module, points = self._entries(kernel, f64=f64)
         tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
-        return WholeRunner(module, F64 if f64 else F32, _by_mode(points), kernel, extents, *tables)
+        return LaunchRunner(module, F64 if f64 else F32, _by_mode(points), kernel, extents, *tables)
 
-    def thread_on_device(self, kernel: Kernel) -> Runner | str | None:
+    def thread_on_device(self, kernel: Kernel) -> ThreadRunner | str | None:
         """Return a kernel on the device, or why the device does not take it; None if the CPU is the device."""
         programs = self._programs()
         if programs is None:
@@ -76,16 +76,16 @@ class Libraries:
         if isinstance(module, str):
             return module
         entries = {e.mode: e for e in programs.entries if e.kernel == kernel.name}
-        return Runner(module, F32, entries, input_table(kernel), result_table(kernel))
+        return ThreadRunner(module, F32, entries, input_table(kernel), result_table(kernel))
 
-    def launch_on_device(self, kernel: Kernel, extents: Extents) -> DeviceLaunches | str | None:
+    def launch_on_device(self, kernel: Kernel, extents: Extents) -> LaunchOnDevice | str | None:
         """Return the same launch by launch."""
         held = self.on_device(kernel.name)
         if held is None or isinstance(held, str):
             return held
         module, points = held
         tables = launch_inputs(kernel, extents), launch_results(kernel, extents)
-        return DeviceLaunches(module, _by_mode(points), kernel, extents, *tables)
+        return LaunchOnDevice(module, _by_mode(points), kernel, extents, *tables)
 
     def on_device(self, *kernels: str) -> tuple[DeviceModule, Points] | str | None:
         """Return the program on the device that holds some kernels, with their entry points."""

@@ -15,7 +15,7 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import Prepared
 from slangad.compiler.runtime.arrays.signature import signatures
-from slangad.compiler.runtime.pipeline.run import COTANGENT, Given, outputs_of, run_chain
+from slangad.compiler.runtime.pipeline.run import COTANGENT, Given, outputs_of, run_pipeline
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan, run_kernel
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.runtime.arrays.array_keys import Slot
     from slangad.compiler.runtime.arrays.signature import Part, Value
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
     Array = npt.NDArray[np.generic]
@@ -101,7 +101,7 @@ class _OnDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceLaunches(_OnDevice):
+class LaunchOnDevice(_OnDevice):
     """One kernel on a device, launch by launch. ``start`` is the value that gradients hold before a launch."""
 
     module: DeviceModule
@@ -148,10 +148,10 @@ class DeviceLaunches(_OnDevice):
 
 
 @dataclass(frozen=True, slots=True)
-class ChainOnDevice(_OnDevice):
+class PipelineOnDevice(_OnDevice):
     """A pipeline on a device, run by run."""
 
-    chain: Chain
+    runnable: RunnablePipeline
     module: DeviceModule
     prepared: Prepared
     shapes: Shapes
@@ -161,17 +161,17 @@ class ChainOnDevice(_OnDevice):
     @property
     def entries(self) -> Mapping[Mode, bool]:
         """The modes in which the parameters affect the results."""
-        return modes_of(self.chain)
+        return modes_of(self.runnable)
 
     def _run(self, mode: RunMode, row: Floats, given: Floats | None = None) -> Arrays:
-        parameters = self.chain.signature.parameters
+        parameters = self.runnable.signature.parameters
         arrays = self._slots(Role.INPUT, row, parameters)
         if mode is RunMode.JVP and given is not None:
             arrays |= self._slots(Role.TANGENT, given, parameters)
         cotangents = self._cotangents(given) if mode is RunMode.BACKWARD and given is not None else {}
         prepared = Prepared(self.prepared.domain, self.prepared.extents, arrays)
         bound = Given(prepared, self.shapes, cotangents)
-        return run_chain(self.module.device, self.module.program, self.chain, mode, bound)
+        return run_pipeline(self.module.device, self.module.program, self.runnable, mode, bound)
 
     def _shape(self, value: Value) -> tuple[int, ...]:
         return self.shapes.values[value.name]
@@ -181,7 +181,7 @@ class ChainOnDevice(_OnDevice):
             f"{COTANGENT}{part.key}": _shaped(
                 row, self.results.stretches[value.name, part.path], self.shapes.values[name], part
             )
-            for value, name in outputs_of(self.chain)
+            for value, name in outputs_of(self.runnable)
             for part in value.parts
             if part.differentiable
         }

@@ -1,7 +1,7 @@
 """Run pipelines on the CPU as functions of rows of numbers: values, gradients and tangents.
 
 The plan of the runtime runs: its buffers, the order of its launches, gradient buffers to which several stages add. The
-interface is that of ``thread.Runner``.
+interface is that of ``thread.ThreadRunner``.
 """
 
 from __future__ import annotations
@@ -33,30 +33,32 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.device.model import Buffer
     from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.run_kernel import Run
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
 
 Role = ParameterRole
 
 
-def roots_of(chain: Chain) -> tuple[str, ...]:
+def roots_of(runnable: RunnablePipeline) -> tuple[str, ...]:
     """Return the parameters that get a gradient."""
-    return tuple(v.name for v in chain.signature.parameters if v.differentiable and v.memory is not Memory.OUT_TENSOR)
+    return tuple(
+        v.name for v in runnable.signature.parameters if v.differentiable and v.memory is not Memory.OUT_TENSOR
+    )
 
 
-def modes_of(chain: Chain) -> dict[Mode, bool]:
+def modes_of(runnable: RunnablePipeline) -> dict[Mode, bool]:
     """Return the modes in which the parameters affect the results."""
-    return {Mode.FORWARD: True} | {mode: True for mode in (Mode.BACKWARD, Mode.JVP) if _flows(chain, mode)}
+    return {Mode.FORWARD: True} | {mode: True for mode in (Mode.BACKWARD, Mode.JVP) if _flows(runnable, mode)}
 
 
-def _flows(chain: Chain, mode: Mode) -> bool:
-    flow = flow_of(chain, roots_of(chain), mode)
-    return any(flow.last[value] in flow.active for _, value in outputs_of(chain))
+def _flows(runnable: RunnablePipeline, mode: Mode) -> bool:
+    flow = flow_of(runnable, roots_of(runnable), mode)
+    return any(flow.last[value] in flow.active for _, value in outputs_of(runnable))
 
 
 @dataclass(frozen=True)
-class ChainRunner:
+class PipelineRunner:
     """A pipeline in one build, launch by launch.
 
     Attributes:
@@ -66,7 +68,7 @@ class ChainRunner:
         results: The columns of results.
     """
 
-    chain: Chain
+    runnable: RunnablePipeline
     program: LoadedProgram
     precision: Precision
     prepared: Prepared
@@ -77,7 +79,7 @@ class ChainRunner:
     @property
     def entries(self) -> Mapping[Mode, bool]:
         """The modes in which the parameters affect the results."""
-        return modes_of(self.chain)
+        return modes_of(self.runnable)
 
     def values(self, rows: Floats) -> Floats:
         """Return the results."""
@@ -132,12 +134,12 @@ class _RowResident(Resident):
 class _Runs:
     """Some runs of a pipeline."""
 
-    def __init__(self, runner: ChainRunner, rows: Floats, given: Floats) -> None:
+    def __init__(self, runner: PipelineRunner, rows: Floats, given: Floats) -> None:
         self.runner, self.given, self._rows = runner, given, rows
         self._device = RowDevice(len(rows), runner.precision)
-        chain = runner.chain
+        runnable = runner.runnable
         self._resident = _RowResident(
-            self._device, runner.program, chain, runner.prepared, runner.shapes, roots_of(chain)
+            self._device, runner.program, runnable, runner.prepared, runner.shapes, roots_of(runnable)
         )
         self._resident.textures = {place: rows[:, start:end] for place, (start, end) in runner.inputs.stretches.items()}
         for place, buffer in self._resident.values.items():
@@ -171,7 +173,7 @@ class _Runs:
         """Return the results and their tangents."""
         resident, table = self._resident, self.runner.inputs
         flow = resident.flow(Mode.JVP)
-        for value in (v for v in self.runner.chain.signature.parameters if v.name in resident.roots):
+        for value in (v for v in self.runner.runnable.signature.parameters if v.name in resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 start, end = table.stretches[value.name, part.path]
                 resident.upload_tangent(value.name, part, None)
@@ -182,7 +184,7 @@ class _Runs:
 
     def _outputs(self, flow: Flow) -> Iterator[tuple[Part, str, tuple[int, int]]]:
         """Yield the parts of all results with their versions and columns."""
-        for value, name in outputs_of(self.runner.chain):
+        for value, name in outputs_of(self.runner.runnable):
             for part in value.parts:
                 yield part, flow.last[name], self.runner.results.stretches[value.name, part.path]
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.runtime.arrays.signature import Path
     from slangad.compiler.runtime.pipeline.flow import StageFlow
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
     Values = dict[tuple[str, "Path"], Floats]
@@ -49,23 +49,23 @@ class StageRunner:
         watch: The twin that watches loops, where it has bounded ones.
     """
 
-    plain: WholeRunner
-    frozen: WholeRunner | None
-    reach: WholeRunner | None
+    plain: LaunchRunner
+    frozen: LaunchRunner | None
+    reach: LaunchRunner | None
     shown: str
-    watch: WholeRunner | None = None
+    watch: LaunchRunner | None = None
 
     @property
-    def oracle(self) -> WholeRunner:
+    def oracle(self) -> LaunchRunner:
         """The kernel that gives the stage's values."""
         return self.frozen or self.plain
 
 
 @dataclass(frozen=True, slots=True)
-class ChainOracle:
+class PipelineStages:
     """A pipeline, stage by stage."""
 
-    chain: Chain
+    runnable: RunnablePipeline
     shapes: Shapes
     stages: Sequence[StageRunner]
     inputs: Table
@@ -79,7 +79,7 @@ class ChainOracle:
     @property
     def flow(self) -> Flow:
         """The versions of its values."""
-        return flow_of(self.chain, roots_of(self.chain), Mode.BACKWARD)
+        return flow_of(self.runnable, roots_of(self.runnable), Mode.BACKWARD)
 
     def values(self, rows: Floats) -> Floats:
         """Return the results."""
@@ -135,7 +135,7 @@ class ChainOracle:
     def _start(self, rows: Floats) -> Values:
         return {place: rows[:, start:end] for place, (start, end) in self.inputs.stretches.items()}
 
-    def _taken(self, stage: StageFlow, runner: WholeRunner, values: Values, *, pairs: bool) -> Floats:
+    def _taken(self, stage: StageFlow, runner: LaunchRunner, values: Values, *, pairs: bool) -> Floats:
         """Return the rows with which a stage's kernel is launched. Parameters without gradient are frozen."""
         count = len(next(iter(values.values())))
         taken = np.zeros((count, len(runner.inputs.columns)))
@@ -157,7 +157,7 @@ class ChainOracle:
                     at += end - start
         return taken
 
-    def _keep(self, stage: StageFlow, runner: WholeRunner, found: Floats, values: Values) -> None:
+    def _keep(self, stage: StageFlow, runner: LaunchRunner, found: Floats, values: Values) -> None:
         for use in (*stage.makes, *(use for use in stage.uses if use.made)):
             for part in use.value.parts:
                 start, end = runner.results.stretches[use.value.name, part.path]
@@ -166,7 +166,7 @@ class ChainOracle:
     def _read(self, flow: Flow, values: Values) -> Floats:
         count = len(next(iter(values.values())))
         found = np.zeros((count, len(self.results.columns)))
-        for value, name in outputs_of(self.chain):
+        for value, name in outputs_of(self.runnable):
             for part in value.parts:
                 start, end = self.results.stretches[value.name, part.path]
                 found[:, start:end] = values[flow.last[name], part.path]
@@ -174,10 +174,10 @@ class ChainOracle:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainWatch:
+class PipelineWatch:
     """The twins of stages that watch loops: one result for each stage with bounded loops."""
 
-    oracle: ChainOracle
+    oracle: PipelineStages
 
     @property
     def results(self) -> Table:
@@ -190,6 +190,6 @@ class ChainWatch:
         found = [self._exceeded(runner.watch, taken) for _, runner, taken in self.oracle.taken(rows) if runner.watch]
         return np.stack(found, axis=1)
 
-    def _exceeded(self, watch: WholeRunner, taken: Floats) -> Floats:
+    def _exceeded(self, watch: LaunchRunner, taken: Floats) -> Floats:
         columns = [k for k, column in enumerate(watch.results.columns) if column.path.startswith(EXCEEDED)]
         return np.asarray(watch.values(taken)[:, columns].max(axis=1, initial=0.0))

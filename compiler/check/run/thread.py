@@ -83,7 +83,7 @@ class SeparateModules:
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class ThreadRunner:
     """The entry points of one kernel in one build.
 
     Attributes:

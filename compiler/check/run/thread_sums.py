@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
-    from slangad.compiler.check.run.launch import WholeRunner
-    from slangad.compiler.check.run.thread import Runner
+    from slangad.compiler.check.run.launch import LaunchRunner
+    from slangad.compiler.check.run.thread import ThreadRunner
 
 
 _NUMBER: Final = re.compile(r"thread_(id|count)_(\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class ThreadSums:
     """The threads of launches of one kernel. ``thread`` runs one of them."""
 
-    thread: Runner
-    launch: WholeRunner
+    thread: ThreadRunner
+    launch: LaunchRunner
 
     @property
     def count(self) -> int:

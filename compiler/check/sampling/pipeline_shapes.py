@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.run.pipeline_stages import ChainOracle
+    from slangad.compiler.check.run.pipeline_stages import PipelineStages
     from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.pipelines import Stage
     from slangad.compiler.runtime.arrays.signature import Value
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
 
@@ -40,8 +40,8 @@ class PipelineShapeSearch:
         ranges: Declared ranges.
     """
 
-    chain: Chain
-    oracle: Callable[[Prepared], ChainOracle]
+    runnable: RunnablePipeline
+    oracle: Callable[[Prepared], PipelineStages]
     declared: Mapping[str, Shape]
     ranges: Iterable[Range]
     seed: int
@@ -75,7 +75,7 @@ class PipelineShapeSearch:
         return prepared
 
     def _first(self, sizes: tuple[int, ...]) -> Prepared:
-        signature = self.chain.signature
+        signature = self.runnable.signature
         declared = [self.declared[v.name] for v in signature.parameters if v.per_element and v.name in self.declared]
         extents = {v.name: self.declared.get(v.name, _guess(v, sizes)) for v in signature.parameters if v.is_tensor}
         each = any(v.per_element for v in signature.parameters)
@@ -97,7 +97,7 @@ class PipelineShapeSearch:
     def _disagreement(self, prepared: Prepared) -> str:
         """Return the runtime's error for these sizes; empty if they are right."""
         try:
-            shapes_of(self.chain, prepared)
+            shapes_of(self.runnable, prepared)
         except InputError as error:
             return error.diagnostics[0].message
         return ""
@@ -106,11 +106,13 @@ class PipelineShapeSearch:
         """Return the sizes with one parameter corrected for the first stage that disagrees; None if none can be."""
         known: dict[str, Shape] = dict(prepared.extents)
         known |= {
-            v.name: prepared.domain if v.per_element else () for v in self.chain.signature.parameters if not v.is_tensor
+            v.name: prepared.domain if v.per_element else ()
+            for v in self.runnable.signature.parameters
+            if not v.is_tensor
         }
-        free = {v.name for v in self.chain.signature.parameters if v.name not in self.declared}
-        for stage in self.chain.pipeline.stages:
-            signature = self.chain.kernels[stage.kernel].signature
+        free = {v.name for v in self.runnable.signature.parameters if v.name not in self.declared}
+        for stage in self.runnable.pipeline.stages:
+            signature = self.runnable.kernels[stage.kernel].signature
             sizes = [known[name] for name in self._elementwise(stage) if name not in free]
             sizes = [tuple(size_of(size, known) for size in stage.domain), *sizes] if stage.domain else sizes
             sizes += [known[name] for name in self._elementwise(stage) if name in free]
@@ -123,13 +125,13 @@ class PipelineShapeSearch:
         return None
 
     def _elementwise(self, stage: Stage) -> Iterator[str]:
-        parameters = self.chain.kernels[stage.kernel].signature.parameters
+        parameters = self.runnable.kernels[stage.kernel].signature.parameters
         for value, argument in zip(parameters, stage.arguments, strict=True):
             if isinstance(argument, Given) and value.per_element:
                 yield argument.value
 
     def _written(self, stage: Stage, known: Mapping[str, Shape]) -> Iterator[Shape]:
-        signature = self.chain.kernels[stage.kernel].signature
+        signature = self.runnable.kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
             if isinstance(argument, Given) and value.is_written:
                 yield known[argument.value][: signature.dims]
@@ -154,14 +156,13 @@ class PipelineShapeSearch:
         oracle = self.oracle(prepared)
         return float(oracle.inside(self._rows(oracle)).mean())
 
-    def _rows(self, oracle: ChainOracle) -> Floats:
-        name, count = self.chain.pipeline.name, tol.PIPELINE_SHAPE_SAMPLES
+    def _rows(self, oracle: PipelineStages) -> Floats:
+        name, count = self.runnable.pipeline.name, tol.PIPELINE_SHAPE_SAMPLES
         return draw(oracle.inputs.columns, self.ranges, count, self.seed, name, ()).rows
 
     def _remedy(self) -> str:
-        return (
-            f"declare shapes of its tensors (--shape {self.chain.pipeline.name}.tensor=16x4) or ranges of its indices"
-        )
+        name = self.runnable.pipeline.name
+        return f"declare shapes of its tensors (--shape {name}.tensor=16x4) or ranges of its indices"
 
 
 def _guess(value: Value, sizes: tuple[int, ...]) -> Shape:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.columns import Table
     from slangad.compiler.check.model.integers import Integers
-    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
 
     Shape = tuple[int, ...]
@@ -46,7 +46,7 @@ class ShapeSearch:
     """
 
     kernel: Kernel
-    twin: Callable[[Extents], WholeRunner]
+    twin: Callable[[Extents], LaunchRunner]
     asked: frozenset[tuple[str, int]]
     declared: Mapping[str, Shape]
     ranges: Iterable[Range]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
 from slangad.compiler.check.model.outcomes import Outcome, Reason
 from slangad.compiler.check.run.companions import Companions, Functions
-from slangad.compiler.check.run.on_device import ChainOnDevice
-from slangad.compiler.check.run.pipeline import ChainRunner
-from slangad.compiler.check.run.pipeline_stages import ChainOracle, ChainWatch, StageRunner
+from slangad.compiler.check.run.on_device import PipelineOnDevice
+from slangad.compiler.check.run.pipeline import PipelineRunner
+from slangad.compiler.check.run.pipeline_stages import PipelineStages, PipelineWatch, StageRunner
 from slangad.compiler.check.run.row_device import LoadedProgram
 from slangad.compiler.check.run.thread import F32, F64
 from slangad.compiler.check.sampling.pipeline_shapes import PipelineShapeSearch
@@ -18,7 +18,7 @@ from slangad.compiler.emit.model import EmittedModule, Mode
 from slangad.compiler.ir.nodes import Module
 from slangad.compiler.runtime.arrays.signature import signatures
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
-from slangad.compiler.runtime.pipeline.runnable import chains
+from slangad.compiler.runtime.pipeline.runnable import runnable_pipelines
 from slangad.compiler.runtime.pipeline.stages import shapes_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Pipeline
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 
 def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | Reason:
@@ -46,7 +46,7 @@ def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | 
     stages = maker.stages(sizes)
     companions = Companions(
         stages,
-        ChainWatch(stages) if any(stage.watch for stage in stages.stages) else None,
+        PipelineWatch(stages) if any(stage.watch for stage in stages.stages) else None,
         maker.on_device(sizes),
         stages,
         apart=maker.runner(apart, sizes, f64=True) if apart != joined else None,
@@ -64,10 +64,10 @@ class _Maker:
     def sizes(self) -> Prepared | str:
         """Return the sizes of the pipeline's values, or why there are none."""
         plan = self.task.plan
-        chain = self._chain(self.task.pipeline.apart, self._points)
-        return PipelineShapeSearch(chain, self.stages, dict(plan.shapes), plan.ranges, plan.seed).find()
+        runnable = self._runnable(self.task.pipeline.apart, self._points)
+        return PipelineShapeSearch(runnable, self.stages, dict(plan.shapes), plan.ranges, plan.seed).find()
 
-    def runner(self, pipeline: Pipeline, sizes: Prepared, *, f64: bool) -> ChainRunner | None:
+    def runner(self, pipeline: Pipeline, sizes: Prepared, *, f64: bool) -> PipelineRunner | None:
         """Return the pipeline as the runtime runs it; None if a kernel does not compile."""
         entries: dict[str, tuple[CpuModule, EntryPoint]] = {}
         for stage in pipeline.stages:
@@ -75,26 +75,26 @@ class _Maker:
             if held is None:
                 return None
             entries |= {point.name: (held[0], point) for point in held[1]}
-        chain = self._chain(pipeline, lambda name: [p for _, p in entries.values() if p.kernel == name])
+        runnable = self._runnable(pipeline, lambda name: [p for _, p in entries.values() if p.kernel == name])
         program = LoadedProgram(EmittedModule("", "", {}, (), {}, ()), entries)
-        tables = self._tables(chain, sizes)
-        return ChainRunner(chain, program, F64 if f64 else F32, sizes, shapes_of(chain, sizes), *tables)
+        tables = self._tables(runnable, sizes)
+        return PipelineRunner(runnable, program, F64 if f64 else F32, sizes, shapes_of(runnable, sizes), *tables)
 
-    def on_device(self, sizes: Prepared) -> ChainOnDevice | str | None:
+    def on_device(self, sizes: Prepared) -> PipelineOnDevice | str | None:
         """Return the pipeline on the device, as users run it, or why the device does not take it."""
         pipeline = self.task.pipeline.joined
         held = self.libraries.on_device(*dict.fromkeys(stage.kernel for stage in pipeline.stages))
         if held is None or isinstance(held, str):
             return held
         module, points = held
-        chain = self._chain(pipeline, lambda name: [point for point in points if point.kernel == name])
-        return ChainOnDevice(chain, module, sizes, shapes_of(chain, sizes), *self._tables(chain, sizes))
+        runnable = self._runnable(pipeline, lambda name: [point for point in points if point.kernel == name])
+        return PipelineOnDevice(runnable, module, sizes, shapes_of(runnable, sizes), *self._tables(runnable, sizes))
 
-    def stages(self, sizes: Prepared) -> ChainOracle:
+    def stages(self, sizes: Prepared) -> PipelineStages:
         """Return the pipeline stage by stage."""
         checked, launch = self.task.pipeline, self.libraries.launch
-        chain = self._chain(checked.apart, self._points)
-        shapes = shapes_of(chain, sizes)
+        runnable = self._runnable(checked.apart, self._points)
+        shapes = shapes_of(runnable, sizes)
         stages = []
         for stage, shape in zip(checked.apart.stages, shapes.stages, strict=True):
             frozen, watch, indices = self.task.twins[stage.kernel]
@@ -108,16 +108,16 @@ class _Maker:
                     launch(watch, extents) if watch else None,
                 )
             )
-        return ChainOracle(chain, shapes, stages, *self._tables(chain, sizes))
+        return PipelineStages(runnable, shapes, stages, *self._tables(runnable, sizes))
 
-    def _tables(self, chain: Chain, sizes: Prepared) -> tuple[Table, Table]:
-        shapes = shapes_of(chain, sizes)
-        results = {r.name: shapes.values[r.value] for r in chain.pipeline.results}
+    def _tables(self, runnable: RunnablePipeline, sizes: Prepared) -> tuple[Table, Table]:
+        shapes = shapes_of(runnable, sizes)
+        results = {r.name: shapes.values[r.value] for r in runnable.pipeline.results}
         extents = Extents(sizes.domain, {**sizes.extents, **results})
         outside = self.task.pipeline.outside
         return launch_inputs(outside, extents), launch_results(outside, extents)
 
-    def _chain(self, pipeline: Pipeline, entries_of: Callable[[str], Sequence[EntryPoint]]) -> Chain:
+    def _runnable(self, pipeline: Pipeline, entries_of: Callable[[str], Sequence[EntryPoint]]) -> RunnablePipeline:
         kernels = tuple(self.task.kernels[name] for name in dict.fromkeys(s.kernel for s in pipeline.stages))
         module = Module(pipeline.name, "", kernels=kernels, pipelines=(pipeline,))
         plans = {}
@@ -125,7 +125,7 @@ class _Maker:
             points = entries_of(name)
             entries = {mode: tuple(p for p in points if p.mode is mode) for mode in Mode}
             plans[name] = KernelPlan(signature, entries, {})
-        return chains(module, plans)[pipeline.name]
+        return runnable_pipelines(module, plans)[pipeline.name]
 
     def _points(self, name: str) -> Sequence[EntryPoint]:
         """Return the entry points of a kernel in float64."""

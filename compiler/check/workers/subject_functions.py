@@ -18,9 +18,9 @@ from slangad.compiler.check.workers.pipeline_functions import pipeline_functions
 if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
     from slangad.compiler.check.model.task import Task
-    from slangad.compiler.check.run.launch import WholeRunner
+    from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.check.run.libraries import Libraries
-    from slangad.compiler.check.run.thread import Runner
+    from slangad.compiler.check.run.thread import ThreadRunner
     from slangad.compiler.ir.nodes import Kernel
 
     Shape = tuple[int, ...]
@@ -67,7 +67,7 @@ def _search(task: Task, indices: Kernel, libraries: Libraries) -> ShapeSearch:
     """Return the search for the shapes of a kernel's tensors."""
     plan = task.plan
 
-    def twin(extents: Extents) -> WholeRunner:
+    def twin(extents: Extents) -> LaunchRunner:
         return libraries.launch(indices, extents)
 
     return ShapeSearch(task.kernel, twin, task.asked, dict(plan.shapes), plan.ranges, plan.seed, integers=plan.integers)
@@ -102,7 +102,7 @@ def _launches(task: Task, libraries: Libraries, small: Extents | None = None) ->
     )
 
 
-def _thread_f32(task: Task, libraries: Libraries) -> Runner | None:
+def _thread_f32(task: Task, libraries: Libraries) -> ThreadRunner | None:
     """Return one thread in float32, where that runs."""
     device = libraries.thread_on_device(task.kernel)
     if device is None and task.in_f32:

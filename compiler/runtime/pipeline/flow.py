@@ -1,4 +1,4 @@
-"""What a pipeline's stages use and make, version by version, and where gradient flows: a chain becomes a flow.
+"""What a pipeline's stages use and make, version by version, and where gradient flows: a pipeline becomes a flow.
 
 A stage that writes a tensor makes a new version of it, so that the reverse pass finds what the stage read.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.ir.pipelines import Stage
     from slangad.compiler.runtime.arrays.signature import Value
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Flow:
     active: frozenset[str]
 
 
-def flow_of(chain: Chain, roots: Collection[str], mode: Mode) -> Flow:
+def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> Flow:
     """The flow when gradients (tangents, in forward mode) of some parameters are wanted."""
-    last = {p.name: p.name for p in chain.pipeline.params}
+    last = {p.name: p.name for p in runnable.pipeline.params}
     active = set(roots)
     stages = []
-    for number, stage in enumerate(chain.pipeline.stages):
-        plan = chain.kernels[stage.kernel]
+    for number, stage in enumerate(runnable.pipeline.stages):
+        plan = runnable.kernels[stage.kernel]
         bound = tuple(zip(plan.signature.parameters, stage.arguments, strict=True))
         uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, Given))
         fixed = {value.name: a for value, a in bound if isinstance(a, Fixed)}

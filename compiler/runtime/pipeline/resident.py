@@ -1,6 +1,6 @@
 """A pipeline on a device: every value, gradient and tangent has a buffer that stays there; launches come out.
 
-Goes in: a chain, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
+Goes in: a pipeline, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
 order; nothing is copied between host and device in between. A value that several stages use gets the sum of what they
 send back.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import Part, Path, Value
     from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
     from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
     from slangad.compiler.runtime.pipeline.steps import Step
 
@@ -57,7 +57,7 @@ class Resident:
 
     device: Device
     program: DeviceProgram
-    chain: Chain
+    runnable: RunnablePipeline
     prepared: Prepared
     shapes: Shapes
     roots: Collection[str]
@@ -71,7 +71,7 @@ class Resident:
     stored: set[Place] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for value in self.chain.signature.parameters:
+        for value in self.runnable.signature.parameters:
             if value.memory in (Memory.UNIFORM, Memory.TEXTURE2D):
                 continue
             for part in value.parts:
@@ -141,7 +141,7 @@ class Resident:
         if (stage.number, tangents) not in self.runs:
             shape = self.shapes.stages[stage.number]
             prepared = Prepared(shape.domain, shape.extents, dict(self._by_value(stage)))
-            plan = self.chain.kernels[stage.stage.kernel]
+            plan = self.runnable.kernels[stage.stage.kernel]
             self.runs[stage.number, tangents] = Run(self.device, self.program, plan, prepared)
         return self.runs[stage.number, tangents]
 
@@ -153,7 +153,7 @@ class Resident:
                     array = self.prepared.arrays.get((role, use.version, part.path))
                     if array is not None:
                         yield (role, use.value.name, part.path), array
-        for value in self.chain.kernels[stage.stage.kernel].signature.parameters:
+        for value in self.runnable.kernels[stage.stage.kernel].signature.parameters:
             if value.name in stage.fixed:
                 yield from _constants(value, stage.fixed[value.name].scalars)
 
@@ -338,7 +338,7 @@ class Resident:
 
     def flow(self, mode: Mode) -> Flow:
         """How gradient (tangents, in forward mode) flows from the roots."""
-        return flow_of(self.chain, self.roots, mode)
+        return flow_of(self.runnable, self.roots, mode)
 
     def upload_tangent(self, name: str, part: Part, array: Array | None) -> None:
         """Set the tangent of a parameter, zero where nothing is given."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
     from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.flow import Flow
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.steps import Step
     from slangad.compiler.toolchain.cache import Cache
 
@@ -51,33 +51,37 @@ class Given:
     cotangents: Mapping[str, Array]
 
 
-def outputs_of(chain: Chain) -> Iterator[tuple[Value, str]]:
+def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[Value, str]]:
     """The results of a pipeline and the values they are; then the tensors that it writes."""
-    for result in chain.pipeline.results:
+    for result in runnable.pipeline.results:
         yield result_value(result.name, result.memory, result.type), result.value
-    for value in chain.signature.parameters:
+    for value in runnable.signature.parameters:
         if value.is_written:
             yield value, value.name
 
 
-def signature_of(chain: Chain) -> Signature:
+def signature_of(runnable: RunnablePipeline) -> Signature:
     """What a pipeline takes and gives."""
-    results = tuple(value for value, _ in outputs_of(chain) if not value.is_written)
-    return replace(chain.signature, results=results)
+    results = tuple(value for value, _ in outputs_of(runnable) if not value.is_written)
+    return replace(runnable.signature, results=results)
 
 
-def prepare_chain(chain: Chain, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Given:
+def prepare_pipeline(
+    runnable: RunnablePipeline, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
+) -> Given:
     """Check and convert what was given.
 
     Raises:
         InputError: With everything that is wrong.
     """
-    if domain is None and not needs_domain(chain.signature, given):
-        domain = (1,) * chain.signature.dims
+    if domain is None and not needs_domain(runnable.signature, given):
+        domain = (1,) * runnable.signature.dims
     inputs = {key: value for key, value in given.items() if not key.startswith(COTANGENT)}
-    prepared = prepare(chain.signature, mode, inputs, domain)
-    shapes = shapes_of(chain, prepared)
-    wanted = {f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(chain) for p in value.parts if p.differentiable}
+    prepared = prepare(runnable.signature, mode, inputs, domain)
+    shapes = shapes_of(runnable, prepared)
+    wanted = {
+        f"{COTANGENT}{p.key}": (p, v) for value, v in outputs_of(runnable) for p in value.parts if p.differentiable
+    }
     problems, cotangents = [], {}
     for key, array in given.items():
         if key.startswith(COTANGENT) and key not in wanted:
@@ -113,8 +117,13 @@ def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], 
     return array
 
 
-def run_chain(
-    device: Device, program: DeviceProgram, chain: Chain, mode: RunMode, given: Given, cache: Cache | None = None
+def run_pipeline(
+    device: Device,
+    program: DeviceProgram,
+    runnable: RunnablePipeline,
+    mode: RunMode,
+    given: Given,
+    cache: Cache | None = None,
 ) -> dict[str, Array]:
     """Run a pipeline and wait for what it gives: arrays by key.
 
@@ -122,33 +131,33 @@ def run_chain(
         CompileError: No gradient flows, and one is wanted.
         ToolchainError: The device failed, or has too little memory.
     """
-    inputs = (v for v in chain.signature.parameters if v.memory is not Memory.OUT_TENSOR)
+    inputs = (v for v in runnable.signature.parameters if v.memory is not Memory.OUT_TENSOR)
     roots = tuple(v.name for v in inputs if v.differentiable)
     for step in mode.steps:
-        _require(chain, roots, step)
-    resident = Resident(device, program, chain, given.prepared, given.shapes, roots)
+        _require(runnable, roots, step)
+    resident = Resident(device, program, runnable, given.prepared, given.shapes, roots)
     try:
-        return _Run(resident, chain, given, cache).run(mode)
+        return _Run(resident, runnable, given, cache).run(mode)
     except MemoryError:
         raise too_little_memory("this machine") from None
     finally:
         resident.close()
 
 
-def _require(chain: Chain, roots: tuple[str, ...], mode: Mode) -> None:
+def _require(runnable: RunnablePipeline, roots: tuple[str, ...], mode: Mode) -> None:
     if mode is Mode.FORWARD:
         return
-    flow = flow_of(chain, roots, mode)
-    if not any(flow.last[value] in flow.active for _, value in outputs_of(chain)):
-        name = chain.pipeline.name
+    flow = flow_of(runnable, roots, mode)
+    if not any(flow.last[value] in flow.active for _, value in outputs_of(runnable)):
+        name = runnable.pipeline.name
         message = f"{name} has no {mode.value} mode: no gradient flows from its parameters to its results"
-        raise CompileError([Diagnostic("SA417", message, chain.pipeline.span, help="it has: forward")])
+        raise CompileError([Diagnostic("SA417", message, runnable.pipeline.span, help="it has: forward")])
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     resident: Resident
-    chain: Chain
+    runnable: RunnablePipeline
     given: Given
     cache: Cache | None
 
@@ -171,13 +180,13 @@ class _Run:
         return dict(self._results(flow, mode))
 
     def _upload_tangents(self) -> None:
-        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+        for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 array = self.given.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
                 self.resident.upload_tangent(value.name, part, array)
 
     def _seed(self, flow: Flow, *, from_tangents: bool) -> None:
-        for value, name in outputs_of(self.chain):
+        for value, name in outputs_of(self.runnable):
             version = flow.last[name]
             for part in value.parts if version in flow.active else ():
                 if not part.differentiable:
@@ -189,7 +198,7 @@ class _Run:
 
     def _given_gradients(self) -> Iterator[Step]:
         """Adds what the caller wants gradients added to."""
-        for value in (v for v in self.chain.signature.parameters if v.name in self.resident.roots):
+        for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
                 if given is not None:
@@ -197,14 +206,14 @@ class _Run:
 
     def _results(self, flow: Flow, mode: RunMode) -> Iterator[tuple[str, Array]]:
         resident = self.resident
-        for value, name in outputs_of(self.chain):
+        for value, name in outputs_of(self.runnable):
             yield from self._read(value, flow.last[name], resident.values, "")
         if mode is RunMode.JVP:
-            for value, name in outputs_of(self.chain):
+            for value, name in outputs_of(self.runnable):
                 yield from self._read(value, flow.last[name], resident.tangents, PREFIXES[ParameterRole.RESULT_TANGENT])
         if Mode.BACKWARD not in mode.steps:
             return
-        for value in (v for v in self.chain.signature.parameters if v.name in resident.roots):
+        for value in (v for v in self.runnable.signature.parameters if v.name in resident.roots):
             yield from self._read(value, value.name, resident.gradients, PREFIXES[ParameterRole.GRADIENT])
         yield from self._probes()
 

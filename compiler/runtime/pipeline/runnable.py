@@ -25,7 +25,7 @@ TRAINED = (Memory.PARAM, Memory.TENSOR)
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class RunnablePipeline:
     """A pipeline that can be run.
 
     Attributes:
@@ -62,18 +62,18 @@ class Chain:
         return tuple(r for r in sums if isinstance(r.type, Scalar) and is_floating(r.type))
 
 
-def chains(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, Chain]:
+def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, RunnablePipeline]:
     """The pipelines of a module by name."""
     made = {}
     for pipeline in module.pipelines:
         own = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
-        made[pipeline.name] = Chain(pipeline, _signature(pipeline, own), own)
+        made[pipeline.name] = RunnablePipeline(pipeline, _signature(pipeline, own), own)
     return made
 
 
-def chain_of_kernel(
+def pipeline_of_kernel(
     plan: KernelPlan, kernel: Kernel, optimizer: Optimizer | None, domain: tuple[int, ...] = ()
-) -> Chain:
+) -> RunnablePipeline:
     """A kernel as a pipeline of one stage."""
     taken = {p.name for p in kernel.params}
     own = tuple(r for r in kernel.results if not r.param)
@@ -83,7 +83,7 @@ def chain_of_kernel(
     pipeline = Pipeline(
         kernel.name, kernel.params, (stage,), results, optimizer, fuse=False, doc=kernel.doc, span=kernel.span
     )
-    return Chain(pipeline, replace(plan.signature, results=()), {kernel.name: plan}, alone=True)
+    return RunnablePipeline(pipeline, replace(plan.signature, results=()), {kernel.name: plan}, alone=True)
 
 
 def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Signature:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Size, Stage
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.arrays.signature import Signature, Value
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
 
@@ -38,16 +38,16 @@ class Shapes:
     stages: tuple[StageShape, ...]
 
 
-def shapes_of(chain: Chain, prepared: Prepared) -> Shapes:
+def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
     """The shapes that follow from what was given.
 
     Raises:
         InputError: A stage's arguments don't fit together.
     """
-    known = dict(_given(chain, prepared))
+    known = dict(_given(runnable, prepared))
     stages = []
-    for stage in chain.pipeline.stages:
-        signature = chain.kernels[stage.kernel].signature
+    for stage in runnable.pipeline.stages:
+        signature = runnable.kernels[stage.kernel].signature
         domain = _domain(stage, signature, known)
         bound = list(zip(signature.parameters, stage.arguments, strict=True))
         extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, Given)}
@@ -57,8 +57,8 @@ def shapes_of(chain: Chain, prepared: Prepared) -> Shapes:
     return Shapes(known, tuple(stages))
 
 
-def _given(chain: Chain, prepared: Prepared) -> Iterator[tuple[str, Shape]]:
-    for value in chain.signature.parameters:
+def _given(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str, Shape]]:
+    for value in runnable.signature.parameters:
         if value.is_tensor:
             yield value.name, prepared.extents[value.name]
         else:

@@ -48,7 +48,7 @@ def record_of(trainer: Trainer) -> dict[str, object]:
     plan = trainer.plan
     return {
         "slangad": VERSION,
-        "name": trainer.chain.pipeline.name,
+        "name": trainer.runnable.pipeline.name,
         "optimizer": plan.optimizer.name,
         "settings": list(plan.optimizer.values),
         "batch": plan.batch,

@@ -79,7 +79,7 @@ def _refuse_lost(trainer: Trainer) -> None:
         before = f"; it was {trainer.losses[-2]:g} before" if len(trainer.losses) > 1 else ""
         message = f"the loss is {trainer.losses[-1]} at step {trainer.step}{before}"
         help_ = "a smaller --lr may help; `slangad check` looks for derivatives that are wrong"
-        raise CompileError([Diagnostic("SA421", message, trainer.chain.pipeline.span, help=help_)])
+        raise CompileError([Diagnostic("SA421", message, trainer.runnable.pipeline.span, help=help_)])
 
 
 @dataclass

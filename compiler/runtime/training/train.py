@@ -1,4 +1,4 @@
-"""The loop of ``slangad train``: a chain with an objective and what it was given go in; losses and parameters come out.
+"""The loop of ``slangad train``: minimise the objective of a pipeline, with losses and parameters as the result.
 
 A step is one stretch of a submission: the batch is gathered, forward and backward run, the loss is written into a
 history on the device, the optimizer changes the parameters. A loss that is not finite, or below the threshold, stops
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.signature import Part
     from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
     from slangad.compiler.runtime.pipeline.flow import Flow
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.steps import Step
     from slangad.compiler.toolchain.cache import Cache
 
@@ -81,7 +81,7 @@ class Trainer:
     """
 
     device: Device
-    chain: Chain
+    runnable: RunnablePipeline
     prepared: Prepared
     plan: Plan
     resident: Resident
@@ -94,7 +94,7 @@ class Trainer:
         cls,
         device: Device,
         program: DeviceProgram,
-        chain: Chain,
+        runnable: RunnablePipeline,
         prepared: Prepared,
         plan: Plan,
         cache: Cache | None = None,
@@ -105,9 +105,9 @@ class Trainer:
             InputError: The stages' shapes don't fit together.
             ToolchainError: The device has too little memory, or failed.
         """
-        small = _first_batch(chain, prepared, plan.batch)
-        resident = Resident(device, program, chain, small, shapes_of(chain, small), chain.trained)
-        made = cls(device, chain, prepared, plan, resident)
+        small = _first_batch(runnable, prepared, plan.batch)
+        resident = Resident(device, program, runnable, small, shapes_of(runnable, small), runnable.trained)
+        made = cls(device, runnable, prepared, plan, resident)
         made._plan(cache)
         return made
 
@@ -119,7 +119,7 @@ class Trainer:
 
     def _plan(self, cache: Cache | None) -> None:
         resident, steps = self.resident, self.resident.steps
-        objective = self.chain.objective
+        objective = self.runnable.objective
         assert objective is not None  # noqa: S101  (whoever trains has looked)
         flow = resident.flow(Mode.BACKWARD)
         maker = next(u for s in flow.stages for u in s.makes if u.version == objective.value)
@@ -149,8 +149,8 @@ class Trainer:
 
     def _trained(self) -> Iterator[Trained]:
         resident = self.resident
-        for value in self.chain.signature.parameters:
-            if value.name not in self.chain.trained:
+        for value in self.runnable.signature.parameters:
+            if value.name not in self.runnable.trained:
                 continue
             for part in (p for p in value.parts if p.differentiable):
                 values = resident.values[value.name, part.path]
@@ -168,7 +168,7 @@ class Trainer:
             return
         import numpy as np
 
-        for value in self.chain.signature.parameters:
+        for value in self.runnable.signature.parameters:
             for part in value.parts if value.per_element else ():
                 array = next(a for (_, n, p), a in self.prepared.arrays.items() if (n, p) == (value.name, part.path))
                 target = self.resident.values[value.name, part.path]
@@ -286,10 +286,10 @@ def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
     }
 
 
-def _first_batch(chain: Chain, prepared: Prepared, batch: int) -> Prepared:
+def _first_batch(runnable: RunnablePipeline, prepared: Prepared, batch: int) -> Prepared:
     """What a batch is like: the arrays with one element per thread are as long as that."""
     if not batch:
         return prepared
-    each = {v.name for v in chain.signature.parameters if v.per_element}
+    each = {v.name for v in runnable.signature.parameters if v.per_element}
     arrays = {slot: a[:batch] if slot[1] in each else a for slot, a in prepared.arrays.items()}
     return replace(prepared, domain=(batch, *prepared.domain[1:]), arrays=arrays)

@@ -1,4 +1,4 @@
-"""Whether and how something can be trained: a chain, an optimizer and arrays go in; a chain that can be comes out."""
+"""Check that a pipeline can be trained, and add an optimizer to it."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ if TYPE_CHECKING:
 
     from slangad.compiler.runtime.arrays.array_keys import Shape
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.pipeline.runnable import Chain
+    from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.training.train import Plan
 
 
-def check_trainable(chain: Chain) -> None:
+def check_trainable(runnable: RunnablePipeline) -> None:
     """Refuse what has nothing to minimise or to train.
 
     Raises:
         CompileError: It says what is missing.
     """
-    name = chain.pipeline.name
-    objective = chain.objective
+    name = runnable.pipeline.name
+    objective = runnable.objective
     if objective is None:
-        several = ", ".join(result.name for result in chain.objectives)
+        several = ", ".join(result.name for result in runnable.objectives)
         why = f"{several} could each be minimised" if several else "it does not return one number"
-        raise _refused(chain, f"{name} has no objective: {why}", "return one Sum[float] or Mean[float]")
-    if not chain.trained:
+        raise _refused(runnable, f"{name} has no objective: {why}", "return one Sum[float] or Mean[float]")
+    if not runnable.trained:
         help_ = "Param and Tensor parameters that are not NoDiff are trained"
-        raise _refused(chain, f"{name} has nothing to train", help_)
-    flow = flow_of(chain, chain.trained, Mode.BACKWARD)
+        raise _refused(runnable, f"{name} has nothing to train", help_)
+    flow = flow_of(runnable, runnable.trained, Mode.BACKWARD)
     if objective.value not in flow.active:
-        raise _refused(chain, f"no gradient flows from the objective of {name} to {', '.join(chain.trained)}")
+        raise _refused(runnable, f"no gradient flows from the objective of {name} to {', '.join(runnable.trained)}")
 
 
-def with_optimizer(chain: Chain, name: str | None, lr: float | None) -> Chain:
-    """The chain with the optimizer that is asked for, where one is; settings that are not said have their usual value.
+def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | None) -> RunnablePipeline:
+    """Return the pipeline with the requested optimizer, if there is one. Other settings keep their defaults.
 
     Raises:
         CompileError: Nothing says what to minimise with, or how fast.
     """
-    own = chain.pipeline.optimizer
+    own = runnable.pipeline.optimizer
     wanted = name or (own.name if own is not None else None)
     if wanted is None:
         help_ = "say --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
-        raise _refused(chain, f"{chain.pipeline.name} has no optimizer", help_)
+        raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
     known = dict(zip(SETTINGS[wanted], own.values, strict=True)) if own is not None and own.name == wanted else {}
     if own is not None:
         known.setdefault("lr", own["lr"])
     if lr is not None:
         known["lr"] = lr
     if "lr" not in known:
-        raise _refused(chain, f"{wanted} needs a learning rate", "say --lr 0.01")
+        raise _refused(runnable, f"{wanted} needs a learning rate", "say --lr 0.01")
     values = tuple(float(known.get(key, usual or 0.0)) for key, usual in SETTINGS[wanted].items())
-    return replace(chain, pipeline=replace(chain.pipeline, optimizer=Optimizer(wanted, values)))
+    return replace(runnable, pipeline=replace(runnable.pipeline, optimizer=Optimizer(wanted, values)))
 
 
 def prepare_training(
-    chain: Chain, given: Mapping[str, object], domain: Shape | None, plan: Plan
+    runnable: RunnablePipeline, given: Mapping[str, object], domain: Shape | None, plan: Plan
 ) -> tuple[Prepared, list[Diagnostic]]:
     """What training begins with: what was given, and random values for trained parameters that were not.
 
@@ -74,23 +74,23 @@ def prepare_training(
         InputError: Something is missing or doesn't fit.
         CompileError: The batch doesn't fit the data.
     """
-    signature = chain.signature
+    signature = runnable.signature
     each = any(v.per_element for v in signature.parameters)
     if domain is None and not needs_domain(signature, given):
         domain = (1,) * signature.dims
-    trained = {p.key for v in signature.parameters if v.name in chain.trained for p in v.parts}
+    trained = {p.key for v in signature.parameters if v.name in runnable.trained for p in v.parts}
     drawn = draw_missing(signature, RunMode.FORWARD, given, domain, plan.seed)
     added = {key: array for key, array in drawn.items() if key in trained and key not in given}
     prepared = prepare(signature, RunMode.FORWARD, {**given, **added}, domain)
     if plan.batch and not each:
-        raise _refused(chain, f"{chain.pipeline.name} has no batches: nothing in it is Each", "leave --batch out")
+        raise _refused(runnable, f"{runnable.pipeline.name} has no batches: nothing in it is Each", "leave --batch out")
     if plan.batch > prepared.domain[0]:
-        raise _refused(chain, f"a batch of {plan.batch} is more than the {prepared.domain[0]} elements there are")
+        raise _refused(runnable, f"a batch of {plan.batch} is more than the {prepared.domain[0]} elements there are")
     if not added:
         return prepared, []
     message = f"{', '.join(added)}: not given, drawn at random with seed {plan.seed}"
     return prepared, [Diagnostic("SA423", message, severity=Severity.NOTE)]
 
 
-def _refused(chain: Chain, message: str, help_: str = "") -> CompileError:
-    return CompileError([Diagnostic("SA420", message, chain.pipeline.span, help=help_)])
+def _refused(runnable: RunnablePipeline, message: str, help_: str = "") -> CompileError:
+    return CompileError([Diagnostic("SA420", message, runnable.pipeline.span, help=help_)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.run.launch import WholeRunner
+from slangad.compiler.check.run.launch import LaunchRunner
 from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.report.model import Leg
@@ -37,7 +37,7 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
         rows: The samples.
     """
     numbers = [failure.sample.number for failure in failures if failure.leg in _LEGS and failure.sample]
-    if not isinstance(reach, WholeRunner) or not numbers or reach.threads > tol.RACE_THREADS:
+    if not isinstance(reach, LaunchRunner) or not numbers or reach.threads > tol.RACE_THREADS:
         return list(failures)
     race = next(_races(reach, rows[list(dict.fromkeys(numbers))[: tol.RACE_SAMPLES]]), "")
     if not race:
@@ -45,7 +45,7 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
     return [replace(failure, cause=race) if failure.leg in _LEGS else failure for failure in failures]
 
 
-def _races(reach: WholeRunner, rows: Floats) -> Iterator[str]:
+def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
     """Yield pairs of threads that store to one element, in words."""
     alone = [replace(reach, alone=thread).reach(rows) for thread in range(reach.threads)]
     written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.run.pipeline_stages import ChainOracle
+from slangad.compiler.check.run.pipeline_stages import PipelineStages
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.report.model import Leg, Verdict
 
@@ -51,10 +51,12 @@ def with_stages(failures: list[Failure], frozen: object, seed: int) -> list[Fail
         frozen: The pipeline stage by stage; anything else has no stages.
         seed: Of the random weights of results.
     """
-    return [_with_stage(failure, frozen, seed) for failure in failures] if isinstance(frozen, ChainOracle) else failures
+    return (
+        [_with_stage(failure, frozen, seed) for failure in failures] if isinstance(frozen, PipelineStages) else failures
+    )
 
 
-def _with_stage(failure: Failure, oracle: ChainOracle, seed: int) -> Failure:
+def _with_stage(failure: Failure, oracle: PipelineStages, seed: int) -> Failure:
     derivative = failure.leg in (Leg.REVERSE, Leg.FORWARD, Leg.TRANSPOSE)
     if not derivative or failure.sample is None or failure.verdict is not Verdict.FAIL:
         return failure
@@ -71,7 +73,7 @@ def _with_stage(failure: Failure, oracle: ChainOracle, seed: int) -> Failure:
     )
 
 
-def blamed(oracle: ChainOracle, row: Floats, mode: Mode, seed: int) -> Iterator[Blamed]:
+def blamed(oracle: PipelineStages, row: Floats, mode: Mode, seed: int) -> Iterator[Blamed]:
     """The stages that are wrong by themselves at a sample."""
     for stage, runner, taken in oracle.taken(row):
         columns = runner.plain.inputs.differentiable

@@ -16,7 +16,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.device.open import open_device
-from slangad.compiler.runtime.pipeline.run import prepare_chain, run_chain
+from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,8 +59,8 @@ def loaded(device: Device, program: Program) -> DeviceProgram:
 @pytest.fixture
 def run(device: Device, program: Program, loaded: DeviceProgram) -> Callable[..., Arrays]:
     def call(name: str, mode: RunMode, given: Arrays, domain: tuple[int, ...] | None = None) -> Arrays:
-        chain = program.chains[name]
-        return run_chain(device, loaded, chain, mode, prepare_chain(chain, mode, given, domain))
+        runnable = program.pipelines[name]
+        return run_pipeline(device, loaded, runnable, mode, prepare_pipeline(runnable, mode, given, domain))
 
     return call
 
@@ -133,8 +133,8 @@ def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run
 def test_fusion__of_neighbours__gives_the_same_gradients(
     fused: str, apart: str, program: Program, run: Callable[..., Arrays]
 ) -> None:
-    assert len(program.chains[fused].pipeline.stages) == 1
-    assert len(program.chains[apart].pipeline.stages) > 1
+    assert len(program.pipelines[fused].pipeline.stages) == 1
+    assert len(program.pipelines[apart].pipeline.stages) > 1
     one, other = (run(name, RunMode.BACKWARD, drawn(fused)) for name in (fused, apart))
     assert one.keys() == other.keys()
     for key, array in one.items():
@@ -145,7 +145,7 @@ def test_fusion__of_neighbours__gives_the_same_gradients(
 def test_backward__probe_of_a_kernel_that_is_called_twice__has_a_key_for_each(
     mode: RunMode, program: Program, run: Callable[..., Arrays]
 ) -> None:
-    assert [s.kernel for s in program.chains["watched_twice"].pipeline.stages] == ["watch", "watch_then_watch_sum"]
+    assert [s.kernel for s in program.pipelines["watched_twice"].pipeline.stages] == ["watch", "watch_then_watch_sum"]
     x, p = np.linspace(0.5, 1.5, N).astype("f4"), np.float32(0.5)
     tangent = {"tangent.x": np.zeros(N, "f4"), "tangent.p": np.float32(1)} if mode is RunMode.JTJVP else {}
     found = run("watched_twice", mode, {"x": x, "p": p, **tangent})
