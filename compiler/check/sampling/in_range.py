@@ -42,11 +42,6 @@ class Scope:
     effort: Effort
     blocks: BlockFindings | None = None
 
-    @property
-    def modes(self) -> tuple[str, ...]:
-        """The names of its modes."""
-        return tuple(MODES[leg].value for leg in self.legs)
-
 
 def scope_of(plan: Plan, functions: Functions) -> Scope:
     """Return what to look at; of a launch as much as is affordable."""
@@ -64,7 +59,7 @@ def scope_of(plan: Plan, functions: Functions) -> Scope:
     with np.errstate(all="ignore"):
         finite = np.isfinite(functions.evaluate(drawn.rows, drawn.rows)).all(axis=1)
     scales = np.max(drawn.scales, axis=0, initial=0.0)
-    blocks = Blocks(f64, functions.evaluate, scope.modes, plan.seed).compare(drawn.rows[finite], scales)
+    blocks = Blocks(f64, functions.evaluate, scope.legs, plan.seed).compare(drawn.rows[finite], scales)
     companions = functions.companions
     if companions.device is not None and not isinstance(companions.device, str):
         companions = replace(companions, device=focused(companions.device, blocks.inputs, blocks.results))
@@ -98,7 +93,7 @@ def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
     rows = many.rows[functions.inside(many.rows)]
     if launched:
         rows = _made_finite(plan, functions, rows)
-    suspicious = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.modes)
+    suspicious = scout(functions.f64, functions.evaluate, rows, scales, plan.seed, scope.legs)
     if scope.blocks is not None:
         samples = with_rows(samples, scope.blocks.rows, "block")
     return replace(drawn, samples=with_rows(samples, suspicious, "scout"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.samples import Drawn, chosen
-from slangad.compiler.check.sampling.samples import draw_beyond
+from slangad.compiler.check.sampling.samples import draw_outside
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Custom
@@ -46,7 +46,7 @@ def draw_out_of_range(plan: Plan, scope: Scope) -> Drawn:
     """Return the samples out of range at which nothing overflows."""
     functions = scope.functions
     inputs, results = functions.f64.inputs, functions.f64.results
-    drawn = draw_beyond(inputs.columns, plan.ranges, plan.seed, plan.subject.name, plan.constants, plan.integers)
+    drawn = draw_outside(inputs.columns, plan.ranges, plan.seed, plan.subject.name, plan.constants, plan.integers)
     number = len(drawn.rows)
     if not number:
         return Drawn(drawn, 0)
