@@ -93,7 +93,7 @@ ENDS_MOST: Final = 4
 INTEGER_MASK_BITS: Final = 20
 """Bits. Largest shift that is inverted to find integers worth trying. Larger: larger integers are tried."""
 INTEGER_LARGEST: Final = (1 << 32) - 1
-"""Value. Larger integers are not tried. Larger: not a choice, no type holds them."""
+"""Value. Maximum of an integer that is tried. Larger: not a choice, no type holds larger ones."""
 TEXT_LINES: Final = 60
 """Lines. Lines of the text, from the subject on, from which numbers are read. Larger: numbers of other functions are
 tried."""
@@ -145,7 +145,8 @@ BLOCK_SHARP: Final = 1e-5
 """Relative. Error bar of a slope along a block, at most, for the block to be compared. Larger: kinks are taken for
 mistakes."""
 BLOCK_CONSTANTS: Final = 2.0
-"""Times CONSTANTS. Distance that a slope along a block may have. Larger: small mistakes pass."""
+"""Times CONSTANTS. Maximum distance of a derivative along a block from the slope, besides the error bar. Larger: small
+mistakes pass."""
 BLOCK_STEP: Final = 2.0**-10
 """Relative to the scale. How far suspects move, to find the results that they move most. Larger: other results are
 shown."""
@@ -328,8 +329,8 @@ WINDOW_GRAIN: Final = 2.0**-39
 CERTAIN: Final = 1e-3
 """Relative. Maximum of error bar over slope for a slope to be known. Larger: blunter slopes accuse."""
 CONTRADICTING_BAR: Final = 1e3
-"""Ratio. A window contradicts a narrower one only if its bar is at most this many times larger. Larger: more windows
-contradict, fewer slopes are known."""
+"""Ratio. A window that disagrees with narrower ones rules out all wider ones, unless its bar is this many times theirs.
+Larger: more windows are ruled out, fewer slopes are known."""
 ROUNDING_STEP: Final = 4096.0 * ULP64
 """Relative to the values. Steps of a staircase up to this high may come from rounding. Larger: real stairs are
 smoothed."""
@@ -366,10 +367,10 @@ NOISE_SAFETY: Final = 4000.0
 FINER_F64: Final = 2.0**-29
 """Ratio. Rounding in float64 over rounding in float32. Larger: not a choice, it is the formats'."""
 NOISE_LOST: Final = 0.05
-"""Relative to the values. Error in float32 from which float64 may have lost as much. Larger: fewer values count as
+"""Relative to the values. Error in float32 above which float64 may have lost as much. Larger: fewer values count as
 lost."""
 NOISY: Final = 4e-9
-"""Relative to the values. Noise from which values come from terms that cancel out, so that derivatives may too. Larger:
+"""Relative to the values. Noise above which values come from terms that cancel out. Derivatives may do so too. Larger:
 fewer derivatives are excused."""
 
 # == Rounding of derivatives
@@ -412,8 +413,8 @@ small slopes count as zero."""
 VALUE_SHARE: Final = 1e-3
 """Share of the value. A result counts as one that moves by at least this. Larger: small slopes count as zero."""
 FADED: Final = 100.0
-"""Ratio. Maximum of an entry's size at other samples over its size nearby. Larger: rounding of large entries elsewhere
-excuses small ones."""
+"""Ratio. Maximum of an entry's usual size over its size nearby, in its tolerance. Larger: rounding of large entries
+elsewhere excuses small ones."""
 GRAIN: Final = 1e-13
 """Relative to value over scale. Minimum of the effect that rounding of values has on slopes. Larger: more is excused as
 rounding."""
@@ -437,14 +438,14 @@ seen."""
 SPREAD_ULPS: Final = 3
 """Ulps. Maximum distance of these places. Larger: more counts as rounding."""
 SPREAD_SAME: Final = 1e-3
-"""Share of how far a derivative is off. One that moves by less is the same there. Larger: fewer places count as other
-ones."""
+"""Share of how far a derivative is off. Maximum move of a derivative that counts as the same. Larger: fewer places
+count as different."""
 CALM: Final = 100.0
 """Ratio. Minimum of a derivative's error at a sample over its error at these places, for an error of just the sample.
 Larger: mistakes at single places are excused as rounding."""
 CALM_LEAST: Final = 1e-7
-"""Relative to the largest entry. What is less off is rounding all the same. Larger: mistakes at single places are
-excused."""
+"""Relative to the largest entry. Minimum error of a derivative that is wrong at just the sample. Larger: mistakes at
+single places are excused."""
 ENTRY_ENOUGH: Final = 0.2
 """Share of finite samples. Samples at which every entry must have been compared. Larger: more subjects are
 inconclusive."""
@@ -514,33 +515,32 @@ MIXTURE_SUM: Final = 1e-3
 # == Legs in float64: one derivative against another
 
 LEG_CONSTANTS: Final = 4.0
-"""Times CONSTANTS. Distance that two derivatives may have. Larger: small mistakes pass."""
+"""Times CONSTANTS. Maximum distance of two derivatives. Larger: small mistakes pass."""
 LEG_DOUBT: Final = 3.0
 """Ratio. Weight of error bars and of rounding of entries. Larger: small mistakes pass."""
 LEG_ROUNDING: Final = 20.0
 """Ratio. Rounding of terms that cancel out over what was seen of it. Larger: more is excused as rounding."""
 LEG_SIZE: Final = 37.0
-"""Size. Cotangents and directions of every other sample are so much larger. Larger: other thresholds on sizes are
-met."""
+"""Size. Factor on the cotangents and directions of every other sample. Larger: other thresholds on sizes are met."""
 SCATTER_PAIRS: Final = 256
 """Pairs of sample and input. Maximum of pairs that disagree whose scatter is measured. Larger: it takes longer."""
 SCATTER_WIDTH: Final = 0.125
-"""Relative to the input. Scatter is measured up to so far away. Larger: scatter from farther excuses."""
+"""Relative to the input. Maximum distance at which scatter is measured. Larger: scatter from farther excuses."""
 PROPORTION_POWERS: Final = (-20, 20)
 """Powers of two. Cotangents and directions are scaled by them. Larger: farther thresholds on sizes are met."""
 PROPORTION_CLOSE: Final = 1e-6
-"""Relative to the largest derivative of a row. Distance that a scaled derivative may have. Larger: small thresholds on
+"""Relative to the largest derivative of a row. Maximum distance of a scaled derivative. Larger: small thresholds on
 sizes pass."""
 CLIPPED_CLOSE: Final = 1e-12
-"""Relative to the largest entry. Distance that a clipped gradient may have besides the constants. Larger: small
-mistakes pass."""
+"""Relative to the largest entry. Maximum distance of a clipped gradient, besides the constants. Larger: small mistakes
+pass."""
 PRIMAL_CLOSE: Final = 1e-9
-"""Relative. Distance that forward mode's value may have besides rounding. Larger: small mistakes pass."""
+"""Relative. Maximum distance of forward mode's value, besides rounding. Larger: small mistakes pass."""
 
 # == Float32 against float64
 
 F32_IMPRECISE: Final = 0.01
-"""Relative to the usual size. Distance from which a float32 derivative is imprecise. Larger: more imprecision
+"""Relative to the usual size. Distance above which a float32 derivative is imprecise. Larger: more imprecision
 passes."""
 F32_IMPRECISE_HALF: Final = 30.0
 """Ratio. Factor for that if halves take part. Larger: more imprecision passes."""
@@ -599,7 +599,7 @@ SUM_ROUNDING: Final = 1e-12
 SUM_ROUNDING_F32: Final = 1e-5
 """Relative to the weighted results. The same in float32. Larger: more is excused."""
 SUM_CLOSE_F32: Final = 1e-4
-"""Relative to the sum of magnitudes. What a sum in float32 may be off. Larger: small mistakes pass."""
+"""Relative to the sum of magnitudes. Maximum distance of a sum in float32. Larger: small mistakes pass."""
 SUM_CLOSE_HALF: Final = 3e-2
 """Relative to the sum of magnitudes. The same where halves take part. Larger: small mistakes pass."""
 SUM_COARSE: Final = 1e-3
@@ -623,8 +623,8 @@ SUM_HELD_F32: Final = 2.0**-21
 SUM_HELD_HALF: Final = 2.0**-8
 """Relative to what a buffer holds. The same where halves take part. Larger: mistakes in small gradients pass."""
 SUM_ALONG: Final = 1e-6
-"""Relative to the sum of magnitudes. Reverse mode along a direction may be so far from forward mode. Larger: small
-mistakes pass."""
+"""Relative to the sum of magnitudes. Maximum distance of reverse mode from forward mode along a direction. Larger:
+small mistakes pass."""
 SUM_TANGENT: Final = 1e-9
 """Relative to the sum of magnitudes. Uncertainty of forward mode along a direction. Larger: small mistakes pass."""
 SUM_SHARP: Final = 1e-4
