@@ -13,7 +13,7 @@ from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
 from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library
-from slangad.compiler.runtime.device.model import BuildOptions, Launch
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.jobs.staging import Staging
 from slangad.compiler.toolchain.messages.failures import not_written
@@ -71,4 +71,4 @@ def test_cpu_device__limit_on_files__is_not_called_too_little_memory(cxx: CxxCom
             with pytest.raises(ToolchainError, match=REFUSED):
                 device.buffer(F4, 1000)
             with pytest.raises(ToolchainError, match=REFUSED):
-                device.submit([Launch(program, "one", (64, 1, 1), {"x": x})])
+                device.submit([KernelLaunch(program, "one", (64, 1, 1), {"x": x})])
