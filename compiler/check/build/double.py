@@ -39,7 +39,7 @@ def build_job(
     include_dirs: tuple[str, ...],
     defines: tuple[tuple[str, str], ...],
     *,
-    wide: bool,
+    f64: bool,
     time_limit: float,
     files: tuple[str, ...] = (),
 ) -> CompileJob:
@@ -50,17 +50,17 @@ def build_job(
         names: Its entry points.
         include_dirs: Folders of imports.
         defines: Macros.
-        wide: True for double in place of float and half.
+        f64: True for double in place of float and half.
         time_limit: Seconds that the compiler may take.
         files: The Slang files that the module depends on.
     """
-    text = _widened(emitted.text) if wide else emitted.text
+    text = _in_double(emitted.text) if f64 else emitted.text
     modules = dict(emitted.libraries)
-    if wide:
+    if f64:
         modules[DOUBLE] = library_text(DOUBLE)
         text, copies = _with_bits(text, files, include_dirs, modules)
         modules |= copies
-    own = () if not wide else MACROS
+    own = () if not f64 else MACROS
     return CompileJob(
         emitted.file_name,
         text,
@@ -128,7 +128,7 @@ def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]
     return _CLIMBING.sub(lead, text)
 
 
-def _widened(text: str) -> str:
+def _in_double(text: str) -> str:
     found = _IMPORT.search(text)
     if not found:
         return text

@@ -93,14 +93,14 @@ def build_both(
         ToolchainError: There is no Slang or no C++ compiler.
     """
     apart = kernels_apart(module, setting.texts)
-    wide = _Builder(module, setting, compilers[0], wide=True, apart=apart)
-    narrow = _Builder(module, setting, compilers[1], wide=False, apart=apart)
+    f64 = _Builder(module, setting, compilers[0], f64=True, apart=apart)
+    f32 = _Builder(module, setting, compilers[1], f64=False, apart=apart)
 
     def rest() -> tuple[Built, tuple[Library, ...]]:
-        return narrow.build(module.kernels), _build_loop_twins(loop_twins, setting, compilers[1])
+        return f32.build(module.kernels), _build_loop_twins(loop_twins, setting, compilers[1])
 
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.submit(wide.build, module.kernels), pool.submit(rest)
+        first, second = pool.submit(f64.build, module.kernels), pool.submit(rest)
         built, (other, counting) = first.result(), second.result()
         return replace(built, libraries=(*built.libraries, *counting)), other
 
@@ -112,7 +112,7 @@ def _build_loop_twins(
     if loop_twins is None:
         return ()
     texts = {**setting.texts, Path(loop_twins.module.source).name: loop_twins.text}
-    builder = _Builder(loop_twins.module, replace(setting, texts=texts), compilers, wide=True)
+    builder = _Builder(loop_twins.module, replace(setting, texts=texts), compilers, f64=True)
     return builder.build(loop_twins.module.kernels).libraries
 
 
@@ -122,7 +122,7 @@ def twin_job(module: Module, setting: BuildSetting) -> CompileJob:
     emitted = replace(emitted, libraries={**emitted.libraries, **setting.texts})
     files = tuple(path for path in module.sources if path.endswith(".slang"))
     limit = setting.time_limit
-    return build_job(emitted, (), setting.include_dirs, setting.defines, wide=True, time_limit=limit, files=files)
+    return build_job(emitted, (), setting.include_dirs, setting.defines, f64=True, time_limit=limit, files=files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,12 @@ class _Builder:
     module: Module
     setting: BuildSetting
     compilers: SlangCompilers
-    wide: bool
+    f64: bool
     apart: frozenset[str] = frozenset()
 
     def build(self, kernels: Sequence[Kernel]) -> Built:
         """Build kernels, together where possible."""
-        if not self.wide:
+        if not self.f64:
             kernels = [kernel for kernel in kernels if not kernel.name.startswith("oracle_")]
         near = [kernel for kernel in kernels if kernel.name not in self.apart]
         alone = [kernel for kernel in kernels if kernel.name in self.apart]
@@ -230,7 +230,7 @@ class _Builder:
 
     def _elsewhere(self, kernel: Kernel) -> str:
         """Return Slang's error for a kernel in float32 for SPIR-V; empty if Slang accepts it."""
-        if self.wide:
+        if self.f64:
             return ""
         (result,) = self.compilers.compile([replace(self._job(self._emit([kernel])), targets=("spirv",))])
         return "" if result.ok and result.artefacts else _reason(result)
@@ -284,7 +284,7 @@ class _Builder:
             emitted = replace(emitted, file_name=f"{number}_{emitted.file_name}")
         files = tuple(path for path in self.module.sources if path.endswith(".slang"))
         return build_job(
-            emitted, names, setting.include_dirs, setting.defines, wide=self.wide, time_limit=limit, files=files
+            emitted, names, setting.include_dirs, setting.defines, f64=self.f64, time_limit=limit, files=files
         )
 
 
