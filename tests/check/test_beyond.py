@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slangad.compiler.check.model.columns import Column
-from slangad.compiler.check.sampling.samples import constants_in, draw_beyond
+from slangad.compiler.check.sampling.samples import constants_in, draw_outside
 from slangad.compiler.ir.nodes import Range
 from slangad.compiler.report.model import Verdict
 
@@ -226,9 +226,9 @@ def test_check__a_declared_range__is_never_left(checked: Checked) -> None:
     assert all(abs(sample.inputs[0].value) <= 1.0 for sample in result.samples)
 
 
-def test_draw_beyond__of_many_inputs_and_numbers__is_bounded() -> None:
+def test_draw_outside__of_many_inputs_and_numbers__is_bounded() -> None:
     columns = [Column(f"x{k}", "float", differentiable=True) for k in range(40)]
-    samples = draw_beyond(columns, (Range("x0", 0.0, 1.0),), 0, "f", (2.0, 6.02e23, 1e5, -7.0, 0.5))
+    samples = draw_outside(columns, (Range("x0", 0.0, 1.0),), 0, "f", (2.0, 6.02e23, 1e5, -7.0, 0.5))
     assert 0 < len(samples.rows) <= 100
     assert np.abs(samples.rows).max() <= 1.5e5
     assert (np.abs(samples.rows) > 1.0).any(axis=1).all()

@@ -6,7 +6,7 @@ One row is one sample (and one direction or cotangent); a launch computes all ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import numpy as np
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
-    from slangad.compiler.check.run.device import DeviceModule
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
@@ -49,11 +48,26 @@ F64: Final = Precision(f64=True)
 F32: Final = Precision(f64=False)
 
 
+class KernelModule(Protocol):
+    """Built kernels, on the CPU or on a device."""
+
+    def launch(
+        self,
+        entry: str,
+        thread_count: tuple[int, int, int],
+        buffers: Mapping[str, npt.NDArray[np.generic]],
+        uniforms: Mapping[str, object],
+        *,
+        workers: int | None = None,
+    ) -> None:
+        """Run an entry point; the buffers that it may write are updated in place."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeparateModules:
     """The modules of a kernel with separately built entry points, by entry point."""
 
-    modules: Mapping[str, CpuModule | DeviceModule]
+    modules: Mapping[str, KernelModule]
 
     def launch(
         self,
@@ -78,11 +92,11 @@ class ThreadRunner:
         results: Those of its results.
     """
 
-    module: CpuModule | DeviceModule | SeparateModules
+    module: KernelModule
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     def values(self, rows: Floats) -> Floats:
         """Return the results without derivatives."""
@@ -113,7 +127,7 @@ class ThreadRunner:
         ]
         return ~np.concatenate(found) if found else np.zeros(0, np.bool_)
 
-    def _left(self, module: CpuModule | DeviceModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
+    def _left(self, module: KernelModule, entry: EntryPoint, rows: Floats) -> npt.NDArray[np.bool_]:
         """Return True for each row at which an index leads outside. Each row is a launch of one thread."""
         count, left = len(rows), np.zeros(len(rows), np.bool_)
         buffers = {
@@ -125,7 +139,7 @@ class ThreadRunner:
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
         return left
 
-    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
+    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable) -> Floats:
         rows, step = given[ParameterRole.INPUT], tol.ROWS_AT_ONCE
         parts = [
             self._written(mode, {role: array[start : start + step] for role, array in given.items()})[wanted]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.columns import Table
+from slangad.compiler.check.model.columns import ColumnTable
 from slangad.compiler.check.sampling.scouts import slopes_along
+from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,30 +29,30 @@ if TYPE_CHECKING:
 class FocusedFunction:
     """A function of which fewer inputs and results are examined; it computes the same."""
 
-    runner: RowFunction
-    inputs: Table
-    results: Table
+    function: RowFunction
+    inputs: ColumnTable
+    results: ColumnTable
 
     @property
     def entries(self) -> Mapping[Mode, object]:
         """Return its modes."""
-        return self.runner.entries
+        return self.function.entries
 
     def values(self, rows: Floats) -> Floats:
         """Return the results of the function alone."""
-        return self.runner.values(rows)
+        return self.function.values(rows)
 
     def moved(self, rows: Floats, base: Floats) -> Floats:
         """Return the results at rows, with frozen parts as they are at others."""
-        return self.runner.moved(rows, base)
+        return self.function.moved(rows, base)
 
     def gradients(self, rows: Floats, cotangents: Floats) -> Floats:
         """Return the gradient of every input for one cotangent a row."""
-        return self.runner.gradients(rows, cotangents)
+        return self.function.gradients(rows, cotangents)
 
     def tangents(self, rows: Floats, directions: Floats) -> tuple[Floats, Floats]:
         """Return the results that forward mode computes, and their tangents for one direction a row."""
-        return self.runner.tangents(rows, directions)
+        return self.function.tangents(rows, directions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +74,23 @@ class BlockFindings:
     blocks: int
 
 
-def is_large(runner: RowFunction) -> bool:
+def is_large(function: RowFunction) -> bool:
     """Return True if a function has too many inputs or results to examine all entries."""
-    return len(runner.inputs.differentiable) > tol.FEW_INPUTS or len(runner.results.differentiable) > tol.FEW_RESULTS
+    return (
+        len(function.inputs.differentiable) > tol.FEW_INPUTS or len(function.results.differentiable) > tol.FEW_RESULTS
+    )
 
 
-def focused(runner: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> FocusedFunction:
+def focused(function: RowFunction, inputs: Iterable[int], results: Iterable[int]) -> FocusedFunction:
     """Return the function with these columns only."""
-    return FocusedFunction(runner, _only(runner.inputs, set(inputs)), _only(runner.results, set(results)))
+    return FocusedFunction(function, _only(function.inputs, set(inputs)), _only(function.results, set(results)))
 
 
-def _only(table: Table, kept: set[int]) -> Table:
+def _only(table: ColumnTable, kept: set[int]) -> ColumnTable:
     columns = tuple(
         column if k in kept else replace(column, differentiable=False) for k, column in enumerate(table.columns)
     )
-    return Table(columns, table.stretches)
+    return ColumnTable(columns, table.stretches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +99,12 @@ class Blocks:
 
     Attributes:
         evaluate: Its differentiable results, with parts frozen whose derivative is declared away.
-        modes: ``backward`` and ``jvp``, as far as they exist.
+        modes: Reverse and forward mode, as far as they exist.
     """
 
-    runner: RowFunction
+    function: RowFunction
     evaluate: Evaluate
-    modes: Sequence[str]
+    modes: Sequence[Leg]
     seed: int
 
     def compare(self, rows: Floats, scales: Floats) -> BlockFindings:
@@ -124,12 +127,15 @@ class Blocks:
 
     def _blocks(self) -> list[Indices]:
         """Return blocks of neighbouring columns of one buffer."""
-        flows = set(self.runner.inputs.differentiable)
-        blocks = []
-        for start, end in self.runner.inputs.stretches.values():
-            own = np.array([k for k in range(start, end) if k in flows], np.int64)
-            blocks += [own[k : k + tol.BLOCK_SIZE] for k in range(0, len(own), tol.BLOCK_SIZE)]
-        return blocks
+        size = tol.BLOCK_SIZE
+        return [buffer[k : k + size] for buffer in self._buffers() for k in range(0, len(buffer), size)]
+
+    def _buffers(self) -> list[Indices]:
+        """Return the differentiable columns of every input buffer that has some."""
+        inputs = self.function.inputs
+        differentiable = set(inputs.differentiable)
+        buffers = ([k for k in range(*stretch) if k in differentiable] for stretch in inputs.stretches.values())
+        return [np.array(buffer, np.int64) for buffer in buffers if buffer]
 
     def _key(self, block: Indices) -> tuple[int, int]:
         return int(block[0]), len(block)
@@ -158,8 +164,8 @@ class Blocks:
     ) -> tuple[list[bool], list[bool]]:
         """Return for each block whether it is wrong at its sample, and whether it could be compared."""
         rng = np.random.default_rng([self.seed, 17])
-        inputs, outputs = self.runner.inputs, self.runner.results.differentiable
-        cotangents = np.zeros((len(rows), len(self.runner.results.columns)))
+        inputs, outputs = self.function.inputs, self.function.results.differentiable
+        cotangents = np.zeros((len(rows), len(self.function.results.columns)))
         cotangents[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
         which = np.array([row for row, _ in places], np.int64)
         directions = np.zeros((len(places), len(inputs.columns)))
@@ -169,37 +175,32 @@ class Blocks:
         weights = cotangents[which]
         with np.errstate(all="ignore"):
             slopes, bars = slopes_along(self.evaluate, rows[which], directions, weights[:, outputs], tol.BLOCK_WINDOWS)
-            gradients = self.runner.gradients(rows, cotangents)[which] if "backward" in self.modes else None
+            gradients = self.function.gradients(rows, cotangents)[which] if Leg.REVERSE in self.modes else None
             wrong, sharp = np.zeros(len(places), bool), np.zeros(len(places), bool)
             for mode in self.modes:
-                if gradients is not None and mode == "backward":
-                    parts = gradients * directions
+                if gradients is not None and mode is Leg.REVERSE:
+                    terms = gradients * directions
                 else:
-                    parts = self.runner.tangents(rows[which], directions)[1] * weights
-                own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
+                    terms = self.function.tangents(rows[which], directions)[1] * weights
+                slope, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
                 largest = np.fmax(size, np.abs(slopes))
                 certain = np.isfinite(slopes) & (bars <= tol.BLOCK_SHARP * largest)
-                wrong |= certain & ~(np.abs(own - slopes) <= bars + tol.BLOCK_CONSTANTS * tol.CONSTANTS * largest)
+                wrong |= certain & ~(np.abs(slope - slopes) <= bars + tol.BLOCK_CONSTANTS * tol.CONSTANTS * largest)
                 sharp |= certain | ((size == 0.0) & (slopes == 0.0))
         return [bool(w) for w in wrong], [bool(s) for s in sharp]
 
     def _with_others(self, suspects: tuple[int, ...]) -> tuple[int, ...]:
         """Return suspects with inputs of every buffer: the first, the last and some between."""
         rng = np.random.default_rng([self.seed, 18])
-        flows = set(self.runner.inputs.differentiable)
-        stretches = [
-            np.array([k for k in range(start, end) if k in flows], np.int64)
-            for start, end in self.runner.inputs.stretches.values()
-        ]
-        filled = [own for own in stretches if len(own)]
-        each = max(2, tol.BLOCK_SHOWN_INPUTS // max(1, len(filled)))
-        others = [int(k) for own in filled for k in (own[0], own[-1], *rng.permutation(own)[: each - 2])]
+        buffers = self._buffers()
+        each = max(2, tol.BLOCK_SHOWN_INPUTS // max(1, len(buffers)))
+        others = [int(k) for buffer in buffers for k in (buffer[0], buffer[-1], *rng.permutation(buffer)[: each - 2])]
         return tuple(sorted({*suspects, *others}))
 
     def _results(self, rows: Floats, scales: Floats, suspects: list[tuple[int, Indices]]) -> tuple[int, ...]:
         """Return the results that suspects move most, and some others."""
         rng = np.random.default_rng([self.seed, 19])
-        outputs = np.array(self.runner.results.differentiable, np.int64)
+        outputs = np.array(self.function.results.differentiable, np.int64)
         some = rng.permutation(outputs)[: tol.BLOCK_SHOWN_RESULTS]
         shown = {int(k) for k in (outputs[0], outputs[-1], *some)}
         for row, block in suspects:

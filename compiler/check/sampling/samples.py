@@ -107,7 +107,7 @@ def draw_random(
     return rows
 
 
-def draw_beyond(
+def draw_outside(
     columns: Sequence[Column],
     ranges: Iterable[Range],
     seed: int,
@@ -130,16 +130,16 @@ def draw_beyond(
     rows = draw_random(columns, declared, len(one) + len(several), seed, f"beyond {name}", integers)
     rng = np.random.default_rng([seed, 6])
     for row, (k, _, value) in zip(rows, one, strict=False):
-        row[k] = _narrowed(value, columns[k])
+        row[k] = _nearest(value, columns[k])
     for row, number in zip(rows[len(one) :], several, strict=True):
         drawn = rng.uniform(-tol.OUTSIDE_ALL * number, tol.OUTSIDE_ALL * number, len(free))
-        row[free] = [_narrowed(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
+        row[free] = [_nearest(value, columns[k]) for k, value in zip(free, drawn, strict=True)]
     origins = [AT_NUMBER if abs(times) == 1.0 else BESIDE_NUMBER for _, times, _ in one]
     scales = np.exp2(np.floor(np.log2(np.maximum(1.0, np.abs(rows)))))
     return Samples(rows, (*origins, *(BESIDE_NUMBER for _ in several)), scales)
 
 
-def _narrowed(value: float, column: Column) -> float:
+def _nearest(value: float, column: Column) -> float:
     """Return the nearest number of a column's type."""
     with np.errstate(over="ignore"):
         return float(np.float16(value) if column.scalar == "half" else np.float32(value))
@@ -396,8 +396,10 @@ def _representable(
             rows[:, k] = np.clip(np.rint(rows[:, k]), low[k], high[k])
     for own, type_ in ((("half",), np.float16), (("float", "double"), np.float32)):
         at = np.flatnonzero([column.scalar in own for column in columns])
-        narrow = rows[:, at].astype(type_).astype(np.float64)
-        outside = (narrow < low[at]) | (narrow > high[at])
-        toward = np.nextafter(narrow.astype(np.float32), np.where(narrow < low[at], np.inf, -np.inf).astype(np.float32))
-        rows[:, at] = np.where(outside & (low[at] < high[at]), toward.astype(np.float64), narrow)
+        nearest = rows[:, at].astype(type_).astype(np.float64)
+        outside = (nearest < low[at]) | (nearest > high[at])
+        toward = np.nextafter(
+            nearest.astype(np.float32), np.where(nearest < low[at], np.inf, -np.inf).astype(np.float32)
+        )
+        rows[:, at] = np.where(outside & (low[at] < high[at]), toward.astype(np.float64), nearest)
     return rows

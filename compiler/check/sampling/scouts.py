@@ -14,45 +14,48 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.stencil import central
+from slangad.compiler.check.run.derivative import ModeDerivative
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.functions import Evaluate, RowFunction
+    from slangad.compiler.report.model import Leg
 
 
 def scout(
-    runner: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[str]
+    function: RowFunction, evaluate: Evaluate, rows: Floats, scales: Floats, seed: int, modes: Sequence[Leg]
 ) -> Floats:
     """Return the rows at which some mode looks wrong, the worst first.
 
     Args:
-        runner: The derivatives.
-        evaluate: The values.
+        function: The function with its derivatives.
+        evaluate: Its values, with parts frozen whose derivative is declared away.
         rows: The places.
         scales: The scale of every column.
         seed: That of directions and cotangents.
-        modes: ``backward`` and ``jvp``, as far as they exist.
+        modes: Reverse and forward mode, as far as they exist.
     """
     rng = np.random.default_rng([seed, 7])
-    inputs, outputs = runner.inputs.differentiable, runner.results.differentiable
-    directions, cotangents = np.zeros(rows.shape), np.zeros((len(rows), len(runner.results.columns)))
+    inputs, results = function.inputs.differentiable, function.results.differentiable
+    directions, cotangents = np.zeros(rows.shape), np.zeros((len(rows), len(function.results.columns)))
     directions[:, inputs] = rng.uniform(-1.0, 1.0, (len(rows), len(inputs))) * scales[inputs]
-    cotangents[:, outputs] = rng.normal(size=(len(rows), len(outputs)))
-    weights = cotangents[:, outputs]
+    cotangents[:, results] = rng.normal(size=(len(rows), len(results)))
+    weights = cotangents[:, results]
     worst = np.zeros(len(rows))
     with np.errstate(all="ignore"):
         slopes, bars = slopes_along(evaluate, rows, directions, weights)
         for mode in modes:
-            if mode == "backward":
-                parts = runner.gradients(rows, cotangents)[:, inputs] * directions[:, inputs]
+            derivative = ModeDerivative(function, mode)
+            if derivative.is_reverse:
+                terms = derivative.along(rows, cotangents) * directions[:, inputs]
             else:
-                parts = runner.tangents(rows, directions)[1][:, outputs] * weights
-            own, size = parts.sum(axis=1), np.abs(parts).sum(axis=1)
+                terms = derivative.along(rows, directions) * weights
+            slope, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
             usual = known_median(np.where(np.isfinite(size), size, np.nan))
             slack = bars + tol.SCOUT_TOLERANCE * (size + tol.SCOUT_USUAL_SHARE * usual) + tol.UNDERFLOW
-            off = np.abs(own - slopes) / slack
+            off = np.abs(slope - slopes) / slack
             off = np.where(np.isnan(off), np.inf, off)
             sharp = (bars <= tol.SCOUT_SHARP * np.maximum(np.abs(slopes), size)) & np.isfinite(slopes)
             worst = np.maximum(worst, np.where(sharp, off, 0.0))
