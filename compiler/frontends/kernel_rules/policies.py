@@ -43,8 +43,8 @@ def check_active(
         problems.error(
             "SA044",
             span,
-            f"'{name}' takes a {show(source.type)}, so it can't have a derivative of its own",
-            help="move what is to be differentiated into a function of the values it reads",
+            f"'{name}' takes a {show(source.type)}, so it can't have a custom derivative",
+            help="put the differentiable part into a function of the values that are read",
         )
         return False
     if not gradient_types(params):
@@ -72,7 +72,7 @@ def check_own_derivative(name: str, span: Span, problems: Problems, *, policy: b
     """Reports a function with two derivatives, and with ``advice`` one that has one but is not differentiated."""
     if policy and own:
         problems.error(
-            "SA029", span, f"'{name}' has a derivative= policy and an own derivative", help="keep one of them"
+            "SA029", span, f"'{name}' has a derivative= policy and a custom derivative", help="keep one of them"
         )
     if (own or policy) and advice:
         problems.error("SA029", span, f"'{name}' is not differentiated but has a derivative", help=advice)
