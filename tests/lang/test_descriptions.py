@@ -151,7 +151,7 @@ def test_ir_type__of_a_struct__has_its_fields() -> None:
         (np.ndarray, "sa.Tensor"),
         (tuple[float, ...], "names each element"),
         (Each[float], "belongs to kernels"),
-        (NoDiff[float], "around a whole parameter"),
+        (NoDiff[float], "goes around the type of a parameter"),
         (Array, "write Array"),
         (object, "decorate the class with @sa.struct"),
         (3, "3 is not a type"),

@@ -84,7 +84,7 @@ def test_merge__of_one_or_several__own_keys_win_and_first_mappings_next() -> Non
         ("a: !!bool maybe", "SA056", "1:4: 'maybe' is no bool"),
         ("a: b\n--- \nc: d", "SA050", "2:1: a file holds one document"),
         ("a: 'b", "SA050", "1:6: not valid YAML: found unexpected end of stream"),
-        ("a: \x01", "SA050", "1:4: not valid YAML: the character U+0001 can't stand in it"),
+        ("a: \x01", "SA050", "1:4: not valid YAML: the character U+0001 is not allowed in it"),
         ('a: "\\udfff"', "SA050", "1:4: not valid YAML: an escape names half a character"),
         ('a: "\\UFFFFFFFF"', "SA050", "1:1: not valid YAML: an escape names no character"),
         ("- a", "SA055", "1:1: a description is a mapping"),
