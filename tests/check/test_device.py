@@ -182,4 +182,4 @@ def test_check__a_device_that_does_not_take_the_kernel__is_no_pass(
 
     result = _tampered(tmp_path, monkeypatch, "vulkan", "gathered", refused)
     assert result.verdict is Verdict.INCONCLUSIVE
-    assert "vulkan does not take kernels.slang" in result.reason
+    assert "vulkan rejected kernels.slang" in result.reason

@@ -168,9 +168,9 @@ def test_run__random_tensors__have_the_shapes_that_are_said(project: Project) ->
     project.run(*words, "--domain", "5", "--shape", "w=4x3", "--shape", "out=9", code=0)
     assert (saved(project)["out"] != 0).tolist() == [True] * 5 + [False] * 4
     said = project.run(*words, "--shape", "out=9", code=1).stderr
-    assert "x is missing: float32, shape (9,)\n  = help: nothing tells how large it is, " in said
-    assert "so it was not drawn: say --domain n\n" in said
-    assert "so it was not drawn: say --shape w=nxm\n" in said
+    assert "x is missing: float32, shape (9,)\n  = help: its shape cannot be inferred, " in said
+    assert "so it was not drawn: give --domain n\n" in said
+    assert "so it was not drawn: give --shape w=nxm\n" in said
     for shape, why in (("w=4", "it has 2 axes, not 1"), ("x=4", "It has: w, out"), ("w", "such as w=16x4")):
         assert why in project.run(*words, "--shape", shape, code=2).stderr
     assert "give --random SEED too" in project.run("run", "fit.py:pick", "--shape", "w=4x3", code=2).stderr
