@@ -318,7 +318,7 @@ def test_call__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid
     for name in ("twice", "alone"):
         with pytest.raises(InputError, match=rf"the domain of {name} is unknown \[SA414\]; give --domain n"):
             unsaid[name](x)
-        with pytest.raises(InputError, match="the domain of .* is unknown"):
+        with pytest.raises(InputError, match=r"the domain of .* is unknown"):
             unsaid[name].backward(x, cotangent={"out": x})
         assert unsaid[name](x, domain=5).tolist() == [2.0] * 5
     assert unsaid.alone(x, np.zeros(5, np.float32)).tolist() == [2.0] * 5
