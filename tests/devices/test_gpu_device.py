@@ -162,7 +162,7 @@ def test_memory__more_than_ulimit_leaves_a_driver_in_software__is_refused_before
 
 
 def test_load__text_the_device_does_not_take__says_why(gpu: Device) -> None:
-    with pytest.raises(ToolchainError, match=f"SA249.*{gpu.name} does not take test.slang") as caught:
+    with pytest.raises(ToolchainError, match=f"SA249.*{gpu.name} rejected test.slang") as caught:
         gpu.load(module(TEXT.replace("gain *", "nonsense *")), BuildOptions(), ("scale",))
     assert any("nonsense" in note for note in caught.value.diagnostics[0].notes)
 

@@ -234,10 +234,10 @@ class GpuDevice:
     def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
         uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
         if uniforms is None:
-            return failed("SA249", f"{self.name} does not take {emitted.file_name}", notes=lines[:_NOTES])
+            return failed("SA249", f"{self.name} rejected {emitted.file_name}", notes=lines[:_NOTES])
         size, most = uniforms.groups()
         message = f"a kernel of {emitted.file_name} has {size} bytes of uniforms, and {self.name} takes {most} here"
-        return failed("SA254", message, "make what is large a NoDiff[Param[...]]: a Param lies in a buffer")
+        return failed("SA254", message, "make large values NoDiff[Param[...]]: a Param is in a buffer")
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
         """Take memory on the device."""
@@ -363,7 +363,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
             raise failed(
                 "SA249",
                 f"the device {name} can't be used: {_lines(error)[0]}{untested}",
-                f"{kind.remedy}; `slangad doctor` tells what works here",
+                f"{kind.remedy}; `slangad doctor` shows what works here",
                 said()[-_NOTES:],
             ) from None
     return GpuDevice(name, device)
@@ -415,7 +415,7 @@ def _name_of(device: slangpy.Device) -> str:
 
 
 def _broken(name: str, error: RuntimeError) -> ToolchainError:
-    return failed("SA252", f"the device {name} failed while it ran", "slangad doctor tries it", _lines(error))
+    return failed("SA252", f"the device {name} failed while it ran", "`slangad doctor` tests it", _lines(error))
 
 
 def _lines(error: Exception) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class SlangcBackend:
             )
         except OSError as error:
             raise failed(
-                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or leave it out"
+                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or omit it"
             ) from None
         self._process = process
         with deadline(process, limit) as expired:
