@@ -132,7 +132,7 @@ def validate(tool: Callable[[str], str], request: pytest.FixtureRequest, tmp_pat
             case "wgsl":
                 device = request.getfixturevalue("wgpu_device")
                 if "enable f16" in artefact.text and "shader-f16" not in device.features:
-                    pytest.skip("this WebGPU adapter has no half")
+                    absent("shader-f16 of the WebGPU adapter")
                 device.create_shader_module(code=artefact.text)
             case "cuda":
                 run("nvcc", "-w", "-arch=sm_80", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")
