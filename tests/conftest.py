@@ -13,6 +13,7 @@ import subprocess
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from support.warm_workers import end_warm_workers, use_warm_workers
 
 from slangad.compiler.runtime.device.cxx import find_cxx
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
@@ -45,13 +46,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache that is new for each session; the processes that share a session's tests share it too."""
+    """A cache and warm workers for each session; the processes that share a session's tests share its cache."""
     base = tmp_path_factory.getbasetemp()
     session = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(session / "cache"))
         patch.setenv("SLANGAD_VERIFY", "1")
+        use_warm_workers(patch)
         yield
+        end_warm_workers()
 
 
 OPTIONAL = ("nvcc", "xcrun")
