@@ -7,9 +7,7 @@ anything else. What can't be broken, or does not compile then, is ``SKIPPED`` wi
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
@@ -18,6 +16,7 @@ from slangad.compiler.check.session import UnknownNameError, check, paths_in
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.report.model import Result, Verdict
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -107,8 +106,8 @@ def _tried(
     """What became of what is Slang, what is none, and how long it took; of mutants or of probes of some."""
     without: set[int] = set()
     seconds = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / item.path.name
+    with TemporaryFolder() as folder:
+        copy = folder / item.path.name
         for _ in range(_TRIES):
             broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:
