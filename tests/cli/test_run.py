@@ -53,10 +53,10 @@ SLOW = """
 import slangad as sa
 
 @sa.kernel
-def slow(x: sa.Each[float], n: sa.Uniform[int]) -> sa.Each[float]:
-    s = x
+def slow(n: sa.Uniform[int]) -> sa.Each[float]:
+    s = float(sa.thread_id(0))
     for i in sa.range(n, max_iters=2000000000):
-        s = sa.sin(s * 1.1) + x
+        s = sa.sin(s * 1.1) + 0.5
     return s
 """
 
@@ -416,9 +416,9 @@ def test_run__interrupted_while_a_gpu_runs__waits_for_nothing(project: Project, 
     slow = project.folder / "fit.py"
     slow.write_text(SLOW, encoding="utf-8")
     (project.folder / "tmp").mkdir()
-    command = [sys.executable, "-m", "slangad.cli", "run", str(slow), "--set", "x=[1,2]", "--set", "n=2000000000"]
+    command = [sys.executable, "-m", "slangad.cli", "run", str(slow), "--set", "n=2000000000"]
     environment = {**os.environ, "TMPDIR": str(project.folder / "tmp")}
-    command += ["--device", name, "-o", "out.npz"]
+    command += ["--domain", "4000000", "--device", name, "-o", "out.npz"]
     with subprocess.Popen(command, cwd=project.folder, stderr=subprocess.PIPE, env=environment) as child:
         until = time.monotonic() + 10
         while worked(child.pid) < 4 and time.monotonic() < until:

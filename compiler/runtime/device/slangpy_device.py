@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -225,11 +225,11 @@ class GpuDevice:
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
         """A folder with the modules that are imported; it stays, since Slang may read them again."""
         with temporary_files():
-            folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-            self._folders.append(weakref.finalize(self, _remove, folder, os.getpid()))
+            folder = TemporaryFolder()
+            self._folders.append(weakref.finalize(self, folder.close))
             for name, text in libraries.items():
-                (folder / name).write_text(text, encoding="utf-8")
-        return folder
+                (folder.path / name).write_text(text, encoding="utf-8")
+        return folder.path
 
     def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
         uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
@@ -320,12 +320,6 @@ class GpuDevice:
             return
         self._kept.clear()
         self.handle.close()
-
-
-def _remove(folder: Path, owner: int) -> None:
-    """Remove a folder, unless this is a fork of the process that made it."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
