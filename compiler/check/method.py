@@ -23,8 +23,7 @@ from slangad.compiler.check.verdict.conclude import (
     Evidence,
     Part,
     conclude,
-    part_in_range,
-    part_out_of_range,
+    part_of,
     part_without_samples,
 )
 from slangad.compiler.check.verdict.decide import is_settled
@@ -73,7 +72,7 @@ def check_subject(plan: Plan, functions: Functions) -> Result:
             continue
         drawn = region.draw(plan, scope)
         if drawn.empty:
-            parts.append(part_without_samples(drawn, in_range=not region.only_accuses))
+            parts.append(part_without_samples(drawn, parts))
             continue
         samples = drawn.samples
         values, jacobians = _evaluated(scope, samples.rows)
@@ -81,14 +80,10 @@ def check_subject(plan: Plan, functions: Functions) -> Result:
         entries = compare_entries(function, samples, values, jacobians)
         compare_corners(function, samples, jacobians, entries)
         excuse_ties(function, samples, jacobians, entries, scope.functions.floating)
-        if region.only_accuses:
-            evidence = Evidence(drawn, values, jacobians, entries)
-            parts.append(part_out_of_range(plan, scope, evidence, first=len(parts[0].samples)))
-        else:
-            f64, f32, companions = scope.functions
-            context = LegContext(plan, f64, f32, companions, samples, jacobians, entries)
-            evidence = Evidence(drawn, values, jacobians, entries, tuple(compare_legs(context)))
-            parts.append(part_in_range(plan, scope, evidence))
+        context = LegContext(plan, *scope.functions, samples, jacobians, entries)
+        legs = () if region.only_accuses else tuple(compare_legs(context))
+        evidence = Evidence(drawn, values, jacobians, entries, legs)
+        parts.append(part_of(plan, scope, evidence, parts))
     result = conclude(plan, parts, lost_gradients(plan, functions))
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 

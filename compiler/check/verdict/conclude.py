@@ -69,7 +69,14 @@ class Part:
     float32: Float32 | None = None
 
 
-def part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
+def part_of(plan: Plan, scope: Scope, evidence: Evidence, before: Sequence[Part]) -> Part:
+    """Return what the samples of a region add: those in range come first, those out of range after them."""
+    if before:
+        return _part_out_of_range(plan, scope, evidence, len(before[0].samples))
+    return _part_in_range(plan, scope, evidence)
+
+
+def _part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
     """Return what samples in range add: everything that was found."""
     describer, drawn = _describer(scope, evidence), evidence.drawn
     failures = [*describer.failures(plan.command)]
@@ -97,7 +104,7 @@ def part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
     )
 
 
-def part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) -> Part:
+def _part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) -> Part:
     """Return what samples out of range add: those that show something, with numbers from ``first`` on."""
     describer, states = _describer(scope, evidence), list(evidence.entries.states.values())
     worst = np.max([own.max(axis=(1, 2)) for own in states], axis=0)
@@ -124,9 +131,9 @@ def part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) 
     )
 
 
-def part_without_samples(drawn: Drawn, *, in_range: bool) -> Part:
+def part_without_samples(drawn: Drawn, before: Sequence[Part]) -> Part:
     """Return what a region without samples adds."""
-    return Part((Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn)),) if in_range else (), notes=drawn.notes)
+    return Part(() if before else (Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
 
 
 def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) -> Result:
