@@ -11,14 +11,12 @@ import re
 import shutil
 import tempfile
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
+_HAS_LOCKS: Final = find_spec("fcntl") is not None
+"""False on Windows."""
 _PREFIX: Final = "slangad-tmp-"
 _NO_LOCK: Final = -1
 _swept: Final[set[tuple[str, str]]] = set()
@@ -97,8 +95,10 @@ def _locked_folder(prefix: str) -> tuple[Path, int]:
 
 def _lock_of(path: Path) -> int | None:
     """Return the lock of a folder; None if another process has it or it is gone, -1 where there are no locks."""
-    if fcntl is None:
+    if not _HAS_LOCKS:
         return _NO_LOCK
+    import fcntl
+
     try:
         file = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, PermissionError):
