@@ -49,37 +49,37 @@ DEFAULT_SAMPLES: Final = 128
 """Samples. How many random ones each subject gets, unless the user asks for another number. Larger: rare mistakes are
 met more often, and the check takes longer."""
 SAMPLES_LEAST: Final = 16
-"""Samples. A subject of many entries gets at least so many, if the user asks for so many. Larger: it takes longer."""
+"""Samples. Minimum for a subject with many entries; the user may ask for fewer. Larger: it takes longer."""
 JACOBIAN_ENTRIES: Final = 1 << 16
-"""Entries. Samples times entries of the Jacobian; subjects of many entries get fewer samples. Larger: it takes
-longer."""
+"""Entries. Maximum of samples times entries of the Jacobian. A subject with many entries gets fewer samples. Larger: it
+takes longer."""
 UNDECLARED_INTEGERS: Final = (0.0, 3.0)
 """Values. Integers without a declared range are drawn from this interval. Larger: indices leave their arrays more
 often."""
 CONSTANTS_MOST: Final = 12
-"""Numbers. So many numbers of a program's text are tried as inputs. Larger: more thresholds are met, by more
+"""Numbers. Maximum of numbers in a program's text that are tried as inputs. Larger: more thresholds are met, by more
 samples."""
 COLUMNS_MOST: Final = 32
-"""Inputs. So many inputs get samples on purpose, such as zeros and ends of ranges. Larger: more samples."""
+"""Inputs. Maximum of inputs that get samples at zeros and at ends of ranges. Larger: more samples."""
 NUMBERS_MOST: Final = 16
-"""Samples. Numbers of the text times inputs at which they are tried. Larger: more thresholds are met, by more
-samples."""
+"""Samples. Maximum of numbers of the text times inputs at which they are tried. Larger: more thresholds are met, by
+more samples."""
 COMBINATIONS_MOST: Final = 64
-"""Samples. Combinations of integers that are tried. Larger: more of them are met, by more samples."""
+"""Samples. Maximum of combinations of integers that are tried. Larger: more combinations are met, by more samples."""
 INTEGERS_TOTAL: Final = 1 << 20
-"""Values. The range of one integer counts for at most so many values when combinations are counted. Larger: nothing, up
-to numbers that overflow."""
+"""Values. Limit of one integer's range in the count of combinations. Larger: nothing, up to numbers that overflow."""
 COMBINATION_NUMBERS: Final = 1 << 40
-"""Combinations. Only the first so many take part where combinations are drawn at random. Larger: nothing, up to numbers
-that overflow."""
+"""Combinations. Limit of combinations from which random ones are drawn. Larger: nothing, up to numbers that
+overflow."""
 EQUAL_INTEGERS: Final = 4
-"""Samples. At so many of them all integers are equal. Larger: more samples."""
+"""Samples. Samples at which all integers are equal. Larger: more samples."""
 THREES_MOST: Final = 6
-"""Floats. Up to so many, all groups of three are made equal and all pairs opposite. Larger: more samples."""
+"""Floats. Up to this number of floats, all groups of three are made equal and all pairs opposite. Larger: more
+samples."""
 ALL_EQUAL: Final = 4
-"""Samples. At so many of them all floats of a type are equal. Larger: more samples."""
+"""Samples. Samples at which all floats of a type are equal. Larger: more samples."""
 INTEGER_OFTEN: Final = 0.25
-"""Share. At this share of the random samples an integer is a number of the text. Larger: fewer samples are random."""
+"""Share. Random samples in which an integer is a number of the text. Larger: fewer samples are random."""
 BESIDE_NUMBER_BY: Final = (0.0, 2.0**-12, -(2.0**-12))
 """Relative, absolute above 1. How far beside a number of the text an input is tried. Larger: narrow branches are
 missed."""
@@ -87,15 +87,15 @@ SMALL_NUMBER: Final = 0.02
 """Absolute. Smaller numbers of the text may be thresholds of distances, so inputs are drawn that near to zero and to
 each other. Larger: more numbers are taken for thresholds."""
 SMALL_MOST: Final = 3
-"""Numbers. So many small numbers of the text are tried. Larger: more samples."""
+"""Numbers. Maximum of small numbers of the text that are tried. Larger: more samples."""
 ENDS_MOST: Final = 4
-"""Floats. Up to so many, the ends of their ranges are tried in all combinations. Larger: more samples."""
+"""Floats. Up to this number of floats, the ends of their ranges are tried in all combinations. Larger: more samples."""
 INTEGER_MASK_BITS: Final = 20
-"""Bits. Shifts by at most so many are followed backwards, to find integers worth trying. Larger: larger integers."""
+"""Bits. Largest shift that is inverted to find integers worth trying. Larger: larger integers are tried."""
 INTEGER_LARGEST: Final = (1 << 32) - 1
-"""Value. Larger integers are not tried. Larger: not a choice, no type holds them."""
+"""Value. Maximum of an integer that is tried. Larger: not a choice, no type holds larger ones."""
 TEXT_LINES: Final = 60
-"""Lines. Numbers are read from so many lines of the text, from the subject on. Larger: numbers of other functions are
+"""Lines. Lines of the text, from the subject on, from which numbers are read. Larger: numbers of other functions are
 tried."""
 
 # == Samples outside [-1, 1], for floats without a declared range
@@ -103,14 +103,15 @@ tried."""
 OUTSIDE_TIMES: Final = (1.5, -1.5, 1.0, 1.0 + 2.0**-12, 1.0 - 2.0**-12, -1.0)
 """Factors. One float at a time is tried at these multiples of a number of the text. Larger: farther samples."""
 OUTSIDE_ALL: Final = 1.5
-"""Factor. All such floats at once are drawn up to this multiple of a number of the text. Larger: farther samples."""
+"""Factor. Samples with all such floats outside reach up to this multiple of a number of the text. Larger: farther
+samples."""
 OUTSIDE_NUMBER_LARGEST: Final = 1e6
 """Absolute. Larger numbers of the text are not tried: they are constants of physics, or stand for infinity. Larger:
 samples at which nothing can be compared."""
 OUTSIDE_MOST: Final = 72
-"""Samples. So many have one float outside. Larger: more samples."""
+"""Samples. Maximum of samples with one float outside. Larger: more samples."""
 OUTSIDE_ALL_EACH: Final = 3
-"""Samples. So many for each number of the text have all such floats outside. Larger: more samples."""
+"""Samples. Samples with all such floats outside, for each number of the text. Larger: more samples."""
 
 OUTSIDE_F32: Final = 0.05
 """Relative to the values. Samples with a larger error in float32 overflow on the way there, so they show nothing.
@@ -125,17 +126,18 @@ FEW_INPUTS: Final = 96
 FEW_RESULTS: Final = 48
 """Results. A subject with more is examined in blocks. Larger: more subjects are examined entry by entry."""
 BLOCK_SIZE: Final = 32
-"""Inputs. So many neighbours form a block. Larger: mistakes of single inputs are a smaller part of what is compared."""
+"""Inputs. Neighbouring inputs in a block. Larger: a mistake of one input is a smaller part of its block."""
 BLOCK_SAMPLES: Final = 6
-"""Samples. So many are compared in blocks. Larger: it takes longer, and meets more."""
+"""Samples. Samples at which blocks are compared. Larger: it takes longer, and meets more."""
 BLOCK_SUSPECTS: Final = 12
-"""Inputs. So many wrong ones are looked for. Larger: it takes longer."""
+"""Inputs. Maximum of wrong inputs that are searched. Larger: it takes longer."""
 BLOCK_HALVES: Final = 4
-"""Ratio. Suspect blocks halved at a time, over the number of wrong inputs looked for. Larger: it takes longer."""
+"""Ratio. Maximum of blocks that are halved at a time, over the maximum of wrong inputs. Larger: it takes longer."""
 BLOCK_SHOWN_INPUTS: Final = 32
-"""Inputs. So many are examined entry by entry besides the suspects. Larger: it takes longer, and meets more."""
+"""Inputs. Inputs that are examined entry by entry besides the suspects. Larger: it takes longer, and meets more."""
 BLOCK_SHOWN_RESULTS: Final = 12
-"""Results. So many are examined entry by entry besides those of suspects. Larger: it takes longer, and meets more."""
+"""Results. Results that are examined entry by entry besides those of suspects. Larger: it takes longer, and meets
+more."""
 BLOCK_WINDOWS: Final = (2.0**-7, 2.0**-12, 2.0**-18)
 """Relative to the scale. Half widths of the windows in which slopes along blocks are measured. Larger: functions that
 vary quickly can't be compared."""
@@ -143,7 +145,8 @@ BLOCK_SHARP: Final = 1e-5
 """Relative. Error bar of a slope along a block, at most, for the block to be compared. Larger: kinks are taken for
 mistakes."""
 BLOCK_CONSTANTS: Final = 2.0
-"""Times CONSTANTS. What a slope along a block may be off. Larger: small mistakes pass."""
+"""Times CONSTANTS. Maximum distance of a derivative along a block from the slope, besides the error bar. Larger: small
+mistakes pass."""
 BLOCK_STEP: Final = 2.0**-10
 """Relative to the scale. How far suspects move, to find the results that they move most. Larger: other results are
 shown."""
@@ -153,9 +156,9 @@ BLOCKS_ENOUGH: Final = 0.5
 # == Scouts: cheap comparisons at many places
 
 SCOUTS: Final = 2048
-"""Places. So many are looked at cheaply at most. Larger: rarer mistakes are met, and it takes longer."""
+"""Places. Maximum of places that are compared cheaply. Larger: rarer mistakes are met, and it takes longer."""
 SCOUTS_EACH: Final = 16
-"""Ratio. Scouts over samples, at most. Larger: more scouts where samples are few."""
+"""Ratio. Maximum of scouts over samples. Larger: more scouts where samples are few."""
 SCOUT_WINDOWS: Final = (2.0**-7, 2.0**-12)
 """Relative to the scale. Half widths of the windows of a scout. Larger: functions that vary quickly can't be
 compared."""
@@ -168,14 +171,14 @@ met."""
 SCOUT_SHARP: Final = 1e-4
 """Relative. Error bar of a scout's slope, at most, for it to be compared. Larger: more kinks become samples."""
 SCOUTS_FOUND: Final = 24
-"""Samples. So many of the worst scouts become samples. Larger: it takes longer."""
+"""Samples. Maximum of scouts that become samples, the worst first. Larger: it takes longer."""
 
 # == Sizes of launches and of pipelines
 
 DOMAINS: Final[dict[int, Shape]] = {1: (5,), 2: (3, 2), 3: (2, 3, 2)}
 """Threads. The domain by its number of axes, where nothing declares one. Larger: launches take longer."""
 DOMAIN_MOST: Final = 24
-"""Threads. The domain grows up to so many, to reach numbers that a thread's own number is compared with. Larger: more
+"""Threads. Limit of the domain. It grows to exceed numbers that a thread's own number is compared with. Larger: more
 branches are met, and launches take longer."""
 TENSOR_EXTENTS: Final[Shape] = (3, 4, 2, 3)
 """Elements. Extents of tensors that nothing asks for, by axis. Larger: launches take longer."""
@@ -188,9 +191,9 @@ PIPELINE_TEXTURE: Final = (4, 3)
 PIPELINE_TENSOR_MOST: Final = 1 << 12
 """Elements. A tensor of a pipeline that needs more is refused. Larger: launches take longer."""
 SHAPE_ROUNDS: Final = 12
-"""Rounds. So often shapes are enlarged until they fit all indices. Larger: fewer kernels are refused."""
+"""Rounds. Attempts to enlarge shapes until they fit all indices. Larger: fewer kernels are refused."""
 SHAPE_SAMPLES: Final = 64
-"""Samples. So many show which indices a kernel uses. Larger: rarer indices are met."""
+"""Samples. Samples that show which indices a kernel uses. Larger: rarer indices are met."""
 SHAPE_SAMPLES_AGAIN: Final = 4
 """Samples. The same for further sizes of a launch. Larger: rarer indices are met."""
 PIPELINE_SHAPE_SAMPLES: Final = 48
@@ -204,72 +207,76 @@ rest on fewer samples."""
 # == Work: what is affordable; counted in indices into tensors, about five nanoseconds each
 
 WORK_MOST: Final = 3e8
-"""Work. What one part of a check of launches may take, about a second. Larger: more samples, and it takes longer."""
+"""Work. Work of one part of a check of launches, about a second. Larger: more samples, and it takes longer."""
 WORK_THREAD: Final = 8
-"""Work. What a thread takes besides its indices. Larger: fewer samples."""
+"""Work. Work of a thread besides its indices. Larger: fewer samples."""
 WORK_TEXTURE: Final = 32
-"""Work. What sampling a texture takes. Larger: fewer samples."""
+"""Work. Work of sampling a texture. Larger: fewer samples."""
 WORK_SCREEN: Final = 51
-"""Launches. What it takes to screen a pair of sample and input. Larger: fewer pairs."""
+"""Launches. Launches to screen a pair of sample and input. Larger: fewer pairs."""
 WORK_DEEP: Final = 650
-"""Launches. What it takes to examine such a pair with all windows. Larger: fewer pairs."""
+"""Launches. Launches to examine a pair of sample and input with all windows. Larger: fewer pairs."""
 WORK_SCOUT: Final = 36
-"""Launches. What a scout takes. Larger: fewer scouts."""
+"""Launches. Launches of a scout. Larger: fewer scouts."""
 WORK_JACOBIANS: Final = 12
-"""Jacobians. So many are computed for each sample. Larger: fewer samples."""
+"""Jacobians. Jacobians for each sample. Larger: fewer samples."""
 WORK_BACKWARD: Final = 3
-"""Launches. What a derivative takes. Larger: fewer samples."""
+"""Launches. Launches of a derivative. Larger: fewer samples."""
 WORK_SAMPLES: Final = 24
-"""Samples. At least so many are examined, whatever they take. Larger: it takes longer."""
+"""Samples. Minimum of samples, whatever they take. Larger: it takes longer."""
 PAIRS: Final = 6000
-"""Pairs of sample and input. So many are screened. Larger: more entries are compared, and it takes longer."""
+"""Pairs of sample and input. Maximum of pairs that are screened. Larger: more entries are compared, and it takes
+longer."""
 PAIRS_LEAST: Final = 150
-"""Pairs of sample and input. At least so many are screened, whatever they take. Larger: it takes longer."""
+"""Pairs of sample and input. Minimum of pairs that are screened, whatever they take. Larger: it takes longer."""
 PAIRS_EACH: Final = 12
-"""Samples. At least so many are screened for each input. Larger: it takes longer."""
+"""Samples. Minimum of samples that are screened for each input. Larger: it takes longer."""
 DEEP: Final = 500
-"""Pairs of sample and input. So many are examined with all windows. Larger: fewer entries stay undecided."""
+"""Pairs of sample and input. Maximum of pairs that are examined with all windows. Larger: fewer entries stay
+undecided."""
 DEEP_LEAST: Final = 12
-"""Pairs of sample and input. At least so many are examined so, whatever they take. Larger: it takes longer."""
+"""Pairs of sample and input. Minimum of pairs that are examined with all windows, whatever they take. Larger: it takes
+longer."""
 SCOUTS_LEAST: Final = 32
-"""Places. At least so many scouts, whatever they take. Larger: it takes longer."""
+"""Places. Minimum of scouts, whatever they take. Larger: it takes longer."""
 ACCUSED: Final = 60
-"""Pairs of sample and input. So many that disagree are confirmed; the rest is only counted. Larger: it takes longer."""
+"""Pairs of sample and input. Maximum of pairs whose disagreement is confirmed. Others are only counted. Larger: it
+takes longer."""
 POINTS_AT_ONCE: Final = 400_000
-"""Rows. So many are evaluated in one call. Larger: more memory."""
+"""Rows. Rows that are evaluated in one call. Larger: more memory."""
 
 # == Running programs
 
 OPTIMIZATION: Final = 1
-"""Level of the C++ compiler. That of libraries of functions. Larger: builds take longer, launches less."""
+"""Level of the C++ compiler. Level for libraries of functions. Larger: builds take longer, launches less."""
 OPTIMIZATION_OF_LAUNCHES: Final = 2
-"""Level of the C++ compiler. That of kernels that share memory, which run many threads for each sample. Larger: builds
-take longer, launches less."""
+"""Level of the C++ compiler. Level for kernels that share memory, which run many threads for each sample. Larger:
+builds take longer, launches less."""
 COMPILE_LIMIT: Final = 20.0
-"""Seconds. What the Slang compiler may take for a file, unless the user asks for another limit. Larger: fewer files are
+"""Seconds. Time for the Slang compiler and a file, unless the user asks for another limit. Larger: fewer files are
 refused."""
 COMPILE_LIMIT_EACH: Final = 0.25
-"""Seconds. Added to that for each entry point; ten times what one takes. Larger: fewer files are refused."""
+"""Seconds. Additional time for each entry point; ten times what one takes. Larger: fewer files are refused."""
 RUN_LIMIT: Final = 60.0
-"""Seconds. What the samples of one subject may take, unless the user asks for another limit. Larger: fewer subjects are
+"""Seconds. Time for the samples of one subject, unless the user asks for another limit. Larger: fewer subjects are
 stopped."""
 RUN_PATIENCE: Final = 4.0
-"""Ratio. How many times longer a subject may take where other processes use the processor. Larger: fewer subjects are
-stopped."""
+"""Ratio. Factor on this time where other processes use the processor. Larger: fewer subjects are stopped."""
 POLL_INTERVAL: Final = 0.02
-"""Seconds. How often an interrupted check looks whether its processes have ended. Larger: it ends later."""
+"""Seconds. Time between attempts to end the processes of an interrupted check. Larger: it ends later."""
 ROWS_AT_ONCE: Final = 1 << 18
-"""Samples. So many run in one launch of threads. Larger: more memory."""
+"""Samples. Samples in one launch of threads. Larger: more memory."""
 SCALARS_AT_ONCE: Final = 1 << 22
-"""Scalars. So many are inputs and results of launches at a time. Larger: more memory."""
+"""Scalars. Inputs and results of the launches that run at a time. Larger: more memory."""
 INDEX_UNSET: Final = 1 << 30
 """Index. The record of indices starts with this, and minus this. Larger: nothing, up to numbers that overflow."""
 TAPE_SIZE: Final = 1 << 14
-"""Numbers. So many can be frozen in one run of a twin. Larger: more memory, fewer subjects without a reference."""
+"""Numbers. Maximum of numbers that a twin can freeze in one run. Larger: more memory, fewer subjects without a
+reference."""
 SUM_PARTS: Final = 2
-"""Parts. Sums of pipelines are put together from so many. Larger: more memory."""
+"""Parts. Parts of a sum in a pipeline. Larger: more memory."""
 SUM_COPIES: Final = 2
-"""Copies. Gradients of pipelines are added up in so many. Larger: more memory."""
+"""Copies. Copies of a gradient buffer in a pipeline. Larger: more memory."""
 FILTER_SHARE: Final = 2.0**-8
 """Share of a texel. Hardware filters may take so much of it from another one: half a step of their weights. Larger:
 more is allowed."""
@@ -277,13 +284,13 @@ FILTER_SAFETY: Final = 4.0
 """Ratio. Allowance for filters over what was seen; some cut weights off instead of rounding. Larger: more is
 allowed."""
 FILTER_TRIES: Final = 8
-"""Tries. So often texels are mixed to show what filters do. Larger: more of it is seen."""
+"""Tries. Random mixtures of texels that show what filters do. Larger: more of it is seen."""
 REPAIR_ROUNDS: Final = 40
-"""Rounds. So often parts that do not compile are left out. Larger: fewer files are refused."""
+"""Rounds. Attempts to leave out parts that do not compile. Larger: fewer files are refused."""
 MUTANT_FACTOR: Final = 1.001
 """Ratio. A mutant's gradient over the right one, for the smallest mistake. Larger: the check notices it more easily."""
 MUTANT_ROUNDS: Final = 8
-"""Rounds. So often mutants in Slang that do not compile are left out. Larger: fewer mutants are lost."""
+"""Rounds. Attempts to leave out mutants in Slang that do not compile. Larger: fewer mutants are lost."""
 
 # == Windows: polynomials through values around a sample
 
@@ -316,14 +323,14 @@ LADDER: Final = tuple(range(0, 38, 2))
 NEAR_LEVELS: Final = (24, 26)
 """Binary places below the scale. Narrow windows, for slopes at places close to a sample. Larger: narrower windows."""
 WIDE_LEVELS: Final = 6
-"""Windows of the ladder. So many of them are wide. Larger: narrower ones count too."""
+"""Windows of the ladder. Number of windows that count as wide. Larger: narrower windows count too."""
 WINDOW_GRAIN: Final = 2.0**-39
 """Relative to the input. In narrower windows the nodes would be rounded. Larger: narrow windows are not used."""
 CERTAIN: Final = 1e-3
-"""Relative. Error bar over slope, at most, for a slope to be known. Larger: blunter slopes accuse."""
+"""Relative. Maximum of error bar over slope for a slope to be known. Larger: blunter slopes accuse."""
 CONTRADICTING_BAR: Final = 1e3
-"""Ratio. A window whose bar is larger than so many times that of a narrower one can't contradict it. Larger: more
-windows contradict, fewer slopes are known."""
+"""Ratio. A window that disagrees with narrower ones rules out all wider ones, unless its bar is this many times theirs.
+Larger: more windows are ruled out, fewer slopes are known."""
 ROUNDING_STEP: Final = 4096.0 * ULP64
 """Relative to the values. Steps of a staircase up to this high may come from rounding. Larger: real stairs are
 smoothed."""
@@ -331,9 +338,9 @@ NOISE_CONSTANT: Final = 8.0
 """Ratio. Noise counts as constant if the maxima of the windows differ by at most this factor. A kink's residue shrinks
 faster. Larger: kinks are taken for noise."""
 NOISE_WINDOWS: Final = 3
-"""Windows in a row. Noise must show in so many. Larger: less noise is recognised."""
+"""Windows in a row. Windows in which noise must show. Larger: less noise is recognised."""
 NOISE_DROP: Final = 64.0
-"""Ratio. A window narrower than a step of rounding has so many times less noise than wider ones. Larger: fewer such
+"""Ratio. Noise of wider windows over that of a window narrower than a step of rounding, at least. Larger: fewer such
 windows are recognised."""
 SIDE_VALUE: Final = 1e-7
 """Relative. Uncertainty of the value to which a function tends from one side. Larger: small jumps are overlooked."""
@@ -341,7 +348,7 @@ AROUND_RADIUS: Final = 2.0**-20
 """Relative. Places up to so far away show which slopes there are close to a sample. Larger: slopes from farther
 excuse."""
 AROUND_PLACES: Final = 12
-"""Places. So many are looked at for that. Larger: rarer slopes excuse."""
+"""Places. Places whose slopes are measured. Larger: rarer slopes excuse."""
 AROUND_ZERO: Final = 1e-9
 """Relative to the largest slope there. A smaller error bar is certain even at a slope of zero. Larger: blunter slopes
 excuse."""
@@ -360,57 +367,56 @@ NOISE_SAFETY: Final = 4000.0
 FINER_F64: Final = 2.0**-29
 """Ratio. Rounding in float64 over rounding in float32. Larger: not a choice, it is the formats'."""
 NOISE_LOST: Final = 0.05
-"""Relative to the values. With a larger error in float32, float64 may have lost as much. Larger: fewer values count as
+"""Relative to the values. Error in float32 above which float64 may have lost as much. Larger: fewer values count as
 lost."""
 NOISY: Final = 4e-9
-"""Relative to the values. Values with more noise come from terms that cancel out, so derivatives may too. Larger: fewer
-derivatives are excused."""
+"""Relative to the values. Noise above which values come from terms that cancel out. Derivatives may do so too. Larger:
+fewer derivatives are excused."""
 
 # == Rounding of derivatives
 
 ROUNDING_UNITS: Final = 1024
-"""Ulps. Cotangents and directions move by at most so many, to show how large terms are that cancel out. Larger: a
-derivative that is not linear in them shows it as rounding."""
+"""Ulps. Maximum move of cotangents and directions, which shows the size of terms that cancel out. Larger: a derivative
+that is not linear in them shows it as rounding."""
 CANCELLATION_TRIES: Final = 12
-"""Tries. So often they move. Larger: more of the rounding is seen."""
+"""Tries. Random moves of cotangents and directions. Larger: more of the rounding is seen."""
 CONDITION_TRIES: Final = 4
-"""Tries. So often inputs move by an ulp, to show the conditioning. Larger: more of the rounding is seen."""
+"""Tries. Random moves of inputs by an ulp, which show the conditioning. Larger: more of the rounding is seen."""
 NEIGHBOURS_BESIDE: Final = 8
-"""Samples. So many on either side of a sample, by the value of an input, are near it. Larger: sizes farther away
+"""Samples. Samples on either side that count as near, in the order of an input's values. Larger: sizes farther away
 count."""
 VALUES_NEAR: Final = 2.0**-6
-"""Relative. Inputs move by at most this, to compare values in float32 and float64. Larger: values farther away
-count."""
+"""Relative. Maximum move of inputs to compare values in float32 and float64. Larger: values farther away count."""
 VALUES_NEAR_PLACES: Final = 4
-"""Places. So many are compared so. Larger: more noise is seen."""
+"""Places. Random moves for that. Larger: more noise is seen."""
 SCATTER_WINDOWS: Final = tuple(2.0 ** (-2 * k) for k in range(18))
 """Ratio. Sizes of windows in which a derivative's scatter is measured. Larger: wider windows."""
 SCATTER_RUN: Final = 5
-"""Windows in a row. Scatter must show in so many: a kink shows in wide ones, a mistake at one place in few. Larger:
-less is excused as scatter."""
+"""Windows in a row. Windows in which scatter must show. A kink shows in wide windows, a mistake at one place in few.
+Larger: less is excused as scatter."""
 SCATTER_SAFETY: Final = 9.0
 """Ratio. Four standard errors of the noise over the median residue. Larger: more is excused as scatter."""
 
 # == Entries of the Jacobian against the reference
 
 SHARP: Final = 1e-4
-"""Relative. Error bar over slope, at most, for an agreement in a screening window to count. Larger: blunter agreements
+"""Relative. Maximum of error bar over slope for an agreement in a screening window to count. Larger: blunter agreements
 count."""
 NOTHING: Final = 1e-7
-"""Relative to what other inputs do. An error bar this small shows that an input does nothing. Larger: small slopes
+"""Relative to what other inputs do. Maximum of an error bar that shows that an input does nothing. Larger: small slopes
 count as zero."""
 NOTHING_DEEP: Final = 10.0
 """Times NOTHING. The same with all windows. Larger: small slopes count as zero."""
 STILL: Final = 1e-9
-"""Relative to how far the result moves in wide windows. An error bar this small shows a slope of zero. Larger: small
-slopes count as zero."""
+"""Relative to how far the result moves in wide windows. Maximum of an error bar that shows a slope of zero. Larger:
+small slopes count as zero."""
 VALUE_SHARE: Final = 1e-3
 """Share of the value. A result counts as one that moves by at least this. Larger: small slopes count as zero."""
 FADED: Final = 100.0
-"""Ratio. The size of an entry at other samples counts up to so many times its size nearby. Larger: rounding of large
-entries elsewhere excuses small ones."""
+"""Ratio. Maximum of an entry's usual size over its size nearby, in its tolerance. Larger: rounding of large entries
+elsewhere excuses small ones."""
 GRAIN: Final = 1e-13
-"""Relative to value over scale. What rounding of values makes of slopes, at least. Larger: more is excused as
+"""Relative to value over scale. Minimum of the effect that rounding of values has on slopes. Larger: more is excused as
 rounding."""
 GRAIN_SHARE: Final = 0.1
 """Share of the grain. It is added to how far rounding moves a derivative. Larger: more is excused as rounding."""
@@ -420,32 +426,33 @@ STAIRS: Final = 1e-3
 """Relative to the slope across steps. One-sided slopes this certain, and this far from it, show steps. Larger: blunter
 slopes show steps, smaller differences do not."""
 CONFIRM_BARS: Final = 3.0
-"""Error bars. A derivative must be further off than so many, by two sets of nodes, to be wrong. Larger: fewer
-accusations."""
+"""Error bars. Minimum distance of a wrong derivative from slopes by two sets of nodes. Larger: fewer accusations."""
 CONFIRM_SPREAD: Final = 10.0
-"""Ratio. It must be further off than so many times what rounding explains. Larger: fewer accusations."""
+"""Ratio. Minimum distance of a wrong derivative over the effect of rounding. Larger: fewer accusations."""
 CANCELLATION_SEEN: Final = 2.0
 """Ratio, times CONFIRM_SPREAD. Rounding of terms that cancel out over what was seen of it. Larger: fewer
 accusations."""
 SPREAD_PLACES: Final = 8
-"""Places. So many, a few ulps away, show how far rounding moves a derivative. Larger: more of the rounding is seen."""
+"""Places. Places a few ulps away, which show how far rounding moves a derivative. Larger: more of the rounding is
+seen."""
 SPREAD_ULPS: Final = 3
-"""Ulps. Inputs move by at most so many for that. Larger: more counts as rounding."""
+"""Ulps. Maximum distance of these places. Larger: more counts as rounding."""
 SPREAD_SAME: Final = 1e-3
-"""Share of how far a derivative is off. One that moves by less is the same there. Larger: fewer places count as other
-ones."""
+"""Share of how far a derivative is off. Maximum move of a derivative that counts as the same. Larger: fewer places
+count as different."""
 CALM: Final = 100.0
-"""Ratio. A derivative is off at a sample by so many times its error at those places, at least, to be wrong at just the
-sample. Larger: mistakes at single places are excused as rounding."""
+"""Ratio. Minimum of a derivative's error at a sample over its error at these places, for an error of just the sample.
+Larger: mistakes at single places are excused as rounding."""
 CALM_LEAST: Final = 1e-7
-"""Relative to the largest entry. What is less off is rounding all the same. Larger: mistakes at single places are
-excused."""
+"""Relative to the largest entry. Minimum error of a derivative that is wrong at just the sample. Larger: mistakes at
+single places are excused."""
 ENTRY_ENOUGH: Final = 0.2
-"""Share of finite samples. Each entry must have been compared at so many. Larger: more subjects are inconclusive."""
+"""Share of finite samples. Samples at which every entry must have been compared. Larger: more subjects are
+inconclusive."""
 SAMPLES_ENOUGH: Final = 0.1
-"""Share of samples. So many must have been compared. Larger: more subjects are inconclusive."""
+"""Share of samples. Samples that must have been compared. Larger: more subjects are inconclusive."""
 SAMPLES_ENOUGH_LEAST: Final = 8
-"""Samples. So many must have been compared. Larger: more subjects are inconclusive."""
+"""Samples. Number of samples that must have been compared. Larger: more subjects are inconclusive."""
 
 # == Derivatives that overflow on their way
 
@@ -453,25 +460,25 @@ OVERFLOW_SMALL: Final = 2.0**-64
 """Size. What is infinite for cotangents of 1, but finite for those, has overflowed on its way. Larger: less is
 excused."""
 OVERFLOW_LARGE: Final = 2.0**26
-"""Size. Where derivatives for such cotangents are not finite, large ones are not compared. At least as large as the
-largest in use. Larger: more samples are left out."""
+"""Size. Large cotangents are not compared at samples where derivatives for this size are not finite. Larger: more
+samples are left out."""
 OVERFLOW_SHARE: Final = 0.25
 """Share of finite samples. If more overflow, there is another reason. Larger: more is excused."""
 
 # == Kinks of several inputs
 
 CORNERS: Final = 40
-"""Groups of entries. So many of each kind are looked at. Larger: it takes longer."""
+"""Groups of entries. Maximum of groups of each kind. Larger: it takes longer."""
 CORNER_SLACK: Final = 1e-3
 """Relative. The sum of entries at a kink may leave the interval of slopes by this. Larger: wrong subgradients pass."""
 CORNER_EQUAL: Final = 3
-"""Inputs. Of so many equal ones the sum of entries is looked at. Larger: fewer ties are looked at."""
+"""Inputs. Minimum of equal inputs for the sum of their entries to be compared. Larger: fewer ties are compared."""
 CORNER_PLACES: Final = 48
-"""Places. So many close to a sample show which slopes there are. Larger: it takes longer, and more slopes are right."""
+"""Places. Places close to a sample whose slopes are measured. Larger: it takes longer, and more slopes are right."""
 CORNER_PLACES_KNOWN: Final = 24
-"""Places. At so many the slope must be known. Larger: fewer entries are accused."""
+"""Places. Places at which the slope must be known. Larger: fewer entries are accused."""
 CORNER_RADIUS: Final = 2.0**-19
-"""Relative. Those places are at most so far away. Larger: slopes from farther count as right."""
+"""Relative. Maximum distance of these places. Larger: slopes from farther count as right."""
 CORNER_ZERO: Final = 1e-6
 """Relative to the largest slope. A smaller error bar is certain even at a slope of zero. Larger: blunter slopes
 count."""
@@ -479,19 +486,19 @@ count."""
 # == Ties of inputs
 
 TIES: Final = 64
-"""Rows of the Jacobian. So many are looked at. Larger: it takes longer, and fewer ties are accused."""
+"""Rows of the Jacobian. Maximum of rows that are compared. Larger: it takes longer, and fewer ties are accused."""
 TIE_SLOPES: Final = 432
-"""Slopes. So many are measured in a round, over all entries. Larger: it takes longer."""
+"""Slopes. Slopes that are measured in a round, over all entries. Larger: it takes longer."""
 TIE_PLACES: Final = (18, 72)
-"""Places. At least and at most so many are looked at in a round. Larger: it takes longer."""
+"""Places. Minimum and maximum of places in a round. Larger: it takes longer."""
 TIE_ORDERED: Final = 3
 """Ratio. Places over those whose inputs are in the order of their entries. Larger: fewer are."""
 TIE_ROUNDS: Final = 8
-"""Rounds. So often places are swapped towards the row in question. Larger: it takes longer."""
+"""Rounds. Rounds, each with places closer to the row in question. Larger: it takes longer."""
 TIE_INPUTS: Final = 24
-"""Inputs. At most so many of a row are compared. Larger: it takes longer."""
+"""Inputs. Maximum of inputs of a row that are compared. Larger: it takes longer."""
 TIE_RADIUS: Final = 2.0**-18
-"""Relative. Tied inputs move by at most this. Larger: derivatives from farther excuse."""
+"""Relative. Maximum move of tied inputs. Larger: derivatives from farther excuse."""
 TIE_SLACK: Final = 1e-3
 """Relative. How certain slopes must be, and how far a row may be from them. Larger: wrong rows pass at ties."""
 TIE_ZERO: Final = 1e-6
@@ -508,58 +515,58 @@ MIXTURE_SUM: Final = 1e-3
 # == Legs in float64: one derivative against another
 
 LEG_CONSTANTS: Final = 4.0
-"""Times CONSTANTS. What two derivatives may be apart. Larger: small mistakes pass."""
+"""Times CONSTANTS. Maximum distance of two derivatives. Larger: small mistakes pass."""
 LEG_DOUBT: Final = 3.0
-"""Ratio. Error bars and rounding of entries count so many times. Larger: small mistakes pass."""
+"""Ratio. Weight of error bars and of rounding of entries. Larger: small mistakes pass."""
 LEG_ROUNDING: Final = 20.0
 """Ratio. Rounding of terms that cancel out over what was seen of it. Larger: more is excused as rounding."""
 LEG_SIZE: Final = 37.0
-"""Size. Cotangents and directions of every other sample are so much larger. Larger: other thresholds on sizes are
-met."""
+"""Size. Factor on the cotangents and directions of every other sample. Larger: other thresholds on sizes are met."""
 SCATTER_PAIRS: Final = 256
-"""Pairs of sample and input. At so many that disagree the scatter is measured. Larger: it takes longer."""
+"""Pairs of sample and input. Maximum of pairs that disagree whose scatter is measured. Larger: it takes longer."""
 SCATTER_WIDTH: Final = 0.125
-"""Relative to the input. Scatter is measured up to so far away. Larger: scatter from farther excuses."""
+"""Relative to the input. Maximum distance at which scatter is measured. Larger: scatter from farther excuses."""
 PROPORTION_POWERS: Final = (-20, 20)
 """Powers of two. Cotangents and directions are scaled by them. Larger: farther thresholds on sizes are met."""
 PROPORTION_CLOSE: Final = 1e-6
-"""Relative to the largest derivative of a row. What a scaled derivative may be off. Larger: small thresholds on sizes
-pass."""
+"""Relative to the largest derivative of a row. Maximum distance of a scaled derivative. Larger: small thresholds on
+sizes pass."""
 CLIPPED_CLOSE: Final = 1e-12
-"""Relative to the largest entry. What a clipped gradient may be off besides the constants. Larger: small mistakes
+"""Relative to the largest entry. Maximum distance of a clipped gradient, besides the constants. Larger: small mistakes
 pass."""
 PRIMAL_CLOSE: Final = 1e-9
-"""Relative. What forward mode's value may be off besides rounding. Larger: small mistakes pass."""
+"""Relative. Maximum distance of forward mode's value, besides rounding. Larger: small mistakes pass."""
 
 # == Float32 against float64
 
 F32_IMPRECISE: Final = 0.01
-"""Relative to the usual size. A float32 derivative further off is imprecise. Larger: more imprecision passes."""
+"""Relative to the usual size. Distance above which a float32 derivative is imprecise. Larger: more imprecision
+passes."""
 F32_IMPRECISE_HALF: Final = 30.0
-"""Ratio. The same where halves take part is so many times larger. Larger: more imprecision passes."""
+"""Ratio. Factor for that if halves take part. Larger: more imprecision passes."""
 F32_CANCELLED: Final = 64.0
 """Ulps of the largest derivative. Rounding allowance after cancellation. Larger: more imprecision passes."""
 F32_FILTERED: Final = 2.0**-6
 """Relative to the largest derivative. What hardware filters make of it, whose weights have eight bits. Larger: more
 passes."""
 F32_OFTEN: Final = 0.01
-"""Share of samples. At so many, and at two, derivatives must be imprecise. Larger: rarer imprecision passes."""
+"""Share of samples. Samples at which derivatives must be imprecise. Larger: rarer imprecision passes."""
 F32_OFTEN_LEAST: Final = 2
-"""Samples. At so many derivatives must be imprecise. Larger: rarer imprecision passes."""
+"""Samples. Minimum of such samples. Larger: rarer imprecision passes."""
 F32_CONDITION: Final = 16.0
 """Ratio. Tolerance over how far float64 derivatives move as inputs move by an ulp of float32. Larger: more passes."""
 F32_CONDITION_OWN: Final = 8.0
 """Ratio. The same for float32 derivatives. Larger: more passes."""
 F32_CONDITION_ULPS: Final = 4.0
-"""Ulps. Inputs of float32 derivatives move by so many for that. Larger: more passes."""
+"""Ulps. Move of the inputs of float32 derivatives for that. Larger: more passes."""
 F32_TERMS: Final = 32.0
 """Ulps of the terms. Rounding allowance of a derivative that is nothing but terms that cancel out. Larger: more
 passes."""
 F32_ALIVE: Final = 0.25
-"""Share of samples. If a float32 derivative is not 0 at so many, a 0 is no underflow. Larger: fewer zeros are
-excused."""
+"""Share of samples. Samples at which a float32 derivative is not 0. From this share on, a 0 at other samples is no
+underflow. Larger: fewer zeros are excused."""
 F32_TRIES_CLOSELY: Final = 32
-"""Tries. So often inputs move by rounding where derivatives disagree. Larger: more branches nearby excuse."""
+"""Tries. Random moves of inputs by rounding where derivatives disagree. Larger: more branches nearby excuse."""
 F32_OWN_FUNCTION: Final = 0.1
 """Share of the disagreement. Differences in float32 this close show that float32 computes another function. Larger:
 more is excused."""
@@ -568,7 +575,7 @@ F32_STEPS: Final = tuple(2.0**-k for k in range(6, 15))
 F32_STEP_NOISE: Final = 4.0
 """Ulps. Noise of a value in those differences. Larger: fewer differences are certain."""
 DEVICE_SAMPLES: Final = 6
-"""Samples. So many launches run on a device, where each takes a while. Larger: it takes longer."""
+"""Samples. Launches that run on a device, where each takes a while. Larger: it takes longer."""
 
 # == Sums over threads
 
@@ -582,17 +589,17 @@ SUM_SETTINGS: Final = ((1, 1, 0.5), (3, 2, -0.75), (4, 3, 2.0), (2, 1, 0.25), (7
 """Parts, copies, value. How sums of each size are made up, and what gradient buffers hold before. Larger: more
 rounding."""
 SUM_ROWS: Final = 2
-"""Samples. So many of each size are compared. Larger: it takes longer."""
+"""Samples. Samples of each size that are compared. Larger: it takes longer."""
 SUM_DRAWN: Final = 8
-"""Samples. So many are drawn, to find finite ones. Larger: fewer sizes are left out."""
+"""Samples. Samples of each size that are drawn, to find finite ones. Larger: fewer sizes are left out."""
 SUM_DIRECTIONS: Final = 3
-"""Directions. So many for each parameter, where threads share tensors. Larger: it takes longer."""
+"""Directions. Directions for each parameter, where threads share tensors. Larger: it takes longer."""
 SUM_ROUNDING: Final = 1e-12
 """Relative to the weighted results. Rounding of terms that cancel out within a thread. Larger: more is excused."""
 SUM_ROUNDING_F32: Final = 1e-5
 """Relative to the weighted results. The same in float32. Larger: more is excused."""
 SUM_CLOSE_F32: Final = 1e-4
-"""Relative to the sum of magnitudes. What a sum in float32 may be off. Larger: small mistakes pass."""
+"""Relative to the sum of magnitudes. Maximum distance of a sum in float32. Larger: small mistakes pass."""
 SUM_CLOSE_HALF: Final = 3e-2
 """Relative to the sum of magnitudes. The same where halves take part. Larger: small mistakes pass."""
 SUM_COARSE: Final = 1e-3
@@ -601,13 +608,13 @@ wrong."""
 SUM_ORDER: Final = 1e-5
 """Relative. What another order of additions makes of a sum in float32. Larger: races with small effects pass."""
 SUM_TRIES: Final = 6
-"""Tries. So often inputs and cotangents move by rounding. Larger: more of the rounding is seen."""
+"""Tries. Random moves of inputs and cotangents by rounding. Larger: more of the rounding is seen."""
 SUM_CANCELLED: Final = 40.0
 """Ratio. Rounding of terms that cancel out over what was seen of it. Larger: more is excused as rounding."""
 SUM_ULPS: Final = 16.0
 """Ratio. The same for sums in float32. Larger: more is excused as rounding."""
 SUM_SCALES: Final = (1e-15, 1e15)
-"""Factors. Cotangents are scaled at most so far, to make gradients as large as what buffers hold. Larger: tiny
+"""Factors. Limits of the factor on cotangents that makes gradients as large as the contents of buffers. Larger: tiny
 gradients are compared too."""
 SUM_LEAST: Final = 1e-3
 """Absolute. Size of a gradient over shared tensors, at least. Larger: mistakes in small gradients pass."""
@@ -616,8 +623,8 @@ SUM_HELD_F32: Final = 2.0**-21
 SUM_HELD_HALF: Final = 2.0**-8
 """Relative to what a buffer holds. The same where halves take part. Larger: mistakes in small gradients pass."""
 SUM_ALONG: Final = 1e-6
-"""Relative to the sum of magnitudes. Reverse mode along a direction may be so far from forward mode. Larger: small
-mistakes pass."""
+"""Relative to the sum of magnitudes. Maximum distance of reverse mode from forward mode along a direction. Larger:
+small mistakes pass."""
 SUM_TANGENT: Final = 1e-9
 """Relative to the sum of magnitudes. Uncertainty of forward mode along a direction. Larger: small mistakes pass."""
 SUM_SHARP: Final = 1e-4
@@ -641,23 +648,23 @@ SAME_FOUND: Final = 1e-6
 EXPLAIN_LEVELS: Final = (9,)
 """Binary places below the scale. The window of slopes in explanations. Larger: a narrower window."""
 EXPLAIN_BARS: Final = 4.0
-"""Error bars. A difference must be larger than so many to be named. Larger: fewer are named."""
+"""Error bars. Minimum of a difference that is named. Larger: fewer are named."""
 IGNORED_CLOSE: Final = 1e-5
 """Relative. A declared derivative further off the function's own is noted. Larger: fewer are noted."""
 IGNORED_SAMPLES: Final = 16
-"""Samples. At so many both are compared. Larger: it takes longer."""
+"""Samples. Samples at which both are compared. Larger: it takes longer."""
 IGNORED_SHOWN: Final = 4
-"""Inputs. So many are noted. Larger: longer reports."""
+"""Inputs. Maximum of inputs that are noted. Larger: longer reports."""
 LOST_LEAST: Final = 1e-5
 """Absolute. A slope along a parameter that has no gradient fails if it is larger. Larger: fewer lost gradients fail."""
 LOST_SAMPLES: Final = 32
-"""Samples. At so many that is tried. Larger: rarer lost gradients fail."""
+"""Samples. Samples at which lost gradients are searched. Larger: rarer lost gradients fail."""
 RACE_SAMPLES: Final = 4
-"""Samples. At so many failures threads are searched that store to one element. Larger: it takes longer."""
+"""Samples. Failures for which threads are searched that store to one element. Larger: it takes longer."""
 RACE_THREADS: Final = 64
-"""Threads. Larger launches are not searched. Larger: it takes longer."""
+"""Threads. Maximum of threads in a launch that is searched. Larger: it takes longer."""
 TRAPS_SHOWN: Final = 2
-"""Traps. So many of Slang's traps are named as causes. Larger: longer reports."""
+"""Traps. Maximum of Slang's traps that are named as causes. Larger: longer reports."""
 STAGE_STEP: Final = 2.0**-9
 """Relative to the input. The largest step of differences of one stage. Larger: functions that vary quickly show
 mistakes."""
@@ -668,11 +675,11 @@ STAGE_CLOSE: Final = 2e-6
 STAGE_USUAL_SHARE: Final = 0.01
 """Share of the largest derivative. It is added to a derivative's own size. Larger: fewer stages are named."""
 STAGE_DOUBT: Final = 4.0
-"""Ratio. The uncertainty of the differences counts so many times. Larger: fewer stages are named."""
+"""Ratio. Weight of the uncertainty of the differences. Larger: fewer stages are named."""
 STAGE_DIFFERENCES: Final = 1e-12
 """Relative. Uncertainty of extrapolated differences, at least. Larger: fewer stages are named."""
 STAGE_INPUTS: Final = 512
-"""Inputs. Stages with more are not examined. Larger: it takes longer."""
+"""Inputs. Maximum of inputs of a stage that is examined. Larger: it takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
