@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 from slangad.compiler.toolchain.workers.deadlines import deadline, kill
 from slangad.compiler.toolchain.workers.events import (
     Begin,
@@ -29,6 +28,7 @@ from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _TAIL = 2000
 _REINSTALL = "reinstall slangpy, or give an executable with --slangc"
@@ -101,9 +101,8 @@ class SlangcBackend:
         (unit,) = work.units
         target, entry = work.names(unit)
         with temporary_files():
-            made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
-        with made as name:
-            folder = Path(name)
+            made = TemporaryFolder()
+        with made as folder:
             code, reflection, depfile = folder / f"code{TARGETS[target].extension}", folder / "r.json", folder / "d"
             files = ["-o", str(code), "-reflection-json", str(reflection), "-depfile", str(depfile)]
             yield Begin(target, entry)
@@ -132,7 +131,7 @@ class SlangcBackend:
             )
         except OSError as error:
             raise failed(
-                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or leave it out"
+                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or omit it"
             ) from None
         self._process = process
         with deadline(process, limit) as expired:
