@@ -185,7 +185,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
       slangad check --report html=report.html      all inputs of [tool.slangad] in pyproject.toml
     """  # noqa: D301  (click's mark for text that it must not wrap)
     from slangad.compiler.check.check_mutants import check_mutants
-    from slangad.compiler.check.planning.selection import UnknownNameError
+    from slangad.compiler.check.planning.selection import NoSuchNameError
     from slangad.compiler.check.session import check
     from slangad.compiler.check.subjects.requested_shapes import RequestedShapeError
     from slangad.compiler.driver.inputs import parse_inputs
@@ -213,7 +213,7 @@ def check_command(session: Session, **arguments: Unpack[CheckArguments]) -> None
                 required_specializations=arguments["specialize"],
             )
             report = examine(inputs, options, progress)
-        except (UnknownNameError, RequestedShapeError) as error:
+        except (NoSuchNameError, RequestedShapeError) as error:
             raise click.UsageError(str(error)) from None
     if arguments["mutate"]:
         _report_mutants(session, report, arguments)

@@ -7,21 +7,20 @@ be broken, or a mutant that does not compile, is skipped with the reason.
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.outcomes import Outcome, Reason
+from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.mutation.mutate_slang import MutatedText, broken_text, mutant_name
 from slangad.compiler.check.mutation.surviving import why
-from slangad.compiler.check.planning.selection import UnknownNameError
+from slangad.compiler.check.planning.selection import NoSuchNameError
 from slangad.compiler.check.session import check, paths_in
 from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.report.model import Result
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.options import CheckOptions
     from slangad.compiler.report.model import Report
 
-_UNCOMPILED: Final = Reason(Outcome.NOT_MUTATED, "it does not compile then")
+_UNCOMPILED: Final = Reason(CheckOutcome.NOT_MUTATED, "it does not compile then")
 _NUMBERED: Final = re.compile(r"(?P<name>.*)_mutant_(?P<number>\d+)(?P<rest>\W.*)?", re.DOTALL)
 _PLACE: Final = re.compile(r":(\d+):\d+: error")
 
@@ -42,7 +41,7 @@ def check_mutants(
     Raises:
         CompileError: A file can't be read.
         ToolchainError: There is no Slang or no C++ compiler.
-        UnknownNameError: A name that was asked for is nowhere.
+        NoSuchNameError: A name that was asked for is nowhere.
     """
     options = replace(options, required_specializations=())  # of files that are not all read at once
     described = [item for item in inputs if item.path.suffix != ".slang"]
@@ -86,14 +85,14 @@ def _known(item: Input) -> set[str]:
     """Return the names by which the user may ask for mutants of a Slang file.
 
     Raises:
-        UnknownNameError: The input names something else.
+        NoSuchNameError: The input names something else.
     """
     broken = broken_text(decode(read_bytes(item.path), "utf-8", item.path).replace("\r\n", "\n"), str(item.path))
     owners = (*broken.owners.values(), *(owner for owner, _ in broken.left_alone))
     names = {name for owner in owners for name in (owner.name, owner.label)}
     for name in item.kernels:
         if name not in names and name.rpartition(".")[2] not in names:
-            raise UnknownNameError(name, names)
+            raise NoSuchNameError(name, names)
     return names
 
 
@@ -117,8 +116,8 @@ def _tried(
     """Return the results of mutants, or of probes of some; the mutants that do not compile; and the seconds it took."""
     without: set[int] = set()
     seconds = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / item.path.name
+    with TemporaryFolder() as folder:
+        copy = folder / item.path.name
         for _ in range(tol.MUTANT_ROUNDS):
             broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:
@@ -171,7 +170,7 @@ def _results(item: Input, broken: MutatedText, report: Report, options: CheckOpt
     for result in report.results:
         mutant = _NUMBERED.fullmatch(result.function)
         if not result.function:
-            yield replace(redecided(result, Reason(Outcome.NOT_MUTATED, result.reason)), file=file, function="")
+            yield replace(redecided(result, Reason(CheckOutcome.NOT_MUTATED, result.reason)), file=file, function="")
         if mutant is None or int(mutant["number"]) not in broken.labels:
             continue
         number = int(mutant["number"])
@@ -196,7 +195,7 @@ def _not_tried(
     """Yield results of functions that can't be broken, and of mutants that do not compile."""
     every = broken_text(source, str(item.path))
     for owner, reason in broken.left_alone:
-        yield _not_mutated(item, f"{owner.label}: not mutated", Reason(Outcome.NOT_MUTATED, reason))
+        yield _not_mutated(item, f"{owner.label}: not mutated", Reason(CheckOutcome.NOT_MUTATED, reason))
     for number in sorted(without):
         owner = every.owners[number]
         if not _wanted((owner.name, owner.label), item, options):

@@ -21,7 +21,7 @@ from slangad.compiler.check.sampling.in_range import draw_in_range, scope_of
 from slangad.compiler.check.sampling.out_of_range import draw_out_of_range, has_custom_derivative
 from slangad.compiler.check.verdict.conclude import (
     Evidence,
-    Part,
+    ResultPart,
     conclude,
     part_of,
     part_without_samples,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.plan import Plan
-    from slangad.compiler.check.model.samples import Drawn
-    from slangad.compiler.check.run.companions import Functions
-    from slangad.compiler.check.sampling.in_range import Scope
+    from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.model.samples import RegionSamples
+    from slangad.compiler.check.run.companions import SubjectFunctions
+    from slangad.compiler.check.sampling.in_range import CheckScope
     from slangad.compiler.report.model import Leg, Result
 
 
@@ -49,7 +49,7 @@ class Region:
             for custom derivatives that nothing else has accused yet, in float64, entry by entry, and can't acquit.
     """
 
-    draw: Callable[[Plan, Scope], Drawn]
+    draw: Callable[[SubjectPlan, CheckScope], RegionSamples]
     only_accuses: bool
 
 
@@ -57,7 +57,7 @@ REGIONS: Final = (Region(draw_in_range, only_accuses=False), Region(draw_out_of_
 """The samples of a subject in the order in which they are looked at."""
 
 
-def check_subject(plan: Plan, functions: Functions) -> Result:
+def check_subject(plan: SubjectPlan, functions: SubjectFunctions) -> Result:
     """Return the result of one subject.
 
     Args:
@@ -66,7 +66,7 @@ def check_subject(plan: Plan, functions: Functions) -> Result:
     """
     start = time.perf_counter()
     scope = scope_of(plan, functions)
-    parts: list[Part] = []
+    parts: list[ResultPart] = []
     for region in REGIONS if scope.legs else ():
         if region.only_accuses and not _may_be_accused(plan, scope, parts):
             continue
@@ -88,14 +88,14 @@ def check_subject(plan: Plan, functions: Functions) -> Result:
     return replace(result, seconds=time.perf_counter() - start, seed=plan.seed)
 
 
-def _may_be_accused(plan: Plan, scope: Scope, parts: Sequence[Part]) -> bool:
+def _may_be_accused(plan: SubjectPlan, scope: CheckScope, parts: Sequence[ResultPart]) -> bool:
     """Return True if samples out of range can add something to the parts so far."""
     if not has_custom_derivative(plan, scope):
         return False
     return all(part.samples and not is_settled(part.failures) for part in parts)
 
 
-def _evaluated(scope: Scope, rows: Floats) -> tuple[Floats, dict[Leg, Floats]]:
+def _evaluated(scope: CheckScope, rows: Floats) -> tuple[Floats, dict[Leg, Floats]]:
     """Return values and the Jacobians of every mode; values are NaN where a derivative overflows on its way."""
     functions = scope.functions
     with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def _evaluated(scope: Scope, rows: Floats) -> tuple[Floats, dict[Leg, Floats]]:
     return values, jacobians
 
 
-def _examined(plan: Plan, scope: Scope, rows: Floats, values: Floats) -> ExaminedFunction:
+def _examined(plan: SubjectPlan, scope: CheckScope, rows: Floats, values: Floats) -> ExaminedFunction:
     """Return the function whose entries are compared with the reference, with the effort that is affordable."""
     functions, effort = scope.functions, scope.effort
     derivatives = {leg: functions.jacobian(leg) for leg in scope.legs}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.build.libraries import Built
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.planning.description import Description
+    from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.driver.inputs import Input
 
 _UNREADABLE: Final = frozenset({"SA240", "SA241"})
@@ -82,7 +82,7 @@ def paths_in(inputs: Sequence[Input], options: CheckOptions) -> frozenset[str] |
     return frozenset(path for one in read for path in paths_of(one)) if len(read) == len(described) else None
 
 
-def _refuse_unknown(described: Sequence[tuple[Input, Description]], options: CheckOptions) -> None:
+def _refuse_unknown(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:
     """Refuse specializations, names and shapes that no input can have."""
     refuse_specializations((one.module for _, one in described), options.required_specializations)
     refuse_unknown_names(described, options)
@@ -116,7 +116,7 @@ class _Session:
         for compilers in self._compilers:
             compilers.__exit__(None, None, None)
 
-    def describe(self, item: Input) -> Description | Result:
+    def describe(self, item: Input) -> FileDescription | Result:
         """Return what there is to check in a file, or the result of a file that can't be read."""
         try:
             return describe_file(item, self._options, self._compilers[0])
@@ -125,7 +125,7 @@ class _Session:
                 raise
             return file_result(item.path, error)
 
-    def check_file(self, item: Input, description: Description) -> list[Result]:
+    def check_file(self, item: Input, description: FileDescription) -> list[Result]:
         """Return the results of one file, in its order."""
         subjects = wanted(item, description, self._options)
         runnable = [s for s in subjects if not s.skipped and s.failure is None]
@@ -150,7 +150,7 @@ class _Session:
         return BuildSetting(include, self._options.defines, self._options.time_limit, self._options.cache, texts)
 
     def _check_all(
-        self, item: Input, description: Description, subjects: Sequence[Subject], built: tuple[Built, Built]
+        self, item: Input, description: FileDescription, subjects: Sequence[Subject], built: tuple[Built, Built]
     ) -> list[Result]:
         """Return the results of subjects of one file."""
         f64, f32 = built

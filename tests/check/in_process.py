@@ -8,7 +8,7 @@ from slangad.compiler.check.run.libraries import Libraries, LibraryFiles
 from slangad.compiler.check.workers import worker
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.model.task import PipelineTask, Task
+    from slangad.compiler.check.model.task import PipelineTask, SubjectTask
     from slangad.compiler.report.model import Result
 
 
@@ -29,6 +29,6 @@ class InProcess:
         """Set the libraries of the next tasks."""
         self._libraries = Libraries(files)
 
-    def check(self, task: Task | PipelineTask) -> Result:
+    def check(self, task: SubjectTask | PipelineTask) -> Result:
         """Check one subject."""
         return worker.answer_to(task, self._libraries)

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 import slangad.compiler.check
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome, Reason
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
 from slangad.compiler.check.verdict.decide import VERDICTS, decide, failure_of, is_settled, verdict_of
 from slangad.compiler.report.model import Failure, Leg, Verdict
 
 ROOM = Path(slangad.compiler.check.__file__).resolve().parent
 
 
-def _failure(outcome: Outcome, message: str = "wrong") -> Failure:
+def _failure(outcome: CheckOutcome, message: str = "wrong") -> Failure:
     return failure_of(Disagreement(Leg.REVERSE, outcome, message), "slangad check f.py")
 
 
 def test_verdicts__of_outcomes__are_complete_and_cover_all_verdicts_but_pass() -> None:
-    assert list(VERDICTS) == list(Outcome)
+    assert list(VERDICTS) == list(CheckOutcome)
     assert set(VERDICTS.values()) == set(Verdict) - {Verdict.PASS}
 
 
@@ -28,37 +28,39 @@ def test_decide__without_failures_and_reasons__passes() -> None:
     assert decide([], []) == (Verdict.PASS, "")
 
 
-@pytest.mark.parametrize("outcome", list(Outcome), ids=lambda outcome: outcome.name)
-def test_decide__one_reason__has_its_verdict_and_words(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", list(CheckOutcome), ids=lambda outcome: outcome.name)
+def test_decide__one_reason__has_its_verdict_and_words(outcome: CheckOutcome) -> None:
     assert decide([], [Reason(outcome, "because")]) == (verdict_of(outcome), "because")
 
 
 @pytest.mark.parametrize(
     ("failures", "reasons", "verdict"),
     [
-        ([Outcome.WRONG, Outcome.NOT_REPRODUCIBLE], [], Verdict.NONDETERMINISTIC),
-        ([Outcome.IMPRECISE, Outcome.NO_SUBGRADIENT], [], Verdict.KINK_BAD),
-        ([Outcome.IMPRECISE], [Outcome.LOST_GRADIENT], Verdict.PRECISION),
-        ([Outcome.IMPRECISE], [Outcome.NOT_FINITE], Verdict.PRECISION),
-        ([], [Outcome.FEW_SAMPLES, Outcome.LOST_GRADIENT], Verdict.FAIL),
-        ([], [Outcome.NO_MODE, Outcome.LOST_GRADIENT], Verdict.FAIL),
-        ([], [Outcome.AT_KINKS, Outcome.UNKNOWN_INTENT], Verdict.INCONCLUSIVE),
+        ([CheckOutcome.WRONG, CheckOutcome.NOT_REPRODUCIBLE], [], Verdict.NONDETERMINISTIC),
+        ([CheckOutcome.IMPRECISE, CheckOutcome.NO_SUBGRADIENT], [], Verdict.KINK_BAD),
+        ([CheckOutcome.IMPRECISE], [CheckOutcome.LOST_GRADIENT], Verdict.PRECISION),
+        ([CheckOutcome.IMPRECISE], [CheckOutcome.NOT_FINITE], Verdict.PRECISION),
+        ([], [CheckOutcome.FEW_SAMPLES, CheckOutcome.LOST_GRADIENT], Verdict.FAIL),
+        ([], [CheckOutcome.NO_MODE, CheckOutcome.LOST_GRADIENT], Verdict.FAIL),
+        ([], [CheckOutcome.AT_KINKS, CheckOutcome.UNKNOWN_INTENT], Verdict.INCONCLUSIVE),
     ],
 )
-def test_decide__several__takes_the_gravest(failures: list[Outcome], reasons: list[Outcome], verdict: Verdict) -> None:
+def test_decide__several__takes_the_gravest(
+    failures: list[CheckOutcome], reasons: list[CheckOutcome], verdict: Verdict
+) -> None:
     found = decide([_failure(one) for one in failures], [Reason(one, one.name) for one in reasons])
     assert found[0] is verdict
 
 
 def test_decide__equals__takes_the_first() -> None:
-    assert decide([_failure(Outcome.WRONG, "one"), _failure(Outcome.WRONG, "other")], [])[1] == "one"
-    assert decide([], [Reason(Outcome.AT_KINKS, "one"), Reason(Outcome.AT_KINKS, "other")])[1] == "one"
+    assert decide([_failure(CheckOutcome.WRONG, "one"), _failure(CheckOutcome.WRONG, "other")], [])[1] == "one"
+    assert decide([], [Reason(CheckOutcome.AT_KINKS, "one"), Reason(CheckOutcome.AT_KINKS, "other")])[1] == "one"
 
 
 def test_is_settled__after_failures_that_nothing_outweighs__is_true() -> None:
-    assert is_settled([_failure(Outcome.WRONG)])
-    assert is_settled([_failure(Outcome.NOT_REPRODUCIBLE)])
-    assert not is_settled([_failure(Outcome.NO_SUBGRADIENT), _failure(Outcome.IMPRECISE)])
+    assert is_settled([_failure(CheckOutcome.WRONG)])
+    assert is_settled([_failure(CheckOutcome.NOT_REPRODUCIBLE)])
+    assert not is_settled([_failure(CheckOutcome.NO_SUBGRADIENT), _failure(CheckOutcome.IMPRECISE)])
 
 
 def test_check__outside_of_decide__compares_verdicts_and_sets_none() -> None:

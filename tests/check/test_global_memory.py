@@ -8,7 +8,7 @@ import pytest
 
 from slangad.compiler.check.run.libraries import LibraryFiles
 from slangad.compiler.check.workers import pool
-from slangad.compiler.check.workers.worker import Broken, Worker
+from slangad.compiler.check.workers.worker import BrokenCheck, Worker
 from slangad.compiler.report.model import Leg, Verdict
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_worker__a_task_it_fails_at__is_answered_and_the_worker_goes_on() -> Non
         worker.load(LibraryFiles())
         for _ in range(2):
             answer = worker.check("no task")  # type: ignore[arg-type]  # it is none
-            assert isinstance(answer, Broken)
+            assert isinstance(answer, BrokenCheck)
             assert "AttributeError" in answer.error
     finally:
         worker.close()
@@ -97,7 +97,7 @@ def test_check__a_defect_of_the_check__costs_one_function(checked: Checked, monk
     class Failing(Worker):
         def check(self, task: object) -> Result:
             if task.plan.subject.name == "bad":  # type: ignore[attr-defined]  # a task
-                return Broken("ValueError: no")  # type: ignore[return-value]  # as the worker answers
+                return BrokenCheck("ValueError: no")  # type: ignore[return-value]  # as the worker answers
             return super().check(task)  # type: ignore[arg-type, return-value]  # the same
 
     monkeypatch.setattr(pool, "Worker", Failing)

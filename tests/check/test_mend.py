@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.repair.load import load_what_compiles
 from slangad.compiler.driver.model import Options
 from slangad.compiler.driver.slang_compilers import SlangCompilers
@@ -317,7 +317,7 @@ def test_mend__a_declaration_that_does_not_compile__costs_itself_and_what_uses_i
     declaration, function = sorted(mended.broken, key=lambda one: one.kind)
     assert (declaration.kind, declaration.name, declaration.failure.message) == ("declaration", *told)
     assert (function.name.rpartition(".")[2], function.failure.message) == ("uses", reason)
-    assert {function.failure.outcome, declaration.failure.outcome} == {Outcome.NOT_COMPILED}
+    assert {function.failure.outcome, declaration.failure.outcome} == {CheckOutcome.NOT_COMPILED}
     assert whole.splitlines()[declaration.span.line - 1] in text.splitlines()
     assert [kernel.name for kernel in mended.module.kernels] == ["good", "later"]
     places = [whole.splitlines()[kernel.span.line - 1][kernel.span.column - 1 :] for kernel in mended.module.kernels]

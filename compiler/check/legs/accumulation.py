@@ -15,7 +15,7 @@ import numpy as np
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.columns import owner_of
 from slangad.compiler.check.model.findings import Compared
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.reference.rounding import spread_by_inputs, spread_by_weights
 from slangad.compiler.check.run.filtering import filter_allowance
 from slangad.compiler.check.run.launch import LaunchRunner, Sums
@@ -105,7 +105,7 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
     """Return the outcome for the worst of some sums."""
     close = worst.f32 and abs(worst.actual - worst.expected) <= tol.SUM_COARSE * worst.size
     coarse = not worst.overflows and not close
-    outcome = Outcome.WRONG if coarse else Outcome.IMPRECISE
+    outcome = CheckOutcome.WRONG if coarse else CheckOutcome.IMPRECISE
     threads, name = show(worst.domain), worst.name + (_IN_FLOAT32 if worst.f32 else "")
     message = f"{name} over {threads} threads is not the sum of what the threads give"
     cause = "an addition is missing or done twice, or what the buffer held is lost" if coarse else ""
@@ -113,7 +113,7 @@ def _wrong(worst: ComparedSum, count: int) -> Compared:
         message = f"{name} over {threads} threads is not finite, and in float64 it is"
         cause = "something is too large for float32, or is divided by what is too small for it"
     if worst.repeated:
-        outcome, cause = Outcome.NOT_REPRODUCIBLE, "threads that write to the same place at the same time"
+        outcome, cause = CheckOutcome.NOT_REPRODUCIBLE, "threads that write to the same place at the same time"
         message = f"two launches over {threads} threads with the same inputs differ in {name}"
     failure = Disagreement(
         Leg.ACCUMULATION,

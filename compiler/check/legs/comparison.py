@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.model.findings import Compared, Wrong
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.report.model import LegResult, LegState
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def compared_numbers(
     cotangent = () if weights is None else tuple(float(w) for w in weights[index[0]])
     actual, expected, slack = (float(array[index]) for array in (numbers.actual, numbers.expected, numbers.slack))
     bad = Wrong(index[0], row, column, actual, expected, slack, cotangent)
-    return Compared(LegResult(leg, LegState.DISAGREES, count, float(far[index])), Outcome.WRONG, message, bad)
+    return Compared(LegResult(leg, LegState.DISAGREES, count, float(far[index])), CheckOutcome.WRONG, message, bad)
 
 
 def combine(one: Compared, other: Compared) -> Compared:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats, Indices
     from slangad.compiler.check.model.findings import Findings
     from slangad.compiler.check.model.functions import RowFunction
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.samples import Samples
     from slangad.compiler.check.run.companions import Companions
     from slangad.compiler.report.model import Leg
@@ -33,7 +33,7 @@ class LegContext:
         findings: The outcome of their comparison with the reference.
     """
 
-    plan: Plan
+    plan: SubjectPlan
     f64: RowFunction
     f32: RowFunction | None
     companions: Companions

@@ -12,7 +12,7 @@ from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.legs.float32_coverage import coverage, with_samples_left_out
 from slangad.compiler.check.legs.float32_steps import differences_agree
 from slangad.compiler.check.model.findings import Compared, State
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
 from slangad.compiler.check.run.derivative import MODES, ModeDerivative
 from slangad.compiler.emit.model import Mode
@@ -74,7 +74,7 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             wrong = _wrong(numbers, certain)
     compared = compared_numbers(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
     covered = coverage(context.findings, mode, certain)
-    return replace(compared, outcome=Outcome.IMPRECISE, float32=numbers.actual, single=covered)
+    return replace(compared, outcome=CheckOutcome.IMPRECISE, float32=numbers.actual, single=covered)
 
 
 def _wrong(numbers: Numbers, certain: Bools) -> Bools:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.samples import chosen
 from slangad.compiler.check.reference.differences import Slices, measure
 from slangad.compiler.check.reference.stencil import central
@@ -23,9 +23,9 @@ from slangad.compiler.report.model import Leg
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.subject import SourceFacts
-    from slangad.compiler.check.run.companions import Functions
+    from slangad.compiler.check.run.companions import SubjectFunctions
     from slangad.compiler.ir.nodes import KernelParam
     from slangad.compiler.ir.types import Type
 
@@ -44,14 +44,14 @@ def _struct_of(type_: Type) -> str:
     return type_.name if isinstance(type_, Struct) else ""
 
 
-def lost_gradients(plan: Plan, functions: Functions) -> Iterator[Disagreement]:
+def lost_gradients(plan: SubjectPlan, functions: SubjectFunctions) -> Iterator[Disagreement]:
     """Yield every parameter without gradient that the result depends on, with its largest derivative."""
     if Mode.FORWARD in functions.f64.entries:
         for name, struct in plan.without_gradient:
             yield from _loss(plan, functions, name, struct)
 
 
-def _loss(plan: Plan, functions: Functions, name: str, struct: str) -> Iterator[Disagreement]:
+def _loss(plan: SubjectPlan, functions: SubjectFunctions, name: str, struct: str) -> Iterator[Disagreement]:
     f64 = functions.f64
     inputs, results = f64.inputs.columns, f64.results.columns
     own = [k for k, c in enumerate(inputs) if c.floating and c.path.startswith((f"{name}.", f"{name}["))]
@@ -72,7 +72,7 @@ def _loss(plan: Plan, functions: Functions, name: str, struct: str) -> Iterator[
     place, output = (int(k) for k in np.unravel_index(int(size.argmax()), size.shape))
     yield Disagreement(
         Leg.REVERSE,
-        Outcome.LOST_GRADIENT,
+        CheckOutcome.LOST_GRADIENT,
         f"'{name}' has no gradient, and the result depends on it",
         row=results[outputs[output]].path,
         column=inputs[int(column[place])].path,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
@@ -25,4 +25,6 @@ def compare_repetition(context: LegContext) -> Compared:
     differs = ~((first == second) | (np.isnan(first) & np.isnan(second)))
     numbers, certain = Numbers(second, first, np.zeros_like(first)), np.ones(first.shape, bool)
     message = "two runs with the same inputs give different gradients"
-    return replace(compared_numbers(Leg.REPEAT, numbers, certain, differs, message), outcome=Outcome.NOT_REPRODUCIBLE)
+    return replace(
+        compared_numbers(Leg.REPEAT, numbers, certain, differs, message), outcome=CheckOutcome.NOT_REPRODUCIBLE
+    )

@@ -50,7 +50,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ColumnTable:
     """The columns of all inputs or all results of a kernel, and the stretch of each buffer."""
 
     columns: tuple[Column, ...]
@@ -62,17 +62,17 @@ class Table:
         return [index for index, column in enumerate(self.columns) if column.differentiable]
 
 
-def input_table(kernel: Kernel) -> Table:
+def input_table(kernel: Kernel) -> ColumnTable:
     """Return the columns of a kernel's inputs."""
     return _table((p.name, p.type, p.no_diff) for p in kernel.params)
 
 
-def result_table(kernel: Kernel) -> Table:
+def result_table(kernel: Kernel) -> ColumnTable:
     """Return the columns of a kernel's results."""
     return _table((r.name, r.type, False) for r in kernel.results)
 
 
-def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
+def _table(values: Iterator[tuple[str, Type, bool]]) -> ColumnTable:
     columns: list[Column] = []
     stretches: dict[Buffer, tuple[int, int]] = {}
     for name, type_, passive in values:
@@ -80,7 +80,7 @@ def _table(values: Iterator[tuple[str, Type, bool]]) -> Table:
             start = len(columns)
             columns += columns_of(name, leaf, passive=passive)
             stretches[name, leaf.path] = (start, len(columns))
-    return Table(tuple(columns), stretches)
+    return ColumnTable(tuple(columns), stretches)
 
 
 @lru_cache(maxsize=4096)

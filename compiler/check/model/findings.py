@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Bools, Floats
@@ -122,7 +122,7 @@ class Compared:
     """
 
     result: LegResult
-    outcome: Outcome = Outcome.WRONG
+    outcome: CheckOutcome = CheckOutcome.WRONG
     message: str = ""
     wrong: Wrong | None = None
     float32: Floats | None = None

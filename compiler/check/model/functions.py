@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from slangad.compiler.check.model.arrays import Bools, Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.emit.model import Mode
 
 
@@ -24,11 +24,11 @@ class RowFunction(Protocol):
         """Return the modes that exist."""
 
     @property
-    def inputs(self) -> Table:
+    def inputs(self) -> ColumnTable:
         """Return the columns of its inputs."""
 
     @property
-    def results(self) -> Table:
+    def results(self) -> ColumnTable:
         """Return the columns of its results."""
 
     def values(self, rows: Floats) -> Floats:
@@ -73,7 +73,7 @@ class Watch(Protocol):
     """Finds loops that run beyond their bounds; the names of its results begin with ``EXCEEDED``."""
 
     @property
-    def results(self) -> Table:
+    def results(self) -> ColumnTable:
         """Return the columns of its results."""
 
     def values(self, rows: Floats) -> Floats:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check.model.columns import Column, Table
+from slangad.compiler.check.model.columns import Column, ColumnTable
 from slangad.compiler.check.model.columns import columns_of as columns_of_leaf
 from slangad.compiler.emit.memory.buffers import buffer_leaves
 from slangad.compiler.ir.nodes import Memory
@@ -39,7 +39,7 @@ class Extents:
         return () if memory in _ONCE else self.shapes.get(name, self.domain)
 
 
-def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
+def launch_inputs(kernel: Kernel, extents: Extents) -> ColumnTable:
     """Return the columns that a launch reads; parameters that it only writes start as zeros."""
     return _table(
         tuple(
@@ -50,7 +50,7 @@ def launch_inputs(kernel: Kernel, extents: Extents) -> Table:
     )
 
 
-def launch_results(kernel: Kernel, extents: Extents) -> Table:
+def launch_results(kernel: Kernel, extents: Extents) -> ColumnTable:
     """Return the columns that a launch writes."""
     written = [p for p in kernel.params if p.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)]
     return _table(
@@ -61,7 +61,7 @@ def launch_results(kernel: Kernel, extents: Extents) -> Table:
     )
 
 
-def anywhere_table(kernel: Kernel) -> Table:
+def anywhere_table(kernel: Kernel) -> ColumnTable:
     """Return the inputs as columns, one for all elements of a part: the paths that ranges may name."""
     return _table(tuple((p.name, _element(p.type), (), p.no_diff) for p in kernel.params))
 
@@ -71,7 +71,7 @@ def _element(type_: Type) -> Type:
 
 
 @lru_cache(maxsize=64)
-def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> Table:
+def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> ColumnTable:
     columns: list[Column] = []
     stretches: dict[tuple[str, tuple[str | int, ...]], tuple[int, int]] = {}
     for name, type_, shape, passive in values:
@@ -85,7 +85,7 @@ def _table(values: tuple[tuple[str, Type, Shape, bool], ...]) -> Table:
                     for c, rest in zip(own, plain, strict=True)
                 )
             stretches[name, leaf.path] = (start, len(columns))
-    return Table(tuple(columns), stretches)
+    return ColumnTable(tuple(columns), stretches)
 
 
 def _indices(shape: Shape) -> Iterator[str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from slangad.compiler.report.model import Leg
 
 
-class Outcome(Enum):
+class CheckOutcome(Enum):
     """What is known about a subject, or why nothing is."""
 
     NOT_REPRODUCIBLE = auto()
@@ -55,7 +55,7 @@ class Outcome(Enum):
 class Reason(NamedTuple):
     """An outcome and the reason for it in words, for reports."""
 
-    outcome: Outcome
+    outcome: CheckOutcome
     words: str
 
 
@@ -64,7 +64,7 @@ class Disagreement:
     """One thing that is wrong and is not about a sample; attributes as those of ``report.model.Failure``."""
 
     leg: Leg
-    outcome: Outcome
+    outcome: CheckOutcome
     message: str
     row: str = ""
     column: str = ""

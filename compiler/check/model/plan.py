@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SubjectPlan:
     """What is asked of one subject.
 
     Attributes:

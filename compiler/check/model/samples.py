@@ -48,7 +48,7 @@ def chosen(samples: Samples, which: Bools) -> Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RegionSamples:
     """The samples of one region that are looked at, and what was left out.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.subject import CheckedPipeline
     from slangad.compiler.ir.nodes import Kernel
 
@@ -28,7 +28,7 @@ class TwinKernels(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SubjectTask:
     """One function or kernel to check.
 
     Attributes:
@@ -38,7 +38,7 @@ class Task:
         launch: The kernel as it is launched, where threads add something up.
     """
 
-    plan: Plan
+    plan: SubjectPlan
     kernel: Kernel
     in_f32: bool
     twins: TwinKernels
@@ -55,7 +55,7 @@ class PipelineTask:
         twins: Their twins, by the name of the kernel.
     """
 
-    plan: Plan
+    plan: SubjectPlan
     pipeline: CheckedPipeline
     kernels: Mapping[str, Kernel]
     twins: Mapping[str, TwinKernels]

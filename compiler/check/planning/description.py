@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class FileDescription:
     """The subjects of one file.
 
     Attributes:
@@ -58,7 +58,7 @@ class Description:
         """Return the module that is built."""
         return self.twins.module
 
-    def reduced_to(self, subjects: Sequence[Subject]) -> Description:
+    def reduced_to(self, subjects: Sequence[Subject]) -> FileDescription:
         """Return the description with the kernels of some subjects only, and their twins."""
         pipelines = [name for s in subjects if s.pipeline for name in s.pipeline.kernels]
         kernels = {*(name for s in subjects for name in (s.kernel, s.launch)), *pipelines}
@@ -72,7 +72,7 @@ class Description:
         return replace(self, twins=replace(self.twins, module=module), loop_twins=loop_twins)
 
 
-def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> Description:
+def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers) -> FileDescription:
     """Return what there is to check in a file.
 
     Raises:
@@ -94,15 +94,15 @@ def describe_file(item: Input, options: CheckOptions, compilers: SlangCompilers)
     twins = _with_twins(module)
     texts = {} if mended.text is None else {item.path.name: mended.text}
     if item.path.suffix != ".slang" or options.mutate:
-        return Description(subjects, module, twins, texts)
+        return FileDescription(subjects, module, twins, texts)
     loop_twins = add_loop_twins(module, mended.text or decoded_text(item.path))
     twins = replace(twins, watches={**twins.watches, **(loop_twins.watches if loop_twins else {})})
-    return Description(subjects, module, twins, texts, loop_twins)
+    return FileDescription(subjects, module, twins, texts, loop_twins)
 
 
 def without_twinless(
-    item: Input, description: Description, options: CheckOptions, compilers: SlangCompilers, setting: BuildSetting
-) -> Description | None:
+    item: Input, description: FileDescription, options: CheckOptions, compilers: SlangCompilers, setting: BuildSetting
+) -> FileDescription | None:
     """Return the description without the functions that keep the rest of a Slang file from having a float64 twin.
 
     None if there are no such functions.

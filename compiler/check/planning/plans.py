@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.legs.lost_gradients import without_gradient
 from slangad.compiler.check.model.names import broken_of
-from slangad.compiler.check.model.plan import Plan
+from slangad.compiler.check.model.plan import SubjectPlan
 from slangad.compiler.check.sampling.samples import constants_in, covers
 from slangad.compiler.check.subjects.slang_integers import ended_by, integers_in, numbers_named
 from slangad.compiler.emit.model import Mode
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def make_plan(
     subject: Subject, path: Path, program: tuple[TwinModule, EmittedModule], f64: Built, options: CheckOptions
-) -> Plan:
+) -> SubjectPlan:
     """Return the plan of one subject.
 
     Args:
@@ -54,7 +54,7 @@ def make_plan(
     refusals = {r.mode: r.reason for r in f64.refusals if r.kernel == subject.kernel}
     missing = [(Mode(mode), reason) for mode, reason in subject.missing]
     missing += [(Mode(mode), reason) for mode, reason in refusals.items() if mode and mode != "forward"]
-    return Plan(
+    return SubjectPlan(
         subject,
         str(path),
         _generated(subject, emitted),

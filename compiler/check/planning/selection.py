@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.columns import Column
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.check.options import CheckOptions
-    from slangad.compiler.check.planning.description import Description
+    from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.ir.nodes import Module
 
 
-class UnknownNameError(ValueError):
+class NoSuchNameError(ValueError):
     """A function, kernel or parameter that no input has."""
 
     def __init__(self, name: str, known: set[str]) -> None:
@@ -29,34 +29,34 @@ class UnknownNameError(ValueError):
         super().__init__(f"None of the inputs has {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
 
 
-def refuse_unknown_names(described: Sequence[tuple[Input, Description]], options: CheckOptions) -> None:
+def refuse_unknown_names(described: Sequence[tuple[Input, FileDescription]], options: CheckOptions) -> None:
     """Refuse names that nothing has.
 
     Raises:
-        UnknownNameError: For a name of ``only``, of an input, or of ``required_ranges``.
+        NoSuchNameError: For a name of ``only``, of an input, or of ``required_ranges``.
     """
     names = {name for _, one in described for name in _names(one.subjects)} | options.known_names
     for name in options.only:
         if name not in names:
-            raise UnknownNameError(name, names)
+            raise NoSuchNameError(name, names)
     for item, one in described:
         for name in item.kernels:
             if name not in _names(one.subjects):
-                raise UnknownNameError(name, _names(one.subjects))
+                raise NoSuchNameError(name, _names(one.subjects))
     columns = {path for _, one in described for path in paths_of(one)} | options.known_paths
     uncompiled = _names(s for _, one in described for s in one.subjects if s.failure is not None)
     for path in options.required_ranges:
         if not any(covers(path, column) for column in columns) and path.rpartition(".")[0] not in uncompiled:
-            raise UnknownNameError(path, columns)
+            raise NoSuchNameError(path, columns)
 
 
-def wanted(item: Input, description: Description, options: CheckOptions) -> list[Subject]:
+def wanted(item: Input, description: FileDescription, options: CheckOptions) -> list[Subject]:
     """Return the subjects of an input that are to be checked: all, or those that it or the options name."""
     asked = (*item.kernels, *options.only)
     return [one for one in description.subjects if not asked or not _names([one]).isdisjoint(asked)]
 
 
-def paths_of(description: Description) -> Iterator[str]:
+def paths_of(description: FileDescription) -> Iterator[str]:
     """Yield ``function.parameter`` for the inputs of all subjects, under all their names."""
     for subject in description.subjects:
         for column in _columns(subject, description.module_with_twins):

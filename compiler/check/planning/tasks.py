@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.check.build.libraries import prelude
 from slangad.compiler.check.build.separately import kernels_apart
-from slangad.compiler.check.model.task import PipelineTask, Task, TwinKernels
+from slangad.compiler.check.model.task import PipelineTask, SubjectTask, TwinKernels
 from slangad.compiler.check.run.device import DeviceJob
 from slangad.compiler.driver.unsupported import not_on
 from slangad.compiler.emit import emit_module
@@ -17,12 +17,14 @@ from slangad.compiler.runtime.device.model import BuildOptions
 
 if TYPE_CHECKING:
     from slangad.compiler.check.build.libraries import BuildSetting, Built
-    from slangad.compiler.check.model.plan import Plan
-    from slangad.compiler.check.planning.description import Description
+    from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.planning.description import FileDescription
     from slangad.compiler.ir.nodes import Module
 
 
-def make_task(plan: Plan, description: Description, built: tuple[Built, Built]) -> Task | PipelineTask:
+def make_task(
+    plan: SubjectPlan, description: FileDescription, built: tuple[Built, Built]
+) -> SubjectTask | PipelineTask:
     """Return the task of a plan: the kernels of its subject, with those twins that were built."""
     subject, twins, (f64, f32) = plan.subject, description.twins, built
     counting = description.loop_twins.module.kernels if description.loop_twins else ()
@@ -36,7 +38,7 @@ def make_task(plan: Plan, description: Description, built: tuple[Built, Built]) 
         names = subject.pipeline.kernels
         own = {name: kernels[name] for name in names}
         return PipelineTask(plan, subject.pipeline, own, {name: twins_of(name) for name in names})
-    return Task(
+    return SubjectTask(
         plan,
         kernels[subject.kernel],
         _holds(f32, subject.kernel),

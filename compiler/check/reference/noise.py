@@ -12,10 +12,10 @@ from slangad.compiler.emit.model import Mode
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.run.companions import Functions
+    from slangad.compiler.check.run.companions import SubjectFunctions
 
 
-def noise_of(functions: Functions, rows: Floats, values: Floats, seed: int) -> Floats:
+def noise_of(functions: SubjectFunctions, rows: Floats, values: Floats, seed: int) -> Floats:
     """Return the relative noise of the values at rows, with the safety factor of an error bar.
 
     Rounding in float32 is 2^29 times coarser. Where float32 has lost all digits, float64 may have lost almost as many.

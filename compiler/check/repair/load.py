@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.build.libraries import DEATHS
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.repair.repaired import FaultReport, Lack, Mended
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.frontends import load
@@ -48,8 +48,8 @@ _UNREAD: Final = "unexpected "
 _PLAIN: Final = "SA200"
 _SLANGS: Final = "SA2"
 """How the codes of Slang's messages begin."""
-_UNCOMPILED: Final = Lack("does not compile", Outcome.NOT_COMPILED)
-_TWINLESS: Final = Lack("has no float64 twin", Outcome.NO_TWIN)
+_UNCOMPILED: Final = Lack("does not compile", CheckOutcome.NOT_COMPILED)
+_TWINLESS: Final = Lack("has no float64 twin", CheckOutcome.NO_TWIN)
 _EMPTY: Final = frozenset({"SA080", "SA081"})
 """Codes of files with nothing to check. The rest of a file may be such a file, too."""
 

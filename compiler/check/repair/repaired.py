@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement
 from slangad.compiler.check.model.subject import Subject
 from slangad.compiler.check.subjects.overloads import with_labels
 from slangad.compiler.report.model import Leg
@@ -69,7 +69,7 @@ class Lack:
     """What is wrong with removed parts, and their outcome."""
 
     words: str
-    outcome: Outcome
+    outcome: CheckOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class FaultReport:
         how = f"{_use(part, other)} {self.lack.words}"
         if root != other:
             how = f"{_use(part, other)} uses '{_called(root)}', which {self.lack.words}"
-        if self.lack.outcome is Outcome.NO_TWIN and root in self.faults:
+        if self.lack.outcome is CheckOutcome.NO_TWIN and root in self.faults:
             how = f"{how}: {self.faults[root][0].message}"
         return how
 

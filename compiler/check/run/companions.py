@@ -76,7 +76,7 @@ class Companions:
     arrays: Inside | None = None
 
 
-class Functions(NamedTuple):
+class SubjectFunctions(NamedTuple):
     """One subject as functions of rows of numbers."""
 
     f64: RowFunction

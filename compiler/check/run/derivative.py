@@ -12,7 +12,7 @@ from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.functions import RowFunction
 
 
@@ -36,7 +36,7 @@ class ModeDerivative:
         return self.mode is Leg.REVERSE
 
     @property
-    def weighted(self) -> Table:
+    def weighted(self) -> ColumnTable:
         """Return the columns that have weights: results in reverse mode, inputs in forward mode."""
         return self.function.results if self.is_reverse else self.function.inputs
 

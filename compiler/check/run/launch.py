@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Bools, Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.thread import Precision
     from slangad.compiler.emit.model import EntryParameter
@@ -70,8 +70,8 @@ class LaunchRunner:
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
     kernel: Kernel
     extents: Extents
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
     sums: Sums = field(default_factory=Sums)
     alone: int | None = None
 

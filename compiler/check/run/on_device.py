@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.launch_columns import Extents
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.ir.nodes import Kernel
@@ -45,8 +45,8 @@ class _OnDevice:
     """What runs of kernels and of pipelines have in common."""
 
     __slots__ = ()
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     def values(self, rows: Floats) -> Floats:
         """Return the results without derivatives."""
@@ -85,7 +85,7 @@ class _OnDevice:
             and (part.differentiable or role is Role.INPUT)
         }
 
-    def _table(self, role: ParameterRole) -> Table:
+    def _table(self, role: ParameterRole) -> ColumnTable:
         """Return the columns that belong to a role."""
         return self.inputs if role in (Role.INPUT, Role.TANGENT, Role.GRADIENT) else self.results
 
@@ -108,8 +108,8 @@ class LaunchOnDevice(_OnDevice):
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
     kernel: Kernel
     extents: Extents
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
     start: float = 0.0
 
     def _run(self, mode: RunMode, row: Floats, given: Floats | None = None) -> Arrays:
@@ -155,8 +155,8 @@ class PipelineOnDevice(_OnDevice):
     module: DeviceModule
     prepared: Prepared
     shapes: Shapes
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     @property
     def entries(self) -> Mapping[Mode, bool]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.run.row_device import LoadedProgram
     from slangad.compiler.check.run.thread import Precision
     from slangad.compiler.runtime.arrays.prepare import Prepared
@@ -73,8 +73,8 @@ class PipelineRunner:
     precision: Precision
     prepared: Prepared
     shapes: Shapes
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     @property
     def entries(self) -> Mapping[Mode, bool]:

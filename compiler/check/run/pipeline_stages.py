@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.model.columns import Column, Table
+from slangad.compiler.check.model.columns import Column, ColumnTable
 from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.pipeline import roots_of
 from slangad.compiler.check.run.thread import F32
@@ -68,8 +68,8 @@ class PipelineStages:
     runnable: RunnablePipeline
     shapes: Shapes
     stages: Sequence[StageRunner]
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     @property
     def entries(self) -> Mapping[Mode, bool]:
@@ -180,10 +180,10 @@ class PipelineWatch:
     oracle: PipelineStages
 
     @property
-    def results(self) -> Table:
+    def results(self) -> ColumnTable:
         """A column for each stage with bounded loops."""
         watched = [stage.shown for stage in self.oracle.stages if stage.watch is not None]
-        return Table(tuple(Column(f"{EXCEEDED} by {name}", "int", differentiable=False) for name in watched), {})
+        return ColumnTable(tuple(Column(f"{EXCEEDED} by {name}", "int", differentiable=False) for name in watched), {})
 
     def values(self, rows: Floats) -> Floats:
         """Return a number other than 0 where a loop would run past its bound."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
 
@@ -95,8 +95,8 @@ class ThreadRunner:
     module: KernelModule
     precision: Precision
     entries: Mapping[Mode, EntryPoint]
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     def values(self, rows: Floats) -> Floats:
         """Return the results without derivatives."""
@@ -139,7 +139,7 @@ class ThreadRunner:
         launch_rows(cast("CpuModule", module), entry.name, first, {**buffers, **books}, uniforms, left)
         return left
 
-    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: Table) -> Floats:
+    def _run(self, mode: Mode, given: dict[ParameterRole, Floats], wanted: ParameterRole, table: ColumnTable) -> Floats:
         rows, step = given[ParameterRole.INPUT], tol.ROWS_AT_ONCE
         parts = [
             self._written(mode, {role: array[start : start + step] for role, array in given.items()})[wanted]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.check.run.thread import ThreadRunner
 
@@ -110,7 +110,7 @@ class ThreadSums:
 
     def _seeds(self, cotangents: Floats) -> Floats:
         """Return one cotangent for each thread."""
-        table: Table = self.thread.results
+        table: ColumnTable = self.thread.results
         seeds = np.zeros((len(cotangents), self.count, len(table.columns)))
         memories = {result.name: result.memory for result in self.launch.kernel.results}
         for (name, path), (start, end) in self.launch.results.stretches.items():

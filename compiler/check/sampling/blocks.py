@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.columns import Table
+from slangad.compiler.check.model.columns import ColumnTable
 from slangad.compiler.check.sampling.scouts import slopes_along
 from slangad.compiler.report.model import Leg
 
@@ -30,8 +30,8 @@ class FocusedFunction:
     """A function of which fewer inputs and results are examined; it computes the same."""
 
     function: RowFunction
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
 
     @property
     def entries(self) -> Mapping[Mode, object]:
@@ -86,11 +86,11 @@ def focused(function: RowFunction, inputs: Iterable[int], results: Iterable[int]
     return FocusedFunction(function, _only(function.inputs, set(inputs)), _only(function.results, set(results)))
 
 
-def _only(table: Table, kept: set[int]) -> Table:
+def _only(table: ColumnTable, kept: set[int]) -> ColumnTable:
     columns = tuple(
         column if k in kept else replace(column, differentiable=False) for k, column in enumerate(table.columns)
     )
-    return Table(columns, table.stretches)
+    return ColumnTable(columns, table.stretches)
 
 
 @dataclass(frozen=True, slots=True)

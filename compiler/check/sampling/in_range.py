@@ -12,8 +12,8 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.effort import Effort, effort_of
-from slangad.compiler.check.model.samples import Drawn, chosen, with_rows
-from slangad.compiler.check.run.companions import Functions
+from slangad.compiler.check.model.samples import RegionSamples, chosen, with_rows
+from slangad.compiler.check.run.companions import SubjectFunctions
 from slangad.compiler.check.run.derivative import MODES
 from slangad.compiler.check.sampling.blocks import Blocks, focused, is_large
 from slangad.compiler.check.sampling.samples import draw, interval_of
@@ -22,12 +22,12 @@ from slangad.compiler.report.model import Leg
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.sampling.blocks import BlockFindings
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CheckScope:
     """The part of a subject to look at.
 
     Attributes:
@@ -37,16 +37,18 @@ class Scope:
         blocks: The outcome of looking at blocks of inputs; None if all inputs are looked at one by one.
     """
 
-    functions: Functions
+    functions: SubjectFunctions
     legs: tuple[Leg, ...]
     effort: Effort
     blocks: BlockFindings | None = None
 
 
-def scope_of(plan: Plan, functions: Functions) -> Scope:
+def scope_of(plan: SubjectPlan, functions: SubjectFunctions) -> CheckScope:
     """Return what to look at; of a launch as much as is affordable."""
     legs = tuple(leg for leg, mode in MODES.items() if mode in functions.f64.entries)
-    scope = Scope(functions, legs if plan.linear else tuple(leg for leg in legs if leg is not Leg.REVERSE), Effort())
+    scope = CheckScope(
+        functions, legs if plan.linear else tuple(leg for leg in legs if leg is not Leg.REVERSE), Effort()
+    )
     indices, f64, f32 = functions.companions.indices, functions.f64, functions.f32
     if indices is None or not scope.legs:
         return scope
@@ -65,11 +67,11 @@ def scope_of(plan: Plan, functions: Functions) -> Scope:
         companions = replace(companions, device=focused(companions.device, blocks.inputs, blocks.results))
     f32 = None if f32 is None else focused(f32, blocks.inputs, blocks.results)
     return replace(
-        scope, functions=Functions(focused(f64, blocks.inputs, blocks.results), f32, companions), blocks=blocks
+        scope, functions=SubjectFunctions(focused(f64, blocks.inputs, blocks.results), f32, companions), blocks=blocks
     )
 
 
-def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
+def draw_in_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     """Return samples in the ranges: random ones, corner cases, and those that scouts and blocks find suspicious."""
     functions, effort = scope.functions, scope.effort
     inputs, results = functions.f64.inputs, functions.f64.results
@@ -79,7 +81,7 @@ def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
     samples = draw(inputs.columns, plan.ranges, count, plan.seed, name, plan.constants, plan.integers)
     inside = functions.inside(samples.rows)
     samples = chosen(samples, inside)
-    drawn = Drawn(samples, len(inside), len(inside) - int(inside.sum()))
+    drawn = RegionSamples(samples, len(inside), len(inside) - int(inside.sum()))
     if drawn.empty:
         return drawn
     launched = functions.companions.indices is not None
@@ -99,7 +101,7 @@ def draw_in_range(plan: Plan, scope: Scope) -> Drawn:
     return replace(drawn, samples=with_rows(samples, suspicious, "scout"))
 
 
-def _made_finite(plan: Plan, functions: Functions, rows: Floats) -> Floats:
+def _made_finite(plan: SubjectPlan, functions: SubjectFunctions, rows: Floats) -> Floats:
     """Return rows of launches with magnitudes in place of values where only magnitudes give finite results.
 
     One thread outside its domain makes a launch not finite, and a domain is mostly the positive side.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.model.samples import Drawn, chosen
+from slangad.compiler.check.model.samples import RegionSamples, chosen
 from slangad.compiler.check.sampling.samples import draw_outside
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.emit.model import Mode
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from slangad.compiler.check.model.arrays import Bools, Floats
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.samples import Samples
-    from slangad.compiler.check.run.companions import Functions
-    from slangad.compiler.check.sampling.in_range import Scope
+    from slangad.compiler.check.run.companions import SubjectFunctions
+    from slangad.compiler.check.sampling.in_range import CheckScope
 
 _LOOPS: Final = "a loop runs beyond its bound at {} of {} samples outside [-1, 1], which are left out: declare ranges"
 _NOTHING: Final = "nothing could be told at numbers of the text outside [-1, 1]: declare ranges to have them tried"
 
 
-def has_custom_derivative(plan: Plan, scope: Scope) -> bool:
+def has_custom_derivative(plan: SubjectPlan, scope: CheckScope) -> bool:
     """Return True if samples out of range may accuse a subject: its derivative is custom, and its loops are watched."""
     facts = plan.subject.facts
     custom = isinstance(plan.subject.policy, Custom) or (facts is not None and not facts.calls)
@@ -42,14 +42,14 @@ def has_custom_derivative(plan: Plan, scope: Scope) -> bool:
     return custom and not unbounded and scope.blocks is None
 
 
-def draw_out_of_range(plan: Plan, scope: Scope) -> Drawn:
+def draw_out_of_range(plan: SubjectPlan, scope: CheckScope) -> RegionSamples:
     """Return the samples out of range at which nothing overflows."""
     functions = scope.functions
     inputs, results = functions.f64.inputs, functions.f64.results
     drawn = draw_outside(inputs.columns, plan.ranges, plan.seed, plan.subject.name, plan.constants, plan.integers)
     number = len(drawn.rows)
     if not number:
-        return Drawn(drawn, 0)
+        return RegionSamples(drawn, 0)
     drawn = chosen(drawn, scope.effort.thinned(number, len(inputs.differentiable), len(results.differentiable)))
     inside = chosen(drawn, functions.inside(drawn.rows))
     ends = _ends(functions, inside.rows)
@@ -59,10 +59,10 @@ def draw_out_of_range(plan: Plan, scope: Scope) -> Drawn:
         notes = (Note(NoteKind.SAMPLES, _LOOPS.format(int((~ends).sum()), len(inside.rows))),)
     elif not len(samples.rows):
         notes = (Note(NoteKind.SAMPLES, _NOTHING),)
-    return Drawn(samples, number, notes=notes)
+    return RegionSamples(samples, number, notes=notes)
 
 
-def _ends(functions: Functions, rows: Floats) -> Bools:
+def _ends(functions: SubjectFunctions, rows: Floats) -> Bools:
     """Return where no loop runs beyond its bound."""
     watch = functions.companions.watch
     if watch is None or not len(rows):
@@ -71,7 +71,7 @@ def _ends(functions: Functions, rows: Floats) -> Bools:
     return ~np.asarray((watch.values(rows)[:, columns] > 0.0).any(axis=1))
 
 
-def _calm(functions: Functions, scope: Scope, samples: Samples) -> Samples:
+def _calm(functions: SubjectFunctions, scope: CheckScope, samples: Samples) -> Samples:
     """Return the samples at which values and derivatives do not overflow, nor values in float32 on their way."""
     f64, f32 = functions.f64, functions.f32
     if f32 is not None and Mode.FORWARD in f32.entries and len(samples.rows):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from slangad.compiler.check.model.arrays import Floats
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.integers import Integers
     from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.ir.nodes import Kernel, KernelParam, Range
@@ -139,7 +139,7 @@ class ShapeSearch:
             share,
         )
 
-    def _drawn(self, inputs: Table) -> Floats:
+    def _drawn(self, inputs: ColumnTable) -> Floats:
         """Return samples, also with integers that are equal or as large as possible."""
         if self.samples < tol.SHAPE_SAMPLES:
             return draw_random(inputs.columns, self.ranges, self.samples, self.seed, self.kernel.name, self.integers)

@@ -13,7 +13,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import State
-from slangad.compiler.check.model.outcomes import Outcome, Reason
+from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.sampling.samples import AT_NUMBER
 from slangad.compiler.check.verdict.decide import failure_of, reason_of, result_of, verdict_of
 from slangad.compiler.check.verdict.describe import Describer
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.arrays import Floats
     from slangad.compiler.check.model.findings import Compared, Findings
     from slangad.compiler.check.model.outcomes import Disagreement
-    from slangad.compiler.check.model.plan import Plan
-    from slangad.compiler.check.model.samples import Drawn
-    from slangad.compiler.check.sampling.in_range import Scope
+    from slangad.compiler.check.model.plan import SubjectPlan
+    from slangad.compiler.check.model.samples import RegionSamples
+    from slangad.compiler.check.sampling.in_range import CheckScope
     from slangad.compiler.report.model import Failure, Float32, Sample
 
 _NOTHING: Final = Counts()
@@ -49,7 +49,7 @@ class Evidence:
         legs: The outcomes of legs that need no reference.
     """
 
-    drawn: Drawn
+    drawn: RegionSamples
     values: Floats
     jacobians: Mapping[Leg, Floats]
     entries: Findings
@@ -57,7 +57,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ResultPart:
     """What the samples of one region add to a result; attributes as those of ``report.model.Result``."""
 
     reasons: tuple[Reason, ...] = ()
@@ -69,25 +69,25 @@ class Part:
     float32: Float32 | None = None
 
 
-def part_of(plan: Plan, scope: Scope, evidence: Evidence, before: Sequence[Part]) -> Part:
+def part_of(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, before: Sequence[ResultPart]) -> ResultPart:
     """Return what the samples of a region add: those in range come first, those out of range after them."""
     if before:
         return _part_out_of_range(plan, scope, evidence, len(before[0].samples))
     return _part_in_range(plan, scope, evidence)
 
 
-def _part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
+def _part_in_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence) -> ResultPart:
     """Return what samples in range add: everything that was found."""
     describer, drawn = _describer(scope, evidence), evidence.drawn
     failures = [*describer.failures(plan.command)]
     failures += [one for compared in evidence.legs for one in describer.other(compared, plan.command)]
     failures += [failure_of(one.failure, plan.command) for one in evidence.legs if one.failure is not None]
     failures = _explained(plan, scope, failures, evidence)
-    noise = verdict_of(Outcome.NOT_REPRODUCIBLE)
+    noise = verdict_of(CheckOutcome.NOT_REPRODUCIBLE)
     if any(failure.verdict is noise for failure in failures):  # what other legs see may be the noise
         failures = [failure for failure in failures if failure.verdict is noise]
     legs = [*(describer.leg(leg) for leg in evidence.jacobians), *(one.result for one in evidence.legs)]
-    return Part(
+    return ResultPart(
         tuple(_reasons(scope, evidence, describer)),
         (*legs, *_missing_legs(plan)),
         tuple(failures),
@@ -104,7 +104,7 @@ def _part_in_range(plan: Plan, scope: Scope, evidence: Evidence) -> Part:
     )
 
 
-def _part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int) -> Part:
+def _part_out_of_range(plan: SubjectPlan, scope: CheckScope, evidence: Evidence, first: int) -> ResultPart:
     """Return what samples out of range add: those that show something, with numbers from ``first`` on."""
     describer, states = _describer(scope, evidence), list(evidence.entries.states.values())
     worst = np.max([own.max(axis=(1, 2)) for own in states], axis=0)
@@ -121,7 +121,7 @@ def _part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int)
         jumps=int((worst[kept] == State.JUMP).sum()),
         entries=sum(int((own == State.OK).sum()) for own in states),
     )
-    return Part(
+    return ResultPart(
         tuple(_kinks_out_of_range(int(bent.sum()))),
         tuple(describer.leg(leg) for leg in evidence.jacobians),
         tuple(_renumbered(_explained(plan, scope, describer.failures(plan.command), evidence), numbers)),
@@ -131,12 +131,12 @@ def _part_out_of_range(plan: Plan, scope: Scope, evidence: Evidence, first: int)
     )
 
 
-def part_without_samples(drawn: Drawn, before: Sequence[Part]) -> Part:
+def part_without_samples(drawn: RegionSamples, before: Sequence[ResultPart]) -> ResultPart:
     """Return what a region without samples adds."""
-    return Part(() if before else (Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
+    return ResultPart(() if before else (Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn)),), notes=drawn.notes)
 
 
-def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) -> Result:
+def conclude(plan: SubjectPlan, parts: Sequence[ResultPart], lost: Iterable[Disagreement]) -> Result:
     """Return the result of a subject: its parts together, with parameters that have lost their gradient.
 
     Args:
@@ -146,13 +146,13 @@ def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) ->
     """
     if not parts:
         reason = "; ".join(reason for _, reason in plan.missing) or "it has no derivative"
-        parts = [Part((Reason(Outcome.NO_MODE, reason),))]
+        parts = [ResultPart((Reason(CheckOutcome.NO_MODE, reason),))]
     failures = [failure_of(one, plan.command) for one in lost]
     reasons = [reason for part in parts for reason in part.reasons]
-    reasons += [Reason(Outcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
+    reasons += [Reason(CheckOutcome.LOST_GRADIENT, reason_of(failure)) for failure in failures]
     facts = plan.subject.facts
     if facts is not None and facts.bits:
-        reasons.append(Reason(Outcome.UNKNOWN_INTENT, facts.bits))
+        reasons.append(Reason(CheckOutcome.UNKNOWN_INTENT, facts.bits))
     result = result_of(plan, (failure for part in reversed(parts) for failure in part.failures), reasons)
     first = parts[0]
     float32 = first.float32
@@ -170,43 +170,43 @@ def conclude(plan: Plan, parts: Sequence[Part], lost: Iterable[Disagreement]) ->
     )
 
 
-def _describer(scope: Scope, evidence: Evidence) -> Describer:
+def _describer(scope: CheckScope, evidence: Evidence) -> Describer:
     f64 = scope.functions.f64
     samples = evidence.drawn.samples
     return Describer(f64.inputs, f64.results, samples, evidence.values, evidence.entries, evidence.jacobians)
 
 
-def _explained(plan: Plan, scope: Scope, failures: Iterable[Failure], evidence: Evidence) -> list[Failure]:
+def _explained(plan: SubjectPlan, scope: CheckScope, failures: Iterable[Failure], evidence: Evidence) -> list[Failure]:
     """Return the failures with races of threads, and stages of pipelines, that explain them."""
     companions = scope.functions.companions
     raced = with_races(list(failures), companions.indices, evidence.drawn.samples.rows)
     return with_stages(raced, companions.frozen, plan.seed)
 
 
-def _reasons(scope: Scope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
+def _reasons(scope: CheckScope, evidence: Evidence, describer: Describer) -> Iterator[Reason]:
     """Yield why samples in range tell too little, and where they met kinks."""
     entries, blocks, drawn = evidence.entries, scope.blocks, evidence.drawn
     if not entries.finite.any():
-        yield Reason(Outcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
+        yield Reason(CheckOutcome.NOT_FINITE, "it is not finite at any sample: declare ranges where it is")
     if blocks is not None and blocks.compared < tol.BLOCKS_ENOUGH * blocks.blocks:
         compared = f"{blocks.compared} of {blocks.blocks} blocks of inputs"
-        yield Reason(Outcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
+        yield Reason(CheckOutcome.FEW_BLOCKS, f"only {compared} could be compared: too noisy or too steep")
     if drawn.outside > tol.OUTSIDE_INDICES_MOST * drawn.number:
-        yield Reason(Outcome.OUT_OF_BOUNDS, _outside(drawn))
+        yield Reason(CheckOutcome.OUT_OF_BOUNDS, _outside(drawn))
     few = describer.untested(tol.SAMPLES_ENOUGH, tol.SAMPLES_ENOUGH_LEAST) or describer.uncompared(tol.ENTRY_ENOUGH)
     if few:
-        yield Reason(Outcome.FEW_SAMPLES, few)
+        yield Reason(CheckOutcome.FEW_SAMPLES, few)
     device = scope.functions.companions.device
     if isinstance(device, str):
-        yield Reason(Outcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
+        yield Reason(CheckOutcome.NOT_ON_DEVICE, f"it was not compared on the device: {device}")
     if any(((own == State.KINK) | (own == State.JUMP)).any() for own in entries.states.values()):
-        yield Reason(Outcome.AT_KINKS, describer.kink_reason())
+        yield Reason(CheckOutcome.AT_KINKS, describer.kink_reason())
 
 
 def _kinks_out_of_range(count: int) -> Iterator[Reason]:
     if count:
         plural = "s" if count > 1 else ""
-        yield Reason(Outcome.AT_KINKS, f"right, also at {count} kink{plural} or jump{plural} outside [-1, 1]")
+        yield Reason(CheckOutcome.AT_KINKS, f"right, also at {count} kink{plural} or jump{plural} outside [-1, 1]")
 
 
 def _renumbered(failures: Iterable[Failure], numbers: Mapping[int, int]) -> Iterator[Failure]:
@@ -233,7 +233,7 @@ def _legs_with(legs: Iterable[LegResult], more: Iterable[LegResult], *, lost: bo
     return tuple(combined(leg) for leg in legs)
 
 
-def _float32(plan: Plan, scope: Scope, legs: Sequence[Compared]) -> Float32 | None:
+def _float32(plan: SubjectPlan, scope: CheckScope, legs: Sequence[Compared]) -> Float32 | None:
     """Return how far float32 was tested, and where it ran."""
     single = next((compared.single for compared in legs if compared.single is not None), None)
     device = scope.functions.companions.device
@@ -241,35 +241,35 @@ def _float32(plan: Plan, scope: Scope, legs: Sequence[Compared]) -> Float32 | No
     return None if single is None else replace(single, device=plan.device if elsewhere else "cpu")
 
 
-def _outside(drawn: Drawn) -> str:
+def _outside(drawn: RegionSamples) -> str:
     where = f"at {drawn.outside} of {drawn.number} samples"
     return f"an index leads outside what it indexes {where}: declare ranges of the integers it is made from"
 
 
-def _outside_note(drawn: Drawn) -> Iterator[Note]:
+def _outside_note(drawn: RegionSamples) -> Iterator[Note]:
     if drawn.outside:
         where = f"at {drawn.outside} of {drawn.number} samples, which are left out"
         yield Note(NoteKind.SAMPLES, f"an index leads outside what it indexes {where}")
 
 
-def _blocks_note(scope: Scope) -> Iterator[Note]:
+def _blocks_note(scope: CheckScope) -> Iterator[Note]:
     if scope.blocks is not None:
         shown = f"{len(scope.blocks.inputs)} inputs and {len(scope.blocks.results)} results one by one"
         yield Note(NoteKind.SAMPLES, f"looked at its inputs in {scope.blocks.blocks} blocks, then {shown}")
 
 
-def _ignored(scope: Scope, evidence: Evidence) -> Iterator[Note]:
+def _ignored(scope: CheckScope, evidence: Evidence) -> Iterator[Note]:
     """Yield notes on gradients that were declared away."""
     if scope.functions.companions.frozen is not None:
         yield from ignored(scope.functions.f64, evidence.drawn.samples, evidence.entries)
 
 
-def _missing_legs(plan: Plan) -> Iterator[LegResult]:
+def _missing_legs(plan: SubjectPlan) -> Iterator[LegResult]:
     for mode, reason in plan.missing:
         yield LegResult(Leg.REVERSE if mode is Mode.BACKWARD else Leg.FORWARD, LegState.MISSING, detail=reason)
 
 
-def _missing_notes(plan: Plan) -> Iterator[Note]:
+def _missing_notes(plan: SubjectPlan) -> Iterator[Note]:
     for mode, reason in plan.missing:
         name = "reverse" if mode is Mode.BACKWARD else "forward"
         yield Note(NoteKind.MISSING, f"{name} mode is not checked: {reason}")

@@ -8,37 +8,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.report.model import Failure, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from slangad.compiler.check.model.outcomes import Disagreement, Reason
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
 
-VERDICTS: Final[dict[Outcome, Verdict]] = {
-    Outcome.NOT_REPRODUCIBLE: Verdict.NONDETERMINISTIC,
-    Outcome.NOT_COMPILED: Verdict.FAIL,
-    Outcome.NOT_RUN: Verdict.FAIL,
-    Outcome.WRONG: Verdict.FAIL,
-    Outcome.NO_SUBGRADIENT: Verdict.KINK_BAD,
-    Outcome.IMPRECISE: Verdict.PRECISION,
-    Outcome.LOST_GRADIENT: Verdict.FAIL,
-    Outcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
-    Outcome.NO_MODE: Verdict.SKIPPED,
-    Outcome.NOT_MUTATED: Verdict.SKIPPED,
-    Outcome.NO_TWIN: Verdict.INCONCLUSIVE,
-    Outcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
-    Outcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
-    Outcome.NO_SHAPES: Verdict.INCONCLUSIVE,
-    Outcome.NOT_FINITE: Verdict.INCONCLUSIVE,
-    Outcome.FEW_BLOCKS: Verdict.INCONCLUSIVE,
-    Outcome.OUT_OF_BOUNDS: Verdict.INCONCLUSIVE,
-    Outcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
-    Outcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
-    Outcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
-    Outcome.AT_KINKS: Verdict.KINK_OK,
+VERDICTS: Final[dict[CheckOutcome, Verdict]] = {
+    CheckOutcome.NOT_REPRODUCIBLE: Verdict.NONDETERMINISTIC,
+    CheckOutcome.NOT_COMPILED: Verdict.FAIL,
+    CheckOutcome.NOT_RUN: Verdict.FAIL,
+    CheckOutcome.WRONG: Verdict.FAIL,
+    CheckOutcome.NO_SUBGRADIENT: Verdict.KINK_BAD,
+    CheckOutcome.IMPRECISE: Verdict.PRECISION,
+    CheckOutcome.LOST_GRADIENT: Verdict.FAIL,
+    CheckOutcome.NOTHING_TO_CHECK: Verdict.SKIPPED,
+    CheckOutcome.NO_MODE: Verdict.SKIPPED,
+    CheckOutcome.NOT_MUTATED: Verdict.SKIPPED,
+    CheckOutcome.NO_TWIN: Verdict.INCONCLUSIVE,
+    CheckOutcome.NO_HOST_CODE: Verdict.INCONCLUSIVE,
+    CheckOutcome.EMPTY_DIFFERENTIAL: Verdict.INCONCLUSIVE,
+    CheckOutcome.NO_SHAPES: Verdict.INCONCLUSIVE,
+    CheckOutcome.NOT_FINITE: Verdict.INCONCLUSIVE,
+    CheckOutcome.FEW_BLOCKS: Verdict.INCONCLUSIVE,
+    CheckOutcome.OUT_OF_BOUNDS: Verdict.INCONCLUSIVE,
+    CheckOutcome.FEW_SAMPLES: Verdict.INCONCLUSIVE,
+    CheckOutcome.NOT_ON_DEVICE: Verdict.INCONCLUSIVE,
+    CheckOutcome.UNKNOWN_INTENT: Verdict.INCONCLUSIVE,
+    CheckOutcome.AT_KINKS: Verdict.KINK_OK,
 }
 """The verdict of every outcome, the gravest first. Without any outcome, a subject passes."""
 _GRAVITY: Final = {outcome: place for place, outcome in enumerate(VERDICTS)}
@@ -46,7 +46,7 @@ _OF_FAILURES: Final = {VERDICTS[outcome]: _GRAVITY[outcome] for outcome in rever
 """The gravity of failures by their verdict: that of the gravest outcome with this verdict."""
 
 
-def verdict_of(outcome: Outcome) -> Verdict:
+def verdict_of(outcome: CheckOutcome) -> Verdict:
     """Return the verdict that an outcome alone gives a subject."""
     return VERDICTS[outcome]
 
@@ -65,7 +65,7 @@ def decide(failures: Iterable[Failure], reasons: Iterable[Reason]) -> tuple[Verd
 
 def is_settled(failures: Iterable[Failure]) -> bool:
     """Return True if failures of samples out of range can't change the verdict that these failures give."""
-    return any(_OF_FAILURES[one.verdict] <= _GRAVITY[Outcome.WRONG] for one in failures)
+    return any(_OF_FAILURES[one.verdict] <= _GRAVITY[CheckOutcome.WRONG] for one in failures)
 
 
 def reason_of(failure: Failure) -> str:
@@ -90,7 +90,7 @@ def failure_of(disagreement: Disagreement, command: str) -> Failure:
     )
 
 
-def result_of(plan: Plan, failures: Iterable[Failure], reasons: Iterable[Reason]) -> Result:
+def result_of(plan: SubjectPlan, failures: Iterable[Failure], reasons: Iterable[Reason]) -> Result:
     """Return the result of a subject without numbers, with the verdict that failures and reasons give."""
     subject = plan.subject
     verdict, reason = decide(failures, reasons)
@@ -99,7 +99,7 @@ def result_of(plan: Plan, failures: Iterable[Failure], reasons: Iterable[Reason]
     )
 
 
-def without_numbers(plan: Plan, reason: Reason, failures: Sequence[Failure] = ()) -> Result:
+def without_numbers(plan: SubjectPlan, reason: Reason, failures: Sequence[Failure] = ()) -> Result:
     """Return the result of a subject that was not run, or can't be."""
     return replace(result_of(plan, (), [reason]), failures=tuple(failures))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.model.findings import Findings, State
-from slangad.compiler.check.model.outcomes import Outcome
+from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.slack import entry_slack
 from slangad.compiler.check.verdict.decide import verdict_of
 from slangad.compiler.check.verdict.explain.causes import cause_of_cotangent, likely_cause
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from slangad.compiler.check.model.arrays import Bools, Floats
-    from slangad.compiler.check.model.columns import Column, Table
+    from slangad.compiler.check.model.columns import Column, ColumnTable
     from slangad.compiler.check.model.findings import Compared, Corner, Wrong
     from slangad.compiler.check.model.samples import Samples
 
@@ -51,8 +51,8 @@ class Describer:
         jacobians: What each mode gave.
     """
 
-    inputs: Table
-    results: Table
+    inputs: ColumnTable
+    results: ColumnTable
     drawn: Samples
     values: Floats
     findings: Findings
@@ -86,18 +86,18 @@ class Describer:
 
     def _worst_of(self, leg: Leg, command: str) -> Iterator[Failure]:
         states = self.findings.states[leg]
-        for state, outcome in ((State.WRONG, Outcome.WRONG), (State.KINK_BAD, Outcome.NO_SUBGRADIENT)):
+        for state, outcome in ((State.WRONG, CheckOutcome.WRONG), (State.KINK_BAD, CheckOutcome.NO_SUBGRADIENT)):
             if (states == state).any():
                 yield self._failure(leg, states == state, outcome, command)
 
-    def _failure(self, leg: Leg, where: Bools, outcome: Outcome, command: str) -> Failure:
+    def _failure(self, leg: Leg, where: Bools, outcome: CheckOutcome, command: str) -> Failure:
         own, findings = self.jacobians[leg], self.findings
         with np.errstate(all="ignore"):
             gap = np.abs(own - findings.expected) / (np.abs(findings.expected) + entry_slack(own) + tol.UNDERFLOW)
         gap = np.where(np.isnan(gap), np.inf, gap)
         index = np.unravel_index(int(np.argmax(np.where(where, gap, -1.0))), gap.shape)
         sample, row, column = (int(k) for k in index)
-        kink = outcome is Outcome.NO_SUBGRADIENT
+        kink = outcome is CheckOutcome.NO_SUBGRADIENT
         bounds = (float(findings.low[sample, row, column]), float(findings.high[sample, row, column])) if kink else None
         corner = findings.corners.get((leg, sample, row, column)) if kink else None
         if corner is not None:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check.model.columns import input_table
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome, Reason
-from slangad.compiler.check.model.task import Task
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
+from slangad.compiler.check.model.task import SubjectTask
 from slangad.compiler.check.verdict.decide import failure_of, verdict_of, without_numbers
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.report.model import Leg, Result
@@ -24,42 +24,42 @@ _DIVIDED: Final = frozenset({"SIGFPE", f"exit status {0xC0000094}", f"exit statu
 """How processes die of divisions of integers, on Windows too."""
 
 
-def broken(task: Task | PipelineTask, error: str) -> Result:
+def broken(task: SubjectTask | PipelineTask, error: str) -> Result:
     """Return the result of a subject at which the check itself fails."""
     return _failed(task, f"the check itself fails at it: {error}", "a defect of slangad: please report it")
 
 
-def crashed(task: Task | PipelineTask, how: str) -> Result:
+def crashed(task: SubjectTask | PipelineTask, how: str) -> Result:
     """Return the result of a subject whose process died."""
     return _failed(task, f"it crashes ({how}) when it runs", _cause_of_death(how, task))
 
 
-def endless(task: Task | PipelineTask, limit: float) -> Result:
+def endless(task: SubjectTask | PipelineTask, limit: float) -> Result:
     """Return the result of a subject that takes longer than a number of seconds."""
     cause = "a loop that never ends; or more work than --run-limit allows"
     return _failed(task, f"it does not end within {limit:g} s", cause)
 
 
-def _cause_of_death(how: str, task: Task | PipelineTask) -> str:
+def _cause_of_death(how: str, task: SubjectTask | PipelineTask) -> str:
     """Return the likely reason why a process died in this way."""
     if how not in _DIVIDED:
         return "an index out of bounds, or a loop that runs longer than its [MaxIters]"
     what = "an integer is divided by 0, for its quotient or its remainder"
-    columns = input_table(task.kernel).columns if isinstance(task, Task) else ()
+    columns = input_table(task.kernel).columns if isinstance(task, SubjectTask) else ()
     names = [f"'{column.path}'" for column in columns if column.scalar in ("int", "uint")]
     who = names[0] if len(names) == 1 else f"that of {', '.join(names)} which divides"
     return f"{what}: declare a range without 0 for {who}" if names else what
 
 
-def _failed(task: Task | PipelineTask, how: str, cause: str) -> Result:
-    failure = failure_of(Disagreement(Leg.COMPILE, Outcome.NOT_RUN, how, cause=cause), task.plan.command)
-    return without_numbers(task.plan, Reason(Outcome.NOT_RUN, f"{how}; likely {cause}"), [failure])
+def _failed(task: SubjectTask | PipelineTask, how: str, cause: str) -> Result:
+    failure = failure_of(Disagreement(Leg.COMPILE, CheckOutcome.NOT_RUN, how, cause=cause), task.plan.command)
+    return without_numbers(task.plan, Reason(CheckOutcome.NOT_RUN, f"{how}; likely {cause}"), [failure])
 
 
 def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
     """Return the result of a file that can't be read as a program."""
     first = error.diagnostics[0]
-    outcome = Outcome.NOTHING_TO_CHECK if first.code in _NOTHING_THERE else Outcome.NOT_COMPILED
+    outcome = CheckOutcome.NOTHING_TO_CHECK if first.code in _NOTHING_THERE else CheckOutcome.NOT_COMPILED
     span = first.span if first.span.line else Span(str(path), 1, 1, 1, 1)
     reason = f"{first.message} [{first.code}]"
     lines = [f"{d.span}: {d.severity.value}[{d.code}]: {d.message}" for d in error.diagnostics]
@@ -72,5 +72,5 @@ def file_result(path: Path, error: CompileError | ToolchainError) -> Result:
         verdict_of(outcome),
         span,
         reason=re.sub(r"\s+", " ", reason),
-        failures=() if outcome is Outcome.NOTHING_TO_CHECK else (failure,),
+        failures=() if outcome is CheckOutcome.NOTHING_TO_CHECK else (failure,),
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.model.outcomes import Disagreement, Outcome, Reason
+from slangad.compiler.check.model.outcomes import CheckOutcome, Disagreement, Reason
 from slangad.compiler.check.subjects.undeclared import remedy
 from slangad.compiler.check.verdict.decide import failure_of, without_numbers
 from slangad.compiler.emit.model import Mode
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from slangad.compiler.check.build.libraries import Built, Refusal
-    from slangad.compiler.check.model.plan import Plan
+    from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.subject import Subject
     from slangad.compiler.ir.nodes import Module
 
@@ -32,7 +32,7 @@ _UNDECLARED: Final = re.compile(r"\b_S\d+\b.*\b(?:not declared|undeclared)")
 _OTHERWISE: Final = "write that part in another way, and report it to Slang"
 
 
-def refused(plan: Plan, f64: Built, f32: Built, module: Module) -> Result | None:
+def refused(plan: SubjectPlan, f64: Built, f32: Built, module: Module) -> Result | None:
     """Return the result of a subject that can't run; None if it can.
 
     Args:
@@ -43,7 +43,7 @@ def refused(plan: Plan, f64: Built, f32: Built, module: Module) -> Result | None
     """
     subject = plan.subject
     if subject.skipped:
-        return without_numbers(plan, Reason(Outcome.NOTHING_TO_CHECK, subject.skipped))
+        return without_numbers(plan, Reason(CheckOutcome.NOTHING_TO_CHECK, subject.skipped))
     if subject.failure is not None:
         return _broken(plan, subject.failure)
     kernels = subject.pipeline.kernels if subject.pipeline else (subject.kernel,)
@@ -53,7 +53,9 @@ def refused(plan: Plan, f64: Built, f32: Built, module: Module) -> Result | None
         itself = [r for r in in_both if r.mode in ("", Mode.FORWARD.value)]
         return _uncompiled(itself or in_both, plan, f32, module)
     if in_f64:
-        return without_numbers(plan, Reason(Outcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}"))
+        return without_numbers(
+            plan, Reason(CheckOutcome.NO_TWIN, f"there is no float64 twin of it: {in_f64[0].reason}")
+        )
     return None
 
 
@@ -63,10 +65,10 @@ def twins_lost(subjects: Collection[Subject], f64: Built, f32: Built) -> bool:
     return len(subjects) > 1 and all(subject.kernel in lost for subject in subjects)
 
 
-def _broken(plan: Plan, broken: Disagreement) -> Result:
+def _broken(plan: SubjectPlan, broken: Disagreement) -> Result:
     """Return the result of a part of a Slang file that does not compile, or that has no twin."""
     result = without_numbers(plan, Reason(broken.outcome, broken.message))
-    if broken.outcome is Outcome.NO_TWIN:
+    if broken.outcome is CheckOutcome.NO_TWIN:
         return result
     return replace(result, failures=(failure_of(broken, plan.command),))
 
@@ -76,34 +78,36 @@ def _same(refusal: Refusal, f32: Built) -> list[Refusal]:
     return [r for r in f32.refusals if r.kernel == refusal.kernel and r.mode in (refusal.mode, "")]
 
 
-def _uncompiled(refusals: Sequence[Refusal], plan: Plan, f32: Built, module: Module) -> Result:
+def _uncompiled(refusals: Sequence[Refusal], plan: SubjectPlan, f32: Built, module: Module) -> Result:
     """Return the result of what compiles in neither precision: inconclusive if only the C++ of Slang is at fault."""
     alike = [_same(refusal, f32)[0] for refusal in refusals]
     if all(r.cpp for r in (*refusals, *alike)) and not any(r.elsewhere for r in alike):
         reason = f"{_named(refusals[0], plan)} can't be run: Slang's C++ of it does not compile: {alike[0].reason}"
         note = Note(NoteKind.MISSING, f"a defect of Slang, and of its C++ only: {_remedy(alike[0], module)}")
-        result = without_numbers(plan, Reason(Outcome.NO_HOST_CODE, reason))
+        result = without_numbers(plan, Reason(CheckOutcome.NO_HOST_CODE, reason))
         return replace(result, notes=(*plan.notes, note))
     unpaired = next(filter(None, (_UNPAIRED.search(one.reason) for one in alike)), None)
     if unpaired is not None:
         struct = unpaired[1]
         reason = f"{struct} is IDifferentiable and has nothing that carries gradient: write no_diff before it"
-        return without_numbers(plan, Reason(Outcome.EMPTY_DIFFERENTIAL, reason))
+        return without_numbers(plan, Reason(CheckOutcome.EMPTY_DIFFERENTIAL, reason))
     failures = [_failure(one, plan, module) for one in alike]
-    return without_numbers(plan, Reason(Outcome.NOT_COMPILED, failures[0].message), failures)
+    return without_numbers(plan, Reason(CheckOutcome.NOT_COMPILED, failures[0].message), failures)
 
 
-def _failure(refusal: Refusal, plan: Plan, module: Module) -> Failure:
+def _failure(refusal: Refusal, plan: SubjectPlan, module: Module) -> Failure:
     message = f"{_named(refusal, plan)} does not compile: {refusal.reason}"
     if not refusal.cpp:
-        return failure_of(Disagreement(Leg.COMPILE, Outcome.NOT_COMPILED, message), plan.command)
+        return failure_of(Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, message), plan.command)
     message = f"{_named(refusal, plan)} does not compile, neither as C++ nor for SPIR-V: {refusal.reason}"
     cause = f"a defect of Slang, for GPUs too: {_remedy(refusal, module)}"
     notes = (f"c++: {refusal.reason}", f"SPIR-V: {refusal.elsewhere}") if refusal.elsewhere else ()
-    return failure_of(Disagreement(Leg.COMPILE, Outcome.NOT_COMPILED, message, cause=cause, notes=notes), plan.command)
+    return failure_of(
+        Disagreement(Leg.COMPILE, CheckOutcome.NOT_COMPILED, message, cause=cause, notes=notes), plan.command
+    )
 
 
-def _named(refusal: Refusal, plan: Plan) -> str:
+def _named(refusal: Refusal, plan: SubjectPlan) -> str:
     """Return what is refused, as the beginning of a sentence."""
     name = _NAMES.get(refusal.mode, "it")
     pipeline = plan.subject.pipeline

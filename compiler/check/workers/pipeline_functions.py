@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.launch_columns import Extents, launch_inputs, launch_results
-from slangad.compiler.check.model.outcomes import Outcome, Reason
-from slangad.compiler.check.run.companions import Companions, Functions
+from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
+from slangad.compiler.check.run.companions import Companions, SubjectFunctions
 from slangad.compiler.check.run.on_device import PipelineOnDevice
 from slangad.compiler.check.run.pipeline import PipelineRunner
 from slangad.compiler.check.run.pipeline_stages import PipelineStages, PipelineWatch, StageRunner
@@ -24,7 +24,7 @@ from slangad.compiler.runtime.pipeline.stages import shapes_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from slangad.compiler.check.model.columns import Table
+    from slangad.compiler.check.model.columns import ColumnTable
     from slangad.compiler.check.model.task import PipelineTask
     from slangad.compiler.check.run.libraries import Libraries
     from slangad.compiler.emit.model import EntryPoint
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 
-def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | Reason:
+def pipeline_functions(task: PipelineTask, libraries: Libraries) -> SubjectFunctions | Reason:
     """Return the functions of a pipeline, or why there are none."""
     maker = _Maker(task, libraries)
     sizes = maker.sizes()
     if isinstance(sizes, str):
-        return Reason(Outcome.NO_SHAPES, sizes)
+        return Reason(CheckOutcome.NO_SHAPES, sizes)
     joined, apart = task.pipeline.joined, task.pipeline.apart
     f64 = maker.runner(joined, sizes, f64=True)
     assert f64 is not None  # noqa: S101  (else it is refused)
@@ -51,7 +51,7 @@ def pipeline_functions(task: PipelineTask, libraries: Libraries) -> Functions | 
         stages,
         apart=maker.runner(apart, sizes, f64=True) if apart != joined else None,
     )
-    return Functions(f64, maker.runner(joined, sizes, f64=False), companions)
+    return SubjectFunctions(f64, maker.runner(joined, sizes, f64=False), companions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Maker:
             )
         return PipelineStages(runnable, shapes, stages, *self._tables(runnable, sizes))
 
-    def _tables(self, runnable: RunnablePipeline, sizes: Prepared) -> tuple[Table, Table]:
+    def _tables(self, runnable: RunnablePipeline, sizes: Prepared) -> tuple[ColumnTable, ColumnTable]:
         shapes = shapes_of(runnable, sizes)
         results = {r.name: shapes.values[r.value] for r in runnable.pipeline.results}
         extents = Extents(sizes.domain, {**sizes.extents, **results})

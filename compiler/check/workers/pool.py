@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.verdict.not_run import broken, crashed, endless
-from slangad.compiler.check.workers.worker import Broken, Crashed, Worker
+from slangad.compiler.check.workers.worker import BrokenCheck, CrashedWorker, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from slangad.compiler.check.model.task import PipelineTask, Task
+    from slangad.compiler.check.model.task import PipelineTask, SubjectTask
     from slangad.compiler.check.run.libraries import LibraryFiles
     from slangad.compiler.report.model import Result
 
@@ -49,16 +49,16 @@ class Workers:
             worker.load(files)
             self._idle.put(worker)
 
-    def check(self, task: Task | PipelineTask) -> Result:
+    def check(self, task: SubjectTask | PipelineTask) -> Result:
         """Return the result of a task, from the next worker that is idle."""
         worker = self._idle.get()
         try:
             answer = worker.check(task)
         finally:
             self._idle.put(worker)
-        if isinstance(answer, Broken):
+        if isinstance(answer, BrokenCheck):
             return broken(task, answer.error)
-        if isinstance(answer, Crashed):
+        if isinstance(answer, CrashedWorker):
             return crashed(task, answer.how) if answer.how else endless(task, self._limit)
         return answer
 

@@ -1,4 +1,4 @@
-"""Functions and kernels ready to run: a task's kernel in both precisions, with its companions.
+"""SubjectFunctions and kernels ready to run: a task's kernel in both precisions, with its companions.
 
 A kernel runs thread by thread where no thread sees another's memory, else launch by launch. The size of a launch is
 searched first.
@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.check.model.launch_columns import Extents
-from slangad.compiler.check.model.outcomes import Outcome, Reason
+from slangad.compiler.check.model.outcomes import CheckOutcome, Reason
 from slangad.compiler.check.model.task import PipelineTask
-from slangad.compiler.check.run.companions import Companions, Functions, Launches
+from slangad.compiler.check.run.companions import Companions, Launches, SubjectFunctions
 from slangad.compiler.check.sampling.shapes import ShapeSearch
 from slangad.compiler.check.workers.pipeline_functions import pipeline_functions
 
 if TYPE_CHECKING:
     from slangad.compiler.check.model.functions import RowFunction
-    from slangad.compiler.check.model.task import Task
+    from slangad.compiler.check.model.task import SubjectTask
     from slangad.compiler.check.run.launch import LaunchRunner
     from slangad.compiler.check.run.libraries import Libraries
     from slangad.compiler.check.run.thread import ThreadRunner
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 
-def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions | Reason:
+def functions_of(task: SubjectTask | PipelineTask, libraries: Libraries) -> SubjectFunctions | Reason:
     """Return the functions of a task, or why there are none."""
     if isinstance(task, PipelineTask):
         return pipeline_functions(task, libraries)
@@ -41,16 +41,16 @@ def functions_of(task: Task | PipelineTask, libraries: Libraries) -> Functions |
         launches=_launches(task, libraries),
         arrays=f64,
     )
-    return Functions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
+    return SubjectFunctions(f64, libraries.thread(task.kernel, f64=False) if task.in_f32 else None, companions)
 
 
-def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | Reason:
+def _launched(task: SubjectTask, indices: Kernel, libraries: Libraries) -> SubjectFunctions | Reason:
     """Return the functions of a kernel that is checked launch by launch."""
     if not all(libraries.holding(kernel.name, f64=True) for kernel in task.twins if kernel is not None):
-        return Reason(Outcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
+        return Reason(CheckOutcome.NO_TWIN, "Slang doesn't take the twins of it that a check needs")
     extents = _search(task, indices, libraries).find()
     if isinstance(extents, str):
-        return Reason(Outcome.NO_SHAPES, extents)
+        return Reason(CheckOutcome.NO_SHAPES, extents)
     frozen, watch, _ = task.twins
     companions = Companions(
         libraries.launch(frozen, extents) if frozen else None,
@@ -60,10 +60,10 @@ def _launched(task: Task, indices: Kernel, libraries: Libraries) -> Functions | 
         _launches(task, libraries, extents),
     )
     f32 = libraries.launch(task.kernel, extents, f64=False) if task.in_f32 else None
-    return Functions(libraries.launch(task.kernel, extents), f32, companions)
+    return SubjectFunctions(libraries.launch(task.kernel, extents), f32, companions)
 
 
-def _search(task: Task, indices: Kernel, libraries: Libraries) -> ShapeSearch:
+def _search(task: SubjectTask, indices: Kernel, libraries: Libraries) -> ShapeSearch:
     """Return the search for the shapes of a kernel's tensors."""
     plan = task.plan
 
@@ -73,7 +73,7 @@ def _search(task: Task, indices: Kernel, libraries: Libraries) -> ShapeSearch:
     return ShapeSearch(task.kernel, twin, task.asked, dict(plan.shapes), plan.ranges, plan.seed, integers=plan.integers)
 
 
-def _launches(task: Task, libraries: Libraries, small: Extents | None = None) -> Launches | None:
+def _launches(task: SubjectTask, libraries: Libraries, small: Extents | None = None) -> Launches | None:
     """Return the kernel as it is launched, at any size; ``small`` is a size that fits, where threads share tensors."""
     kernel, indices = task.launch, task.twins.indices
     if kernel is None or not libraries.holding(kernel.name, f64=True):
@@ -102,7 +102,7 @@ def _launches(task: Task, libraries: Libraries, small: Extents | None = None) ->
     )
 
 
-def _thread_f32(task: Task, libraries: Libraries) -> ThreadRunner | None:
+def _thread_f32(task: SubjectTask, libraries: Libraries) -> ThreadRunner | None:
     """Return one thread in float32, where that runs."""
     device = libraries.thread_on_device(task.kernel)
     if device is None and task.in_f32:

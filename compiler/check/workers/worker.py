@@ -14,18 +14,18 @@ from slangad.compiler.errors.diagnostics import SlangadError
 from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError
 
 if TYPE_CHECKING:
-    from slangad.compiler.check.model.task import PipelineTask, Task
+    from slangad.compiler.check.model.task import PipelineTask, SubjectTask
     from slangad.compiler.check.run.libraries import Libraries, LibraryFiles
     from slangad.compiler.report.model import Result
 
 
-class Crashed(NamedTuple):
+class CrashedWorker(NamedTuple):
     """The process died over a task; ``how`` is empty when it took too long."""
 
     how: str
 
 
-class Broken(NamedTuple):
+class BrokenCheck(NamedTuple):
     """The check itself failed at a task; other tasks are not affected."""
 
     error: str
@@ -51,7 +51,7 @@ class Worker:
         """Set the libraries that hold the kernels of the next tasks."""
         self._files, self._loaded = files, False
 
-    def check(self, task: Task | PipelineTask) -> Result | Crashed | Broken:
+    def check(self, task: SubjectTask | PipelineTask) -> Result | CrashedWorker | BrokenCheck:
         """Check one subject."""
         try:
             if self._child is None or not self._loaded:
@@ -61,7 +61,7 @@ class Worker:
             return self._ask(task)  # type: ignore[return-value]  # the child answers a task with a result
         except ProcessDiedError as death:
             self.close()
-            return Crashed(death.how)
+            return CrashedWorker(death.how)
 
     def close(self) -> None:
         """End the child."""
@@ -76,7 +76,7 @@ class Worker:
         if isinstance(answer, SlangadError):
             raise answer
         if isinstance(answer, Exception):
-            return Broken(f"{type(answer).__name__}: {answer}")
+            return BrokenCheck(f"{type(answer).__name__}: {answer}")
         return answer
 
 
@@ -99,7 +99,7 @@ def main() -> None:
             send(pipe, answer)
 
 
-def answer_to(task: Task | PipelineTask, libraries: Libraries) -> Result:
+def answer_to(task: SubjectTask | PipelineTask, libraries: Libraries) -> Result:
     """Return the result of one task."""
     from slangad.compiler.check.method import check_subject
     from slangad.compiler.check.model.outcomes import Reason
