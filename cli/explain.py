@@ -1,4 +1,4 @@
-"""Print what a diagnostic code means and how to fix it: the command ``slangad explain``."""
+"""Print what a diagnostic code means, with a wrong and a right example: the command ``slangad explain``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def explain_command(session: Session, code: str | None, *, list_all: bool) -> None:
     """Explain a diagnostic code, for example SA012."""
-    from slangad.compiler.errors.explain import explanations
+    from slangad.compiler.errors.explain import as_text, explanations
 
     table = explanations()
     if list_all:
@@ -26,4 +26,4 @@ def explain_command(session: Session, code: str | None, *, list_all: bool) -> No
     elif code is None:
         raise click.UsageError("Name a code, as in `slangad explain SA012`, or give --list.")
     else:
-        session.write(f"{code}: {table[code].title}\n\n{table[code].text.strip()}\n")
+        session.write(as_text(code))

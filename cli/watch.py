@@ -10,7 +10,6 @@ import json
 import pickle
 import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from slangad.cli.project import inputs_now
 from slangad.compiler.errors.diagnostics import CompileError
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -102,8 +102,8 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 def _compile_in_process(session: Session, arguments: CompileArguments) -> tuple[set[str], bool]:
     """Compile once in a child process; return the files it depends on, and True if it succeeded."""
-    with tempfile.TemporaryDirectory(prefix="slangad-watch-") as folder:
-        answer = Path(folder) / "files.json"
+    with TemporaryFolder() as folder:
+        answer = folder / "files.json"
         request = pickle.dumps((arguments, session.verbosity, session.color, session.debug, answer))
         command = [sys.executable, "-m", "slangad.cli.rebuild"]
         worked = _run_to_its_end(command, request)

@@ -10,13 +10,16 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from support.warm_workers import end_warm_workers, use_warm_workers
 
 from slangad.compiler.runtime.device.cxx import find_cxx
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.session import Toolchain
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
 
 
+_FOLDER = pytest.StashKey[TemporaryFolder]()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """In CI nothing may be rewritten, and what tests start can be interrupted.
+    """Refuse to rewrite golden files in CI, let tests interrupt what they start, and give the run a folder.
 
     Shells start background jobs with SIGINT ignored, and whatever those start would ignore it too.
     """
@@ -41,17 +48,44 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--update rewrites golden files and is refused where CI is set")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(config, "workerinput"):
+        _use_folder(config, TemporaryFolder("slangad-tests-"))
+
+
+def _use_folder(config: pytest.Config, folder: TemporaryFolder) -> None:
+    """Let the run and the processes that it starts keep all temporary files in one folder.
+
+    The next run removes it if this one is killed or fails; until then, what a failed test left can be looked at.
+    Processes that may not write bytecode beside the code write it there: compiling all modules in each takes minutes.
+    """
+    config.stash[_FOLDER] = folder
+    (folder.path / "tmp").mkdir()
+    os.environ["TMPDIR"] = str(folder.path / "tmp")
+    tempfile.tempdir = None
+    if config.option.basetemp is None:
+        config.option.basetemp = str(folder.path / "pytest")
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder.path / "bytecode")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remove the run's folder if all tests passed."""
+    folder = session.config.stash.get(_FOLDER, None)
+    if folder is not None and exitstatus == pytest.ExitCode.OK:
+        session.config.add_cleanup(folder.close)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache that is new for each session; the processes that share a session's tests share it too."""
+    """A cache and warm workers for each session; the processes that share a session's tests share its cache."""
     base = tmp_path_factory.getbasetemp()
     session = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLANGAD_CACHE_DIR", str(session / "cache"))
         patch.setenv("SLANGAD_VERIFY", "1")
+        use_warm_workers(patch)
         yield
+        end_warm_workers()
 
 
 OPTIONAL = ("nvcc", "xcrun")
@@ -132,7 +166,7 @@ def validate(tool: Callable[[str], str], request: pytest.FixtureRequest, tmp_pat
             case "wgsl":
                 device = request.getfixturevalue("wgpu_device")
                 if "enable f16" in artefact.text and "shader-f16" not in device.features:
-                    pytest.skip("this WebGPU adapter has no half")
+                    absent("shader-f16 of the WebGPU adapter")
                 device.create_shader_module(code=artefact.text)
             case "cuda":
                 run("nvcc", "-w", "-arch=sm_80", "-x", "cu", "-ptx", str(file), "-o", "k.ptx")

@@ -252,7 +252,7 @@ class LoadedKernel:
         if isinstance(cotangent, (tuple, list)) and len(names) > 1:
             if len(cotangent) != len(names):
                 message = f"{self.signature.name} has {len(names)} results, and these are {len(cotangent)} cotangents"
-                raise InputError([Diagnostic("SA411", message, help="give a mapping by result to leave some out")])
+                raise InputError([Diagnostic("SA411", message, help="pass a mapping by result to omit some")])
             return dict(zip(names, cotangent, strict=True))
         if cotangent is None or len(names) != 1:
             return cotangent

@@ -7,9 +7,7 @@ be broken, or a mutant that does not compile, is skipped with the reason.
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.check import tolerances as tol
@@ -22,6 +20,7 @@ from slangad.compiler.check.verdict.decide import redecided, verdict_of
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.report.model import Result
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -117,8 +116,8 @@ def _tried(
     """Return the results of mutants, or of probes of some; the mutants that do not compile; and the seconds it took."""
     without: set[int] = set()
     seconds = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / item.path.name
+    with TemporaryFolder() as folder:
+        copy = folder / item.path.name
         for _ in range(tol.MUTANT_ROUNDS):
             broken = broken_text(source, str(item.path), without, probed)
             if not broken.labels:

@@ -264,7 +264,8 @@ def inputs_of(project: Project) -> tuple[str, ...]:
                 "SA307",
                 project.inputs_span,
                 f"no input matches {word}",
-                help=f"patterns start at {_seen_from_here(project.root)} and take files in {', '.join(INPUT_ENDINGS)}",
+                help=f"patterns are relative to {_seen_from_here(project.root)} and match files that end in "
+                f"{', '.join(INPUT_ENDINGS)}",
             )
         found.update(dict.fromkeys(_seen_from_here(project.root / file) for file in files))
     problems.raise_if_any()

@@ -78,9 +78,7 @@ class SlangCompilers:
         if result.diagnostics and asked and not self._reflect(file, (), text, beside).diagnostics:
             named = ", ".join(f"'{text}'" for text in asked)
             help_ = "check the number, order and kind of the arguments"
-            raise CompileError(
-                [Diagnostic("SA083", f"Slang crashed when it was to make {named}", _at(file), help=help_)]
-            )
+            raise CompileError([Diagnostic("SA083", f"Slang crashed when it made {named}", _at(file), help=help_)])
         if result.diagnostics:
             messages = [_named(file, d.message) for d in result.diagnostics]
             raise ToolchainError(

@@ -41,7 +41,7 @@ def write_files(files: Mapping[Path, bytes]) -> tuple[Path, ...]:
     return tuple(temporary)
 
 
-_HELP = "make room or choose another folder with -o; the files there are as they were"
+_HELP = "make room or choose another folder with -o; the files there are unchanged"
 
 
 def _is_unchanged(path: Path, content: bytes) -> bool:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import NOWHERE, Span
+
+if TYPE_CHECKING:
+    from slangad.compiler.errors.examples import Example
 
 MAX_DIAGNOSTICS = 20
 
@@ -86,7 +90,18 @@ class CheckFailed(SlangadError):  # noqa: N818  (reads as what happened)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a code means: a title of one line and a text of one or more paragraphs, shown by ``slangad explain``."""
+    """What a code means, as ``slangad explain`` and docs/errors.md show it.
+
+    Attributes:
+        title: One line: what is wrong.
+        text: One or more paragraphs: why it is wrong, and what to do.
+        wrong: A program and a command that give the code.
+        right: The same without the mistake: it gives no diagnostic.
+        no_example: Why no program gives the code, where there is no example.
+    """
 
     title: str
     text: str
+    wrong: Example | None = None
+    right: Example | None = None
+    no_example: str = ""

@@ -69,7 +69,9 @@ def note_probe(name: str) -> None:
     if current is None:
         return
     if name in current.probes:
-        raise DescriptionError(f"probe {name!r} is reached twice by one thread", "give each place a name of its own")
+        raise DescriptionError(
+            f"probe {name!r} is reached twice by one thread", "use a different name at each location"
+        )
     current.probes.add(name)
 
 

@@ -120,7 +120,7 @@ class _Marker:
                     f"the gradient is lost here: '{callee.name}' is not differentiated",
                     call.span,
                     label="not differentiated",
-                    help="wrap the call in sa.no_diff(...) if that is meant; else decorate the function with "
+                    help="if this is intended, wrap the call in sa.no_diff(...); else decorate the function with "
                     "@sa.differentiable, or give it a derivative=",
                 )
             )

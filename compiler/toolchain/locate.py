@@ -49,7 +49,7 @@ def find_slangc(named: Path) -> Path:
     """
     found = shutil.which(named)
     if found is None:
-        raise failed("SA243", f"{named} is not a program that can be run", help="correct --slangc, or leave it out")
+        raise failed("SA243", f"{named} is not a program that can be run", help="correct --slangc, or omit it")
     return Path(found)
 
 

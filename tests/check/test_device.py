@@ -53,7 +53,7 @@ def test_check__doubles_scattered_on_a_device__says_that_they_are_floats(tmp_pat
     device_of("vulkan")
     text = "import slangad as sa\n@sa.kernel\ndef wide(i: sa.Each[int], w: sa.Tensor[sa.double, 1]) -> "
     (tmp_path / "wide.py").write_text(f"{text}sa.Sum[sa.double]:\n    return w[i] * w[i]\n", encoding="utf-8")
-    told = "digits of double; grad.w: scattered on vulkan in float, though of double"
+    told = "digits of double; grad.w: added up on vulkan in float, not double"
     for name in ("vulkan", "cpu"):
         (result,) = check(parse_inputs([str(tmp_path / "wide.py")]), CheckOptions(device=name, samples=8)).results
         assert (told in [note.message for note in result.notes]) is (name == "vulkan")
@@ -182,4 +182,4 @@ def test_check__a_device_that_does_not_take_the_kernel__is_no_pass(
 
     result = _tampered(tmp_path, monkeypatch, "vulkan", "gathered", refused)
     assert result.verdict is Verdict.INCONCLUSIVE
-    assert "vulkan does not take kernels.slang" in result.reason
+    assert "vulkan rejected kernels.slang" in result.reason

@@ -126,7 +126,7 @@ def checked(*words: str) -> Checked:
         pytest.param(REJECTED, "FAIL", "compile", "does not compile: undefined identifier 'y' [SA200]", id="rejected"),
         pytest.param(STRUCT, "FAIL", "compile", "struct bad does not compile: undefined identifier", id="struct"),
         pytest.param("import bad;\n", "FAIL", "compile", "cannot open file 'bad.slang' [SA200]", id="import"),
-        pytest.param(LOST, "FAIL", "compile", "the derivative gets lost at this assignment", id="loses"),
+        pytest.param(LOST, "FAIL", "compile", "the derivative is lost at this assignment", id="loses"),
         pytest.param(NAN, "INCONCLUSIVE", None, "not finite at any sample", id="NaN"),
     ],
 )

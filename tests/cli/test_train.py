@@ -236,7 +236,7 @@ def test_train__checkpoint_of_something_else__is_refused(project: Project, data:
         (("--set", "x=[1.0, 2.0]", "--set", "y=[1.0, 2.0]"), "other data"),
     ):
         ended = train(project, "fit", "--steps", "9", "--checkpoint", "c.npz", "--resume", *more, code=1)
-        assert f"c.npz is of a training with {message}" in ended.stderr
+        assert f"c.npz is from a training with {message}" in ended.stderr
     assert "SA422" in train(project, "fit", "--steps", "9", "--checkpoint", "c.npz", "--resume", "--lr", "0.2").stderr
     assert (project.folder / "c.npz").read_bytes() != kept
     np.savez(project.folder / "other.npz", x=np.ones(3))
@@ -244,8 +244,8 @@ def test_train__checkpoint_of_something_else__is_refused(project: Project, data:
         assert "other.npz is no checkpoint" in train(project, "fit", "--checkpoint", "other.npz", *more, code=1).stderr
     (project.folder / "cut.npz").write_bytes(kept[: len(kept) // 2])
     said = train(project, "fit", "--checkpoint", "cut.npz", "--resume", code=1).stderr
-    assert "can't read cut.npz: it is no .npz file, or damaged" in said
-    assert "help: if it is a damaged checkpoint, delete it to train anew; else name another --checkpoint" in said
+    assert "can't read cut.npz: it is not an .npz file, or it is damaged" in said
+    assert "help: if it is a damaged checkpoint, delete it to start again; else name another --checkpoint" in said
 
 
 def test_train__resumed_with_another_program__goes_on_and_says_so(project: Project, data: Arrays) -> None:
@@ -291,7 +291,7 @@ def test_train__setting_that_is_not_finite__is_a_usage_error(
 
 def test_train__resumed_without_a_checkpoint__says_that_it_begins_anew(project: Project, data: Arrays) -> None:
     resumed = ("--steps", "3", "--checkpoint", "new.npz", "--resume")
-    note = "note[SA422]: there is no new.npz to go on from: training begins anew"
+    note = "note[SA422]: there is no new.npz to continue from: training starts from the beginning"
     assert note in train(project, "fit", *resumed).stderr
     assert "anew" not in train(project, "fit", *resumed).stderr
 
@@ -331,10 +331,10 @@ def test_train__resumed_with_other_fixed_fields__is_refused(project: Project) ->
     project.run(*words, "--steps", "2")
     for other in ("line.gain=1.5", "line.count=3"):
         said = project.run(*words, "--steps", "4", "--set", other, code=1).stderr
-        assert "error[SA422]: c.npz is of a training with other data" in said
+        assert "error[SA422]: c.npz is from a training with other data" in said
     project.run(*words, "--steps", "4", "--set", "line.slope=0.5")
     done = project.run(*words, "--steps", "3").stderr
-    assert "note[SA422]: c.npz has step 4, so that nothing is left to do of 3 steps" in done
+    assert "note[SA422]: c.npz has step 4: nothing is left of 3 steps" in done
 
 
 def test_train__one_of_several_outputs_that_fails__leaves_none(project: Project, data: Arrays) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.devices import DEVICES, GPUS, device_of, loaded
+from support.devices import DEVICES, GPUS, device_of, loaded, need_half
 
 if TYPE_CHECKING:
     from slangad.compiler.api.load import LoadedFile
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @pytest.fixture(params=DEVICES)
 def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
     """The kernels on a device; ``DETERMINISTIC`` says whether gradients have the same bits on every run."""
+    _need_features(request)
     return loaded(
         request.module.DESCRIBED, request.param, deterministic=getattr(request.module, "DETERMINISTIC", False)
     )
@@ -23,4 +24,11 @@ def kernels(request: pytest.FixtureRequest, cxx: object) -> LoadedFile:
 @pytest.fixture(params=GPUS)
 def gpu(request: pytest.FixtureRequest) -> Device:
     """A device that is no CPU."""
+    _need_features(request)
     return device_of(request.param)
+
+
+def _need_features(request: pytest.FixtureRequest) -> None:
+    """Skip or fail a test marked ``half`` on a device without half precision."""
+    if request.node.get_closest_marker("half"):
+        need_half(device_of(request.param))

@@ -100,6 +100,7 @@ def test_written__own_elements_and_in_place__have_the_same_bits(kernels: LoadedF
     near(out.grad["w"], 2.0 * v * seed)
 
 
+@pytest.mark.half
 @pytest.mark.parametrize("count", COUNTS[:-1])
 def test_elements__of_any_type__have_the_same_bits(kernels: LoadedFile, count: int) -> None:
     at, g = places(15, count, 9), drawn(16, count)

@@ -56,6 +56,7 @@ def test_few__loops_and_calls__have_the_sums_of_float64(kernels: LoadedFile, cou
     near(out.grad["x"], w[0, :3] @ falling + wide * (w[1, :3] @ falling))
 
 
+@pytest.mark.half
 @pytest.mark.parametrize("length", [0, 1, 2, 4])
 def test_few__tensor_shorter_than_the_bound__gets_what_it_has_room_for(kernels: LoadedFile, length: int) -> None:
     x = numbers(1000)

@@ -18,7 +18,10 @@ DESCRIBED = Path(__file__).with_name("kinds.py")
 COUNT = 16
 
 
-@pytest.mark.parametrize("name", ["half_mean", "half_fit", "double_sum"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("half_mean", marks=pytest.mark.half), pytest.param("half_fit", marks=pytest.mark.half), "double_sum"],
+)
 def test_jtjvp__sum_or_mean_of_any_type__sends_its_tangent_back(kernels: LoadedFile, name: str) -> None:
     if kernels[name].device == "webgpu" and "double" in name:
         pytest.skip("WebGPU has no double")
@@ -30,6 +33,7 @@ def test_jtjvp__sum_or_mean_of_any_type__sends_its_tangent_back(kernels: LoadedF
     near(found, slope * slope.sum(axis=0), tolerance)
 
 
+@pytest.mark.half
 def test_jtjvp__sums_of_several_types__send_back_those_that_have_tangents(kernels: LoadedFile) -> None:
     x, n = np.linspace(0.25, 1, COUNT).astype("f2"), np.arange(COUNT, dtype=np.int32)
     wide = x.astype("f8")
@@ -40,6 +44,7 @@ def test_jtjvp__sums_of_several_types__send_back_those_that_have_tangents(kernel
     near(out.grad["p"], (wide**2).sum() ** 2, 5e-3)
 
 
+@pytest.mark.half
 def test_jtjvp__sums_of_halves_over_nothing__are_zero(kernels: LoadedFile) -> None:
     nothing = np.zeros(0, "f2")
     out = kernels.half_sum.jtjvp(nothing, np.float16(0.5), tangent={"p": np.float16(1)})

@@ -70,7 +70,9 @@ def test_pipeline__on_a_gpu__gives_what_the_cpu_gives(gpu: Device, name: str, mo
         np.testing.assert_allclose(found[key], array, rtol=1e-4, atol=3e-4 * scale)  # Vulkan's sin has 11 bits
 
 
-@pytest.mark.parametrize("name", ["mlp.py:fit", "mlp.py:fit_half", "mlp.yaml:fit"])
+@pytest.mark.parametrize(
+    "name", ["mlp.py:fit", pytest.param("mlp.py:fit_half", marks=pytest.mark.half), "mlp.yaml:fit"]
+)
 def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
     if gpu.name == "webgpu" and ".yaml" in name:
         pytest.skip("what a YAML file says is the same there as in Python, byte for byte")

@@ -19,6 +19,7 @@ def drawn(*shape: int) -> np.ndarray:
     return np.random.default_rng(len(shape)).uniform(0.5, 1.5, shape).astype("f4")
 
 
+@pytest.mark.half
 def test_uniforms__structs_arrays_matrices_and_halves__arrive(kernels: LoadedFile) -> None:
     x, m, a, i, c = drawn(70), drawn(3, 3), drawn(3), [3, 4], np.float16(0.25)
     u = {"k": np.float16(0.5), "v": {"a": drawn(2, 3), "b": drawn(2, 2, 2)}, "m": drawn(2, 3), "n": 3}
@@ -32,6 +33,7 @@ def test_uniforms__structs_arrays_matrices_and_halves__arrive(kernels: LoadedFil
     np.testing.assert_array_equal(weigh(x, u, m, a, i, c, {**s, "on": False}), x)
 
 
+@pytest.mark.half
 def test_uniforms__matrices_and_arrays_of_halfs__arrive(kernels: LoadedFile) -> None:
     x, g, w = drawn(5), drawn(2, 2).astype("f2"), drawn(2, 3).astype("f2")
     r = {"g": drawn(2, 2, 2), "w": drawn(2, 2, 3), "k": drawn(2), "s": 2.0 * drawn(2, 3)}

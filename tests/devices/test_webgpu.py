@@ -86,7 +86,7 @@ def program(tmp_path: Path) -> Program:
     [
         ("wide_backward", "wide_backward needs 11 buffers at once, and this device has 8"),
         ("half_forward", "half_forward computes in half precision, which this device lacks"),
-        ("inside_forward", "many.slang needs double, of which it has none"),
+        ("inside_forward", "many.slang needs double, which it does not have"),
     ],
 )
 def test_load__more_than_the_device_has__names_it(

@@ -239,7 +239,7 @@ def twice(x: float) -> int:
 
 def test_range__past_its_bound__raises() -> None:
     assert bounded(4) == 4
-    with pytest.raises(sa.LoopBoundExceeded, match="5 turns, its bound is 4"):
+    with pytest.raises(sa.LoopBoundExceeded, match="5 iterations, its bound is 4"):
         bounded(5)
     assert bounded_with_break(9) == 4
 
@@ -247,7 +247,7 @@ def test_range__past_its_bound__raises() -> None:
 def test_while__past_its_bound__raises() -> None:
     assert halving(32.0) == 105
     assert twice(32.0) == 210, "each activation counts for itself"
-    with pytest.raises(sa.LoopBoundExceeded, match="more than the 5 turns"):
+    with pytest.raises(sa.LoopBoundExceeded, match="more iterations than its bound of 5"):
         halving(33.0)
 
 

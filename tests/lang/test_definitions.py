@@ -143,7 +143,7 @@ class WithEach:
 def test_struct__field_types_that_cannot_be__are_refused() -> None:
     with pytest.raises(AnnotationError, match="Endless contains itself"):
         _ = described_struct(Endless).type
-    with pytest.raises(AnnotationError, match="says where it lives"):
+    with pytest.raises(AnnotationError, match="declares memory"):
         _ = described_struct(WithEach).type
 
 

@@ -97,7 +97,7 @@ def test_own_derivatives__recorded_and_not_twice() -> None:
         def again(x, d_out):
             return d_out
 
-    with pytest.raises(DescriptionError, match="stands over a def"):
+    with pytest.raises(DescriptionError, match="must be above a def"):
         g.forward(g)
 
 
@@ -151,7 +151,7 @@ def test_ir_type__of_a_struct__has_its_fields() -> None:
         (np.ndarray, "sa.Tensor"),
         (tuple[float, ...], "names each element"),
         (Each[float], "belongs to kernels"),
-        (NoDiff[float], "around a whole parameter"),
+        (NoDiff[float], "goes around the type of a parameter"),
         (Array, "write Array"),
         (object, "decorate the class with @sa.struct"),
         (3, "3 is not a type"),
@@ -170,7 +170,7 @@ def test_ir_type__of_something_else__says_what_to_write(annotation: object, mess
         (lambda: Array[float, 1.5], "not an integer"),
         (lambda: Array[float], "an element type and a length"),
         (lambda: Tensor[float, 9], "not 1 to 4"),
-        (lambda: Each[Param[float]], "twice where the value lives"),
+        (lambda: Each[Param[float]], "declares memory twice"),
         (lambda: sa.texture(float, address="wrap"), "address is 'wrap'"),
         (lambda: sa.texture(float, filter="cubic"), "filter is 'cubic'"),
     ],

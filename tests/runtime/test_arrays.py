@@ -67,7 +67,9 @@ def test_prepare__domain__is_that_of_each_and_of_whoever_says() -> None:
 
 @pytest.mark.parametrize("domain", [(-1,), (1.5,), ("3",), (True,), (None,)])
 def test_prepare__domain_that_is_no_count__is_refused(domain: tuple[object, ...]) -> None:
-    assert "is no domain of indices [SA414]; it is one whole number for each axis" in refused("indices", domain=domain)
+    assert "is not a domain of indices [SA414]; it is one whole number for each axis" in refused(
+        "indices", domain=domain
+    )
     assert prepared("indices", domain=(np.int64(3),)).domain == (3,)
 
 

@@ -62,6 +62,6 @@ def test_scatter__doubles_elsewhere__are_told_to_be_floats(kernels: LoadedFile, 
     assert not narrowed_gradients([plan], RunMode.FORWARD, "vulkan")
     (note,) = narrowed_gradients([plan], RunMode.BACKWARD, "vulkan")
     assert str(note.severity.value) == "note"
-    assert note.message == "grad.a, grad.b, grad.c, grad.d: scattered on vulkan in float, though of double"
+    assert note.message == "grad.a, grad.b, grad.c, grad.d: added up on vulkan in float, not double"
     exact = sa.load(described, device="cpu", deterministic=True).pick.plan
     assert narrowed_gradients([exact], RunMode.JTJVP, "cpu")

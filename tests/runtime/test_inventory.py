@@ -15,7 +15,7 @@ def test_inventory__cxx_that_does_not_work__is_named_with_what_to_do(
     monkeypatch.setenv("CXX", named)
     for check in (inventory._tools()[0], inventory._try_device("cpu")):
         assert not check.works
-        assert check.remedy == f"correct CXX, which says {named}, or unset it"
+        assert check.remedy == f"correct CXX, which names {named}, or unset it"
 
 
 @pytest.mark.toolchain

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.devices import need_half
 
 from slangad.compiler.emit.entry_points.steps import emit_steps, state_scalar
 from slangad.compiler.errors.diagnostics import ToolchainError
@@ -68,6 +69,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 def test_optimizer__some_steps__are_those_of_numpy(device: Device, optimizer: Optimizer, scalar: str) -> None:
     if scalar == "double" and device.name in ("vulkan", "webgpu"):
         pytest.skip("double is not for Vulkan, and WebGPU has none")
+    if scalar == "half":
+        need_half(device)
     stream = np.random.default_rng(4)
     begin = stream.uniform(-1, 1, COUNT).astype(DTYPES[scalar])
     gradients = stream.normal(0, 1, (STEPS, COUNT)).astype(DTYPES[state_scalar(scalar)])

@@ -1,6 +1,7 @@
 """Devices that tests run on, kernels loaded on them once, and how near float64 their sums have to be.
 
-A device that is absent skips the test; one that software can stand for fails it with ``SLANGAD_REQUIRE_TOOLCHAIN=1``.
+A device that is absent, or whose adapter lacks a feature that the test needs, skips the test with the reason. With
+``SLANGAD_REQUIRE_TOOLCHAIN=1`` it fails the test where software provides such a device.
 """
 
 from __future__ import annotations
@@ -33,15 +34,32 @@ def device_of(name: str) -> Device:
     """A device, opened once in this process."""
     found = _opened(name)
     if isinstance(found, str):
-        lacking(name, found)
+        lacking(name, f"no {name} device: {found}")
     return found
 
 
+def need_half(device: Device) -> None:
+    """Skip or fail the test if the device's adapter has no half precision."""
+    if not _has_half(device):
+        lacking(device.name, f"the {device.name} adapter {device.adapter} has no half precision")
+
+
+def _has_half(device: Device) -> bool:
+    """Return True if the adapter says so; CUDA and the CPU always compute in half precision."""
+    if device.name == "webgpu":
+        return "shader-f16" in device.handle.features
+    if device.name == "vulkan":
+        import slangpy
+
+        return slangpy.Feature.half in device.handle.features
+    return True
+
+
 def lacking(name: str, why: str) -> NoReturn:
-    """Skip the test, or fail it where the device has to be there."""
+    """Skip the test, or fail it where the device and its features must be there."""
     if name in SOFTWARE and os.environ.get("SLANGAD_REQUIRE_TOOLCHAIN") == "1":
-        pytest.fail(f"no {name} device: {why}")
-    pytest.skip(f"no {name} device: {why}")
+        pytest.fail(why)
+    pytest.skip(why)
 
 
 @cache

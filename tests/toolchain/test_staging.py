@@ -63,12 +63,17 @@ def test_cxx__full_folder_named_by_tmpdir__is_not_used_for_its_own_files(
 
 @pytest.mark.toolchain
 def test_cpu_device__limit_on_files__is_not_called_too_little_memory(cxx: CxxCompiler) -> None:
-    point = EntryPoint("one", "one", Mode.FORWARD, (64, 1, 1), 1, ())
-    with CpuDevice() as device:
+    def prepared(device: CpuDevice) -> Launch:
+        point = EntryPoint("one", "one", Mode.FORWARD, (64, 1, 1), 1, ())
         program = device.load(EmittedModule("test.slang", TEXT, {}, (point,), {}, ()), BuildOptions(), ("one",))
-        x = device.buffer(F4, 64)
+        return Launch(program, "one", (64, 1, 1), {"x": device.buffer(F4, 64)})
+
+    with CpuDevice() as first:
+        first.submit([prepared(first)])  # its worker writes the bytecode, which that of the next must not cut off
+    with CpuDevice() as device:
+        launch = prepared(device)
         with small_files(1000):
             with pytest.raises(ToolchainError, match=REFUSED):
                 device.buffer(F4, 1000)
             with pytest.raises(ToolchainError, match=REFUSED):
-                device.submit([Launch(program, "one", (64, 1, 1), {"x": x})])
+                device.submit([launch])

@@ -250,8 +250,8 @@ def refuse_globals(module: Module, kernels: Iterable[str]) -> None:
     for kernel in module.kernels:
         keys = reached(functions, [kernel.function]) if kernel.name in kernels else ()
         for name in sorted({name for key in keys for name in _read_by(functions[key], facts)}):
-            message = f"{kernel.name} reads the global '{name}', to which nothing here gives a value"
-            problems.append(Diagnostic("SA426", message, kernel.span, help=f"give '{name}' as a parameter"))
+            message = f"{kernel.name} reads the global '{name}', which has no value here"
+            problems.append(Diagnostic("SA426", message, kernel.span, help=f"make '{name}' a parameter"))
     if problems:
         raise CompileError(problems)
 

@@ -1,155 +1,306 @@
-"""The codes of what can be wrong before and after the compiling itself: inputs, their names, and what gets written."""
+"""The diagnostic codes of inputs, settings, outputs, runs and training: SA306, SA307 and SA401 to SA426."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
+from slangad.compiler.errors.examples import file, python, slang
+
+_SHADE: Final = python("""
+    @sa.kernel
+    def shade(x: Each[float], k: Uniform[float]) -> Each[float]:
+        return x * x * k
+""")
+_RUN: Final = "slangad run shade.py --device cpu"
+
+_FIT: Final = python(
+    """
+    @sa.kernel
+    def fit(x: NoDiff[Each[float]], p: Param[float]) -> Mean[float]:
+        return (x - p) * (x - p)
+    """,
+    "fit.py",
+)
+_TRAIN: Final = "slangad train fit.py --device cpu --steps 3 --set x=[1,2,3]"
+_SGD: Final = "--optimizer sgd --lr 0.1"
+
+_SECOND: Final = """
+    @sa.kernel
+    def tone(x: Each[float]) -> Each[float]:
+        return x * 0.5
+"""
 
 CODES: Final[dict[str, Explanation]] = {
+    "SA306": Explanation(
+        "pyproject.toml can't be read",
+        """The settings of a project are in [tool.slangad] of the nearest pyproject.toml. This file can't be read or is
+not TOML.""",
+        wrong=_SHADE.plus(file("pyproject.toml", "[tool.slangad]\ninputs = [shade.py]")).run("slangad compile"),
+        right=_SHADE.plus(file("pyproject.toml", '[tool.slangad]\ninputs = ["shade.py"]')).run("slangad compile"),
+    ),
+    "SA307": Explanation(
+        "a pattern matches no input",
+        """A pattern under inputs in [tool.slangad] matches no file. Patterns are relative to the folder of
+pyproject.toml. * and ? match characters of a name, ** matches any folders. Files that slangad can't compile, files
+listed under exclude and files in the output folder do not count.""",
+        wrong=_SHADE.plus(file("pyproject.toml", '[tool.slangad]\ninputs = ["shaders/*.py"]')).run("slangad compile"),
+        right=_SHADE.plus(file("pyproject.toml", '[tool.slangad]\ninputs = ["*.py"]')).run("slangad compile"),
+    ),
     "SA401": Explanation(
-        "two inputs of one name",
-        """Every file written for an input starts with the input's stem: brdf.py gives brdf.slang, brdf.manifest.json
-and so on. Two inputs of one stem would overwrite each other's files (also where they differ only in case, since many
-file systems don't tell those apart). Rename one, or compile them in two runs with different output folders.""",
+        "two inputs have the same name",
+        """The files written for an input begin with the input's name: brdf.py gives brdf.slang, brdf.manifest.json and
+so on. Two inputs with the same name would overwrite each other's files. Names that differ only in case count as equal,
+since many file systems do not distinguish them. Rename one, or compile them in two runs with different output
+folders.""",
+        wrong=python(_SECOND, "a/shade.py")
+        .plus(python(_SECOND.replace("tone", "curve"), "b/shade.py"))
+        .run("slangad compile a/shade.py b/shade.py"),
+        right=python(_SECOND, "a/shade.py")
+        .plus(python(_SECOND.replace("tone", "curve"), "b/curve.py"))
+        .run("slangad compile a/shade.py b/curve.py"),
     ),
     "SA402": Explanation(
-        "two kernels of one name",
-        """Kernels are looked up by name by the program that launches them, so one run compiles every name once.
-Rename one of the two kernels, or compile the two inputs in two runs with different output folders. Functions of Slang
-files may have equal names in several files.""",
+        "two kernels have the same name",
+        """Programs look kernels up by name, so one run compiles every name once. Rename one of the kernels, or compile
+the two inputs in two runs with different output folders. Functions of several Slang files may have the same name.""",
+        wrong=python(_SECOND, "one.py").plus(python(_SECOND, "two.py")).run("slangad compile one.py two.py"),
+        right=python(_SECOND, "one.py")
+        .plus(python(_SECOND.replace("tone", "curve"), "two.py"))
+        .run("slangad compile one.py two.py"),
     ),
     "SA403": Explanation(
-        "no kernel of this name",
-        """FILE:NAME compiles one kernel of the file, and the file has no @sa.kernel of that name. The message lists
-those it has. Kernels made by a factory carry the factory's arguments in their name.""",
+        "no kernel has this name",
+        """FILE:NAME compiles one kernel of the file, and the file has no @sa.kernel with that name. The message lists
+the kernels of the file. The name of a kernel that a factory makes contains the factory's arguments.""",
+        wrong=_SHADE.run("slangad compile shade.py:tone"),
+        right=_SHADE.run("slangad compile shade.py:shade"),
     ),
     "SA404": Explanation(
-        "two products of one file name",
-        """Two of the files to be written have the same name, for example because an input is called like the library
-module that emitted Slang imports. Rename the input.""",
+        "two outputs have the same file name",
+        """Two of the files to write have the same name, for example because an input has the name of a library module
+that the emitted Slang imports. Rename the input.""",
+        wrong=python(
+            """
+            @sa.kernel
+            def total(x: Each[float]) -> Sum[float]:
+                return x * x
+            """,
+            "slangad_sums.py",
+        ),
+        right=python(
+            """
+            @sa.kernel
+            def total(x: Each[float]) -> Sum[float]:
+                return x * x
+            """,
+            "total.py",
+        ),
     ),
     "SA405": Explanation(
         "the outputs can't be written",
-        """The output folder can't be created or written, or the disk is full. Files of one run are written beside
-their destination first and renamed at the end, so what was there before is unchanged.""",
+        """The output folder can't be created or written, or the disk is full. slangad writes the files of a run beside
+their destination first and renames them at the end, so older files are unchanged.""",
+        wrong=_SHADE.run("slangad compile shade.py -o shade.py/build"),
+        right=_SHADE.run("slangad compile shade.py -o build"),
     ),
     "SA406": Explanation(
         "an output would overwrite a source",
-        """One of the files to be written has the name and place of a file that is compiled, imported or included, for
-example because the output folder is the folder of the sources; or there is a Slang file of that name that slangad did
-not make. Choose another output folder, or rename the source.
-Nothing was written.""",
+        """A file to be written is also a file that is compiled, imported or included, for example because the output
+folder is the folder of the sources. Or slangad did not make the Slang file that it would overwrite. Choose another
+output folder, or rename the source. slangad wrote nothing.""",
+        wrong=_SHADE.plus(file("shade.slang", "float half_of(float x) { return x * 0.5; }")).run(
+            "slangad compile shade.py -o ."
+        ),
+        right=_SHADE.plus(file("shade.slang", "float half_of(float x) { return x * 0.5; }")).run(
+            "slangad compile shade.py -o build"
+        ),
     ),
     "SA410": Explanation(
         "an input is missing",
-        """A kernel needs an array for every parameter, and for every field of a struct: m.albedo. They come from
-.npz files (--inputs), from --set name=value, or are drawn at random with --random SEED, as far as --domain, --shape
-w=16x4 (of tensors and textures) or another array tells how large they are. jvp and jtjvp need a direction as well, at
-least one tangent.<parameter>; tangents that are not given are zero. Cotangents that are not given are one.""",
+        """A kernel needs an array for every parameter, and for every field of a struct: m.albedo. Arrays come from
+.npz files (--inputs) or from --set name=value. --random SEED draws the others at random. It needs the shapes: from
+--domain, from --shape w=16x4 (for tensors and textures) or from another array.
+
+jvp and jtjvp also need a direction, which is at least one tangent.<parameter>; the other tangents are zero. Cotangents
+are one by default.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[1,2]"),
+        right=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1"),
     ),
     "SA411": Explanation(
-        "an input the kernel doesn't take",
+        "the kernel has no such input",
         """The arrays of a kernel are named after its parameters and results: x, m.albedo for a field,
-cotangent.result, tangent.x, grad.x, jvp.result. Keys of another mode than the one that runs are fine and ignored;
-this one means nothing in any mode. In Python, cotangent=, tangent= and grad= are refused alike for what has no such
-derivative (integers, NoDiff, Uniform), and so is a tuple of cotangents that are not as many as the results.""",
+cotangent.result, tangent.x, grad.x, jvp.result. This name has no meaning in the mode that runs. In Python, cotangent=,
+tangent= and grad= are refused too if there is no such derivative (integers, NoDiff, Uniform). A tuple of cotangents
+must have one for each result.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1 --set gain=1"),
+        right=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1"),
     ),
     "SA412": Explanation(
-        "an array of the wrong shape",
-        """An Each parameter has the axes of the domain first, then those of its type: Each[float3] over one axis is
-(n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type alone. Tensors and textures
-have their own axes first. A cotangent has the shape of its result, a tangent or gradient that of its parameter, and
-all fields of a struct agree. A texture has at least one texel.""",
+        "an array has the wrong shape",
+        """The array of an Each parameter has the axes of the domain first, then those of its type. Each[float3] over
+one axis is (n, 3), Each[float2x4] is (n, 2, 4). Uniform and Param values have the axes of their type only. Tensors and
+textures have their own axes first; a texture has at least one texel. A cotangent has the shape of its result, and a
+tangent or gradient that of its parameter. All fields of a struct have the same domain.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=1 --set k=1"),
+        right=_SHADE.run(f"{_RUN} --set x=[1] --set k=1"),
     ),
     "SA413": Explanation(
-        "an array of the wrong type",
-        """float wants float32, half float16, double float64, int int32, uint uint32, bool bool. Floats of another
-width are converted with a note, and so are integers given for floats. Integers must fit; floats are not taken for
-integers, nor numbers other than 0 and 1 for bools. None, lists of unequal length and text are no arrays, and values
-must not be too large for half or float. Torch tensors on a GPU must have the right type already.""",
+        "an array has the wrong type",
+        """float needs float32, half float16, double float64, int int32, uint uint32, bool bool. slangad converts
+floats of other widths and integers for floats, with a note. It does not convert floats to integers, nor numbers other
+than 0 and 1 to bools. Integers must fit, and numbers must not be too large for half or float. None, text and lists of
+unequal length are not arrays. Torch tensors on a GPU must already have the right type.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[true,false] --set k=1"),
+        right=_SHADE.run(f"{_RUN} --set x=[1,0] --set k=1"),
     ),
     "SA414": Explanation(
         "the domain is unknown, ambiguous or too large",
-        """The domain is the common shape of the Each parameters; all must agree. A kernel without them, or whose
-domain is to be stated, takes --domain 4096 or --domain 512x512 (domain= in Python), one number per axis. In a pipeline
-the shapes of the values that a stage takes must fit together too; the place is that of the stage.
-Indices are 32-bit: an array has 4294967295 scalars at most.""",
+        """The domain is the common shape of the Each parameters, which must agree. For a kernel without Each
+parameters use --domain 4096 or --domain 512x512 (domain= in Python), one number for each axis. In a pipeline the
+shapes of the arguments of a stage must fit together too; the caret is at the stage. Indices are 32-bit, so an array
+has at most 4294967295 scalars.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1 --domain 3"),
+        right=_SHADE.run(f"{_RUN} --set x=[1,2] --set k=1 --domain 2"),
     ),
     "SA415": Explanation(
         "a file of arrays can't be read",
-        """--inputs takes .npz files, as numpy.savez writes them, with one array per key. Arrays of Python objects are
-not read, since that could run code.""",
+        """--inputs takes .npz files as numpy.savez writes them, with one array for each key. slangad does not read
+arrays of Python objects, since that could execute code.""",
+        wrong=_SHADE.plus(file("in.npz", "x = 1, 2")).run(f"{_RUN} -i in.npz --set k=1"),
+        right=_SHADE.run(f"""
+            python -c "import numpy; numpy.savez('in.npz', x=numpy.float32([1, 2]))"
+            {_RUN} -i in.npz --set k=1
+        """),
     ),
     "SA416": Explanation(
-        "NaN in the input",
-        """An array has values that are not numbers, which would spread into every result and gradient they touch. The
-message says where the first one is. --allow-nan runs all the same.""",
+        "an input contains NaN",
+        """An array contains NaN (not a number), which would spread to all results and gradients that depend on it. The
+message gives the first location. --allow-nan runs the kernel anyway.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[1,nan] --set k=1"),
+        right=_SHADE.run(f"{_RUN} --set x=[1,nan] --set k=1 --allow-nan"),
     ),
     "SA417": Explanation(
-        "the kernel has no such mode",
-        """Every kernel runs forward. backward, jvp and jtjvp need a gradient that flows: a parameter that is not
-NoDiff, not Uniform and not an integer, and a result that depends on it.""",
+        "the kernel does not have this mode",
+        """Every kernel has the mode forward. backward, jvp and jtjvp need a gradient: a parameter that is not NoDiff,
+not Uniform and not an integer, and a result that depends on it.""",
+        wrong=python("""
+            @sa.kernel
+            def shade(x: NoDiff[Each[float]]) -> Each[float]:
+                return x * x
+        """).run(f"{_RUN} --mode backward --set x=[1,2]"),
+        right=python("""
+            @sa.kernel
+            def shade(x: Each[float]) -> Each[float]:
+                return x * x
+        """).run(f"{_RUN} --mode backward --set x=[1,2]"),
     ),
     "SA418": Explanation(
-        "inputs were converted",
-        """Arrays were given in another width than the kernel computes in, such as float64 for float, and were
-rounded. Save them in the right type to be rid of the note: array.astype("float32"). Or
-gradients of double that any thread may add to were added up in float, as GPUs do, and `--deterministic`
-everywhere; cpu has the digits and range of double.""",
+        "slangad converted inputs",
+        """Arrays had another width than the kernel computes in, such as float64 for float, and slangad rounded them.
+Save them with the right type to avoid the note: array.astype("float32").
+
+The note also appears if any thread may add to gradients of double: GPUs, and --deterministic on every device, add them
+up in float. cpu without --deterministic uses double.""",
+        wrong=_SHADE.run(f"""
+            python -c "import numpy; numpy.savez('in.npz', x=numpy.float64([1, 2]))"
+            {_RUN} -i in.npz --set k=1
+        """),
+        right=_SHADE.run(f"""
+            python -c "import numpy; numpy.savez('in.npz', x=numpy.float32([1, 2]))"
+            {_RUN} -i in.npz --set k=1
+        """),
     ),
     "SA419": Explanation(
-        "which kernel to run is not said",
-        """The description has several kernels, or none. `slangad run brdf.py:fit` names one.""",
+        "the kernel to run is ambiguous",
+        """The description has several kernels, or none. Name one: `slangad run brdf.py:fit`.""",
+        wrong=python("""
+            @sa.kernel
+            def one(x: Each[float]) -> Each[float]:
+                return x * x
+
+
+            @sa.kernel
+            def two(x: Each[float]) -> Each[float]:
+                return x * 0.5
+        """).run(f"{_RUN} --set x=[1,2]"),
+        right=python("""
+            @sa.kernel
+            def one(x: Each[float]) -> Each[float]:
+                return x * x
+
+
+            @sa.kernel
+            def two(x: Each[float]) -> Each[float]:
+                return x * 0.5
+        """).run("slangad run shade.py:one --device cpu --set x=[1,2]"),
     ),
     "SA420": Explanation(
         "this can't be trained",
-        """Training changes Param and Tensor parameters that are not NoDiff so that an objective gets smaller: the one
-Sum or Mean of a floating-point number that the pipeline or kernel returns, among whatever else. It needs an optimizer,
-from the description or --optimizer and --lr, and a gradient that flows. --batch takes that many of what is Each.""",
+        """Training changes Param and Tensor parameters that are not NoDiff to make an objective smaller. The objective
+is the only Sum or Mean of a floating-point number that the pipeline or kernel returns. Training needs an optimizer,
+from the description or from --optimizer and --lr, and a gradient from the objective to the parameters. --batch selects
+that many elements of the Each parameters.""",
+        wrong=_FIT.run(f"{_TRAIN} --set p=0"),
+        right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD}"),
     ),
     "SA421": Explanation(
         "the loss is not finite",
-        """The loss became NaN or infinite, and the parameters were not changed any more. Nothing is written; an earlier
-checkpoint is as it was. The usual causes are a learning rate that is too large, a division by zero, sqrt or log at
-zero, and numbers too large for half. `slangad check` finds derivatives that are wrong.""",
+        """The loss became NaN or infinite, and training stopped. slangad writes no parameters, and an earlier
+checkpoint is unchanged. Usual causes are a learning rate that is too large, a division by zero, sqrt or log at zero,
+and numbers that are too large for half. `slangad check` finds wrong derivatives.""",
+        wrong=_FIT.run(f"{_TRAIN} --set p=0 --optimizer sgd --lr 1e30"),
+        right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD}"),
     ),
     "SA422": Explanation(
         "a checkpoint does not fit",
-        """--resume goes on where a checkpoint stopped, with the same results as if nothing had interrupted it. So the
-pipeline, its shapes, the data, the batch, the seed and the optimizer have to be those it began with; settings such as
-the learning rate may change, and the program itself, with a note.""",
+        """--resume continues from a checkpoint, with the same results as without the interruption. Therefore the
+pipeline, its shapes, the data, the batch, the seed and the optimizer must be the same. Settings such as the learning
+rate, and the program itself, may change; slangad prints a note then.""",
+        wrong=_FIT.run(f"""
+            {_TRAIN} --set p=0 {_SGD} --checkpoint c.npz
+            {_TRAIN} --set p=0 {_SGD} --checkpoint c.npz --resume --batch 2
+        """),
+        right=_FIT.run(f"""
+            {_TRAIN} --set p=0 {_SGD} --checkpoint c.npz
+            {_TRAIN.replace("--steps 3", "--steps 6")} --set p=0 {_SGD} --checkpoint c.npz --resume
+        """),
     ),
     "SA423": Explanation(
-        "trained parameters begin at random values",
-        """A trained parameter was in no file, so it was drawn: from the range that is declared for it (ranges= in
-Python, ranges: in YAML), else from [-1, 1]. --seed gives other values; a key in --data sets them.""",
+        "trained parameters start with random values",
+        """A trained parameter had no value, so slangad drew it: from its declared range (ranges= in Python, ranges: in
+YAML), else from [-1, 1]. --seed gives other values. A key in --data, or --set, gives the start value.""",
+        wrong=_FIT.run(f"{_TRAIN} {_SGD}"),
+        right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD}"),
     ),
     "SA424": Explanation(
-        "no picture of the losses",
-        """--plot draws with matplotlib, which comes with the extra slangad[plots], into a .png, .svg or .pdf file.""",
+        "the losses can't be plotted",
+        """--plot draws with matplotlib, which comes with the extra slangad[plots], to a .png, .svg or .pdf file. The
+file matplotlib.py of the example makes the import of matplotlib fail, as it does where matplotlib is not installed.""",
+        wrong=_FIT.plus(file("matplotlib.py", "raise ImportError")).run(
+            f"{_TRAIN.replace('slangad', 'python -m slangad.cli')} --set p=0 {_SGD} --plot loss.png"
+        ),
+        right=_FIT.run(f"{_TRAIN} --set p=0 {_SGD} --plot loss.png"),
     ),
     "SA425": Explanation(
         "results are infinite",
-        """Values that came out are infinite: they are too large for their type (half ends at 65504, float at 3.4e38),
-or something was divided by zero. Sums and gradients of half are added up in float or double and rounded at the end.""",
+        """Results are too large for their type (half ends at 65504, float at 3.4e38), or something was divided by
+zero. slangad adds up sums and gradients of half in float or double and rounds them at the end.""",
+        wrong=_SHADE.run(f"{_RUN} --set x=[1e30] --set k=1"),
+        right=_SHADE.run(f"{_RUN} --set x=[1e10] --set k=1"),
     ),
     "SA426": Explanation(
         "a kernel reads a global",
-        """A function of a Slang file reads a global parameter (a uniform, a buffer, a texture, a field of a cbuffer),
-itself or in what it calls. `slangad run` and `slangad train` have no value for it. Give it to the function as a
-parameter; a wrapper that sets it is none, for globals can't be set. What `slangad compile` makes is complete: whoever
-launches it binds the global.""",
-    ),
-    "SA306": Explanation(
-        "pyproject.toml can't be read",
-        """The settings of a project stand in [tool.slangad] of the nearest pyproject.toml, and that file can't be
-read or is not TOML.""",
-    ),
-    "SA307": Explanation(
-        "a pattern without inputs",
-        """A pattern under inputs in [tool.slangad] matches no file. Patterns are relative to the folder of
-pyproject.toml; * and ? stand for characters of a name, ** for any folders. Files that slangad can't compile, those
-that exclude names and those in the output folder are left out.""",
+        """A function of a Slang file, or a function that it calls, reads a global parameter: a uniform, a buffer, a
+texture, or a field of a cbuffer. `slangad run` and `slangad train` have no value for it. Make it a parameter of the
+function; a wrapper does not help, since it can't set globals. The output of `slangad compile` is complete: the program
+that launches it binds the global.""",
+        wrong=slang("""
+            uniform float gain;
+            [Differentiable] float f(float x) { return x * gain; }
+        """).run("slangad run shade.slang --device cpu --set x=[1,2]"),
+        right=slang("[Differentiable] float f(float x, no_diff float gain) { return x * gain; }").run(
+            "slangad run shade.slang --device cpu --set x=[1,2] --set gain=[1,1]"
+        ),
     ),
 }

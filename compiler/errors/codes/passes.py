@@ -1,49 +1,74 @@
-"""What the diagnostics of the passes mean, at length: ``slangad explain SA301``."""
+"""The diagnostic codes of the passes: SA301, and SA900 to SA905 for defects of slangad."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
+from slangad.compiler.errors.examples import python
+
+_DEFECT: Final = "This is a defect of slangad. Please report it with the file that causes it."
+_NO_EXAMPLE: Final = "No program should give this code."
 
 CODES: Final[dict[str, Explanation]] = {
     "SA301": Explanation(
-        "gradient lost at a call",
-        "A value that carries gradient is passed to a function that is not differentiated, and the function's result "
-        "is used as if it carried gradient too. Slang would silently give a gradient of zero for that path.\n\n"
-        "Say what you mean: decorate the function with @sa.differentiable if its body can be differentiated; give it "
-        "a derivative= policy (finite_difference, surrogate, straight_through) if it cannot; or wrap the call in "
-        "sa.no_diff(...) where the gradient shall end there.",
+        "the gradient is lost at a call",
+        """A value with a gradient is passed to a function that is not differentiated, and the result is used where a
+gradient is expected. Slang would silently compute a gradient of zero for this path.
+
+Decide what the gradient should be. Decorate the function with @sa.differentiable if its body can be differentiated.
+Give it a derivative= policy (finite_difference, surrogate, straight_through) if it can't. Or wrap the call in
+sa.no_diff(...) if the gradient should end there.""",
+        wrong=python("""
+            @sa.function
+            def weight(x: float) -> float:
+                return x * 0.5
+
+
+            @sa.kernel
+            def shade(x: Each[float]) -> Each[float]:
+                return x * weight(x)
+        """),
+        right=python("""
+            @sa.function
+            def weight(x: float) -> float:
+                return x * 0.5
+
+
+            @sa.kernel
+            def shade(x: Each[float]) -> Each[float]:
+                return x * sa.no_diff(weight(x))
+        """),
     ),
     "SA900": Explanation(
         "slangad built an invalid module",
-        "A front end or pass of slangad made something that its own rules forbid: a key that names nothing, two "
-        "functions with one key, a function that calls a later one. This is a defect of slangad: please report it "
-        "with the file that causes it.",
+        "A front end or pass of slangad violated the rules of the IR. For example, a key names nothing, two functions "
+        f"have the same key, or a function calls a later one. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
     "SA901": Explanation(
         "slangad mixed up types",
-        "An expression inside slangad has operands whose types do not agree. This is a defect of slangad: please "
-        "report it with the file that causes it.",
+        f"The operands of an expression of the IR have types that do not agree. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
     "SA902": Explanation(
         "slangad lost track of a local variable",
-        "A local is used where it is not declared, or assigned where it cannot be. This is a defect of slangad: please "
-        "report it with the file that causes it.",
+        f"The IR uses a local where it is not declared, or assigns it where it can't be assigned. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
     "SA903": Explanation(
         "slangad built an invalid derivative",
-        "The parameters or result of a generated or described derivative do not fit its function. This is a defect of "
-        "slangad: please report it with the file that causes it.",
+        f"The parameters or the result of a derivative in the IR do not fit its function. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
     "SA904": Explanation(
         "slangad built an invalid kernel",
-        "A kernel does not fit the function each of its threads runs. This is a defect of slangad: please report it "
-        "with the file that causes it.",
+        f"A kernel of the IR does not fit the function that its threads run. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
     "SA905": Explanation(
         "slangad built an invalid pipeline",
-        "A pipeline calls a kernel that is not there, or with values that do not fit. This is a defect of slangad: "
-        "please report it with the file that causes it.",
+        f"A pipeline of the IR calls a kernel that does not exist, or with values that do not fit. {_DEFECT}",
+        no_example=_NO_EXAMPLE,
     ),
 }

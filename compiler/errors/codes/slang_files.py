@@ -1,45 +1,80 @@
-"""What the diagnostic codes of Slang files mean, at length: SA080 to SA089."""
+"""The diagnostic codes of Slang files: SA080 to SA085."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from slangad.compiler.errors.diagnostics import Explanation
+from slangad.compiler.errors.examples import slang
 
 CODES: Final[dict[str, Explanation]] = {
     "SA080": Explanation(
-        "a Slang file without differentiable functions",
-        """A Slang file is compiled for its functions marked [Differentiable], or with derivatives of their own
-([BackwardDerivative], [ForwardDerivative]). This one has none. Functions of files it imports or includes don't count:
-compile those files. Leave out of the inputs what only helps others.""",
+        "a Slang file has no differentiable functions",
+        """slangad compiles the functions of a Slang file that are marked [Differentiable] or have a custom derivative
+([BackwardDerivative], [ForwardDerivative]). This file has none. Functions of files that it imports or includes don't
+count: compile those files. Don't pass files that only contain helpers.""",
+        wrong=slang("float f(float x) { return x * x; }"),
+        right=slang("[Differentiable] float f(float x) { return x * x; }"),
     ),
     "SA081": Explanation(
-        "a Slang file none of whose functions can be a kernel",
-        """The file has differentiable functions, but each is left out; the notes say why. Parameters and results
-must be scalars, vectors, matrices, arrays, or structs of those; generic functions need their arguments:
---specialize 'f<float, 4>'.""",
+        "no function of a Slang file can be a kernel",
+        """The file has differentiable functions, but each one is left out; the notes give the reasons. Parameters and
+results must be scalars, vectors, matrices, arrays, or structs of those. Generic functions need arguments: --specialize
+'f<float, 4>'.""",
+        wrong=slang("[Differentiable] float f(Texture2D<float> t, float x) { return x * x; }"),
+        right=slang("[Differentiable] float f(float t, float x) { return x * x; }"),
     ),
     "SA082": Explanation(
-        "a part of a Slang module",
-        """The file begins with `implementing`: it is a part of a module and has no meaning by itself. Compile the
-main file of that module; the functions of its parts are compiled with it.""",
+        "the file is a part of a Slang module",
+        """The file begins with `implementing`: it is a part of a module and can't be compiled alone. Compile the main
+file of the module. The functions of its parts are compiled with it.""",
+        wrong=slang("""
+            implementing main;
+            [Differentiable] float f(float x) { return x * x; }
+        """),
+        right=slang("""
+            module shade;
+            [Differentiable] float f(float x) { return x * x; }
+        """),
     ),
     "SA083": Explanation(
-        "a specialisation that can't be made",
-        """--specialize names a generic function with its arguments, as Slang code would: 'f<float, 4>',
-'ns.f<half>', or a method of a generic struct: 'Table<float>.look_up'. Slang found no such function, or the arguments do
-not fit: their number, their order, or the constraints on them.""",
+        "a specialisation can't be made",
+        """--specialize takes a generic function with its arguments, written as in Slang: 'f<float, 4>', 'ns.f<half>',
+or a method of a generic struct: 'Table<float>.look_up'. Slang found no such function, or the arguments do not fit:
+their number, their order, or the constraints on them.""",
+        wrong=slang("[Differentiable] T f<T : __BuiltinFloatingPointType>(T x) { return x * x; }").run(
+            "slangad compile shade.slang --specialize 'f<float, 4>'"
+        ),
+        right=slang("[Differentiable] T f<T : __BuiltinFloatingPointType>(T x) { return x * x; }").run(
+            "slangad compile shade.slang --specialize 'f<float>'"
+        ),
     ),
     "SA084": Explanation(
         "a function of a Slang file is left out",
-        """A note, not an error: the other functions of the file are compiled. It names a function (or some of its
-entry points) that is differentiable but has no kernel, and why: a parameter that can't lie in a buffer of elements (a
-texture, a buffer, an interface), a generic function without arguments, a derivative that Slang does not have, or an
-error of the Slang compiler that concerns this function alone. The manifest lists the same under left_out.""",
+        """This is a note: slangad compiles the other functions of the file. It names a differentiable function that
+gets no kernel, or not all entry points, and the reason. A parameter may not fit into a buffer of elements (a texture,
+a buffer, an interface). A generic function may have no arguments, a derivative may be missing in Slang, or the Slang
+compiler may reject this function alone. The manifest lists the same functions under left_out.""",
+        wrong=slang("""
+            [Differentiable] float f(float x) { return x * x; }
+            [Differentiable] float g(Texture2D<float> t, float x) { return x * x; }
+        """),
+        right=slang("""
+            [Differentiable] float f(float x) { return x * x; }
+            float g(Texture2D<float> t, float x) { return x * x; }
+        """),
     ),
     "SA085": Explanation(
-        "a range that can't be read",
-        """A comment line above a function says where slangad check draws samples: `// range: x -1 1`. It names a
-parameter, or a part of one (m.roughness, v.x, m[0][1]), its lowest and its highest value.""",
+        "a range can't be read",
+        """A comment line above a function gives the range from which `slangad check` draws samples: `// range: x -1
+1`. It names a parameter, or a part of one (m.roughness, v.x, m[0][1]), then the lowest and the highest value.""",
+        wrong=slang("""
+            // range: x 0
+            [Differentiable] float f(float x) { return x * x; }
+        """),
+        right=slang("""
+            // range: x 0 1
+            [Differentiable] float f(float x) { return x * x; }
+        """),
     ),
 }

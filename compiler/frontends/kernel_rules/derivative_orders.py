@@ -50,9 +50,9 @@ def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Ke
             problems.error(
                 "SA037",
                 expr.span,
-                f"'{called.name}' takes derivatives of derivatives itself",
+                f"'{called.name}' contains second derivatives",
                 label="a third derivative",
-                help="Slang differentiates twice at most: write one of the derivatives out",
+                help="Slang differentiates at most twice: write one of the derivatives by hand",
             )
     for kernel in kernels:
         _refuse_kernel(functions[kernel.function], orders, problems)
@@ -66,8 +66,8 @@ def _refuse_kernel(function: Function, orders: _Orders, problems: Problems) -> N
         "SA037",
         blamed.span,
         f"the gradient of kernel '{function.name}' is a third derivative",
-        label="takes derivatives of derivatives",
-        help=f"no_diff alone is not enough: take it to {problems.wording.not_differentiated} and call that in no_diff",
+        label="contains second derivatives",
+        help=f"no_diff alone is not enough: move it to {problems.wording.not_differentiated} and call that in no_diff",
     )
 
 
@@ -79,7 +79,7 @@ def _refuse_nested_backward(
             problems.error(
                 "SA037",
                 expr.span,
-                f"'{functions[expr.function].name}' takes bwd_diff itself",
+                f"'{functions[expr.function].name}' uses bwd_diff",
                 label="reverse mode of reverse mode",
                 help="Slang can't differentiate reverse mode in reverse: use sa.fwd_diff for the inner derivative",
             )

@@ -115,7 +115,7 @@ class _Order:
                             "SA041",
                             f"'{name}' is read after it was written",
                             node.span,
-                            "reads what this thread may have written",
+                            "this thread may have written it before",
                             "keep the value in a local, and write it once at the end",
                             (f"written at {_place(written[name])}",),
                         )
@@ -169,7 +169,7 @@ class Own:
                 f"'{name}' is written where another thread may read it",
                 writes[0].span,
                 "written here",
-                "read and write the element of the thread's own ids, or write into another OutTensor",
+                "access only the element at the thread's own ids, or write to another OutTensor",
                 (f"read at {_place(reads[0].span)}",),
             )
         )

@@ -65,7 +65,7 @@ def check_function_memory(memory: Memory, element: Type, spell: Spelling, where:
     if memory in TENSORS:
         message, help_ = f"only a kernel takes an {spell(memory)}", "return the value and store it in the kernel"
     else:
-        message = "only a kernel's parameters say where they live"
+        message = "only a kernel's parameters declare memory"
         help_ = "take the value itself, for example float3"
     problems.error("SA031", where, message, help=help_)
     return False
@@ -95,7 +95,7 @@ def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Spa
     """As ``check_param_memory``, for a result."""
     if memory not in RESULT_MEMORIES:
         words = ", ".join(spell(m) for m in RESULT_MEMORIES)
-        help_ = f"results are {words}; what is written by index is a parameter"
+        help_ = f"results are {words}; a tensor that the kernel writes is a parameter"
         problems.error("SA031", where, f"{spell(memory)} is for parameters", help=help_)
         return False
     if memory is Memory.EACH:

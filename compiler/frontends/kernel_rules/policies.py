@@ -40,8 +40,8 @@ def check_active(signature: Signature, span: Span, problems: Problems, code: str
         problems.error(
             "SA044",
             span,
-            f"'{name}' takes a {show(source.type)}, so it can't have a derivative of its own",
-            help="move what is to be differentiated into a function of the values it reads",
+            f"'{name}' takes a {show(source.type)}, so it can't have a custom derivative",
+            help="put the differentiable part into a function of the values that are read",
         )
         return False
     if not gradient_types(params):
@@ -69,7 +69,7 @@ def check_custom_derivative(name: str, span: Span, problems: Problems, *, policy
     """Report two derivatives of a function; with ``advice``, a derivative of a function that is not differentiated."""
     if policy and own:
         problems.error(
-            "SA029", span, f"'{name}' has a derivative= policy and an own derivative", help="keep one of them"
+            "SA029", span, f"'{name}' has a derivative= policy and a custom derivative", help="keep one of them"
         )
     if (own or policy) and advice:
         problems.error("SA029", span, f"'{name}' is not differentiated but has a derivative", help=advice)

@@ -45,7 +45,7 @@ def _check_names(kernel: Kernel, functions: Mapping[str, Function], problems: Pr
                         f"kernel '{kernel.name}' has two probes named '{expr.name}'",
                         expr.span,
                         "the second",
-                        "give each probe a name of its own",
-                        (f"the other stands at {known.file}:{known.line}:{known.column}",),
+                        "give each probe its own name",
+                        (f"the other one is at {known.file}:{known.line}:{known.column}",),
                     )
                 )

@@ -49,7 +49,7 @@ def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
         f"several threads store to one element of '{name}'",
         target.span,
         f"the same for every {shown}",
-        f"make {shown} part of an index; a sum of what threads have is a result of Sum or Mean",
+        f"make {shown} part of an index; to add up values of all threads, return a Sum or Mean",
     )
 
 

@@ -314,7 +314,7 @@ def assign_name(ctx: Context, name: str, value: Expr, span: Span, target: Span |
     ctx.assigned |= {name}
     declared = ctx.params.get(name)
     if isinstance(declared, (Tensor, Texture)):
-        raise ctx.error("SA034", target, f"'{name}' is {show(declared)} and keeps its name", help="use another name")
+        raise ctx.error("SA034", target, f"'{name}' is {show(declared)} in the whole function", help="use another name")
     if isinstance(value.type, Tuple):
         value = strong(ctx, value)
     if name in ctx.declared:

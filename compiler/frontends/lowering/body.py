@@ -136,7 +136,7 @@ def _report_aliases(ctx: Context, role: BodyRole) -> None:
             write.span,
             what,
             label="changes a shared value",
-            help=f"bind a copy first: {write.name} = sa.copy(…)",
+            help=f"make a copy first: {write.name} = sa.copy(…)",
         )
 
 

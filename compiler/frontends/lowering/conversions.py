@@ -197,7 +197,7 @@ def _meeting_help(a: Type, b: Type) -> str:
         return ""
     names = {ea.name, eb.name}
     if "bool" in names:
-        return "turn the bool into a number with int(…) or float(…)"
+        return "convert the bool to a number with int(…) or float(…)"
     if names == {"int", "uint"}:
         return "cast one side: int(…) or sa.uint(…)"
     if ea != eb:

@@ -82,7 +82,7 @@ def local(ctx: Context, node: ast.Name) -> Expr:
         known = any(isinstance(t, object) for t in (ctx.found.get(node.id), ctx.locals.get(node.id)) if t is not None)
         if node.id in ctx.found and ctx.found[node.id] is None:
             raise Rejected(node.id)
-        how = "may not be set on every path that leads here" if known else "is used before it is set"
+        how = "has no value on some paths to this line" if known else "is used before it is set"
         raise ctx.error("SA019", span, f"'{node.id}' {how}", help=f"set '{node.id}' before the branch or loop")
     source = memories.memory(ctx, node)
     if source is not None:

@@ -53,13 +53,13 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
     if handler is not None:
         return handler(ctx, node)
     if name in LOOP_FORMS:
-        raise ctx.error("SA026", ctx.span(node.func), f"'{ast.unparse(node.func)}' stands only in a for loop")
+        raise ctx.error("SA026", ctx.span(node.func), f"'{ast.unparse(node.func)}' is allowed only in a for loop")
     if name == "max_iters":
         raise misplaced_bound(ctx, node)
     if name in ("bwd_diff", "fwd_diff"):
         raise ctx.error("SA026", ctx.span(node.func), f"sa.{name}(g) must be called", help=f"write sa.{name}(g)(…)")
     if name == "static_assert":
-        raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert is a statement of its own")
+        raise ctx.error("SA026", ctx.span(node.func), "sa.static_assert must be a separate statement")
     raise ctx.error("SA026", ctx.span(node.func), f"'{name}' can't be used here")
 
 
@@ -68,7 +68,7 @@ def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
     return ctx.error(
         "SA021",
         ctx.span(node.func),
-        "sa.max_iters stands first in a while condition",
+        "sa.max_iters must come first in a while condition",
         help="write: while sa.max_iters(32) and condition:",
     )
 
@@ -125,7 +125,7 @@ def _diff_pair(ctx: Context, node: ast.Call) -> Expr:
     primal = retype(ctx, primal, FLOAT) if isinstance(primal.type, Weak) else primal
     if not carries_gradient(primal.type):
         raise ctx.error(
-            "SA014", ctx.span(node.args[0]), f"{show(primal.type)} carries no gradient", label=show(primal.type)
+            "SA014", ctx.span(node.args[0]), f"{show(primal.type)} has no gradient", label=show(primal.type)
         )
     tangent = coerce(ctx, tangent, primal.type, ctx.span(node.args[1]), what="the tangent", code="SA014")
     return MakePair(primal, tangent, DiffPair(primal.type), ctx.span(node))
@@ -138,7 +138,7 @@ def _thread_axis(ctx: Context, node: ast.Call, name: str) -> int:
         raise ctx.error(
             "SA036",
             ctx.span(node.func),
-            f"sa.{name} stands only in a kernel's own body",
+            f"sa.{name} is allowed only in the body of a kernel",
             help="take it in the kernel and pass it on as an int",
         )
     axis = static_int(ctx.expr(single_argument(ctx, node, name))) if node.args or node.keywords else 0
@@ -240,7 +240,7 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) 
             "SA044",
             ctx.span(node.func),
             f"'{signature.name}' takes a {show(source.type)}, so its derivative can't be called",
-            help="move what is to be differentiated into a function of the values it reads",
+            help="put the differentiable part into a function of the values that are read",
         )
 
 

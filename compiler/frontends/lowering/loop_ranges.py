@@ -76,14 +76,14 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
             raise ctx.error("SA021", ctx.span(options["max_iters"]), "the bound must be at least 1")
         if exact is not None and exact > limit:
             raise ctx.error(
-                "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, beyond its bound of {limit}"
+                "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
         return Turns(start, stop, step, limit if exact is None else exact, exact, unroll)
     if exact is None:
         raise ctx.error(
             "SA021",
             ctx.span(node),
-            "the number of turns is not known when the file is loaded",
+            "the number of iterations is not known when the file is loaded",
             label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )

@@ -284,7 +284,7 @@ def _over_enumerate(ctx: Context, node: ast.Call, name: str) -> Iteration:
             raise ctx.error("SA015", ctx.span(node.func), f"{name} has no parameter '{keyword.arg}'")
         start = whole_constant(ctx, keyword.value, "start")
     if not 1 <= len(node.args) <= 2:
-        raise ctx.error("SA015", ctx.span(node.func), "enumerate takes what to loop over")
+        raise ctx.error("SA015", ctx.span(node.func), "enumerate takes a range or array")
     if len(node.args) == 2:
         start = whole_constant(ctx, node.args[1], "start")
     inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
@@ -322,7 +322,7 @@ def _static(ctx: Context, node: ast.expr, inner: Iteration) -> Iteration:
 
 def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
     if not node.args or node.keywords:
-        raise ctx.error("SA015", ctx.span(node.func), f"{name} takes what to loop over")
+        raise ctx.error("SA015", ctx.span(node.func), f"{name} takes ranges or arrays")
     inners = [_static(ctx, a, iterate(ctx, a)) for a in node.args]
     turns = Turns.counted(min(i.turns.exact or 0 for i in inners), ctx.span(node))
 

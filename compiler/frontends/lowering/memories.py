@@ -196,7 +196,7 @@ def method(ctx: Context, node: ast.Call, func: ast.Attribute, source: Var) -> Ex
     at = ctx.places.after(func.value, len(func.attr))
     if not isinstance(source.type, Texture) or func.attr not in _METHODS:
         if func.attr in ("shape", "size"):
-            raise ctx.error("SA026", at, f"'{func.attr}' is no method", help=f"write .{func.attr} without brackets")
+            raise ctx.error("SA026", at, f"'{func.attr}' is not a method", help=f"write .{func.attr} without brackets")
         raise _unknown(ctx, func, source)
     nodes = _arguments(ctx, node, at, func.attr)
     if func.attr == "load":

@@ -112,7 +112,7 @@ def _refuse_bools(ctx: Context, node: ast.AST, symbol: str, *operands: Expr) -> 
                 ctx.span(node),
                 f"'{symbol}' does not take a bool",
                 label=show(operand.type),
-                help="turn the bool into a number with int(…) or float(…)",
+                help="convert the bool to a number with int(…) or float(…)",
             )
         if element_of(operand.type) is None:
             raise ctx.error(
@@ -209,9 +209,9 @@ def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node
         raise ctx.error(
             "SA012",
             ctx.span(exponent_node),
-            "the exponent must be a constant, or floating",
+            "the exponent must be a constant or floating-point",
             label="not a constant",
-            help="write the product as a loop, or float(…) around the exponent where the base is positive",
+            help="multiply in a loop, or write float(…) around the exponent if the base is positive",
         )
     if (
         isinstance(base, Const)
@@ -244,7 +244,7 @@ def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, expone
             "SA012",
             ctx.span(exponent_node),
             f"a constant exponent may be at most {MAX_POWER}",
-            help="write float(…) around it where the base is positive",
+            help="write float(…) around it if the base is positive",
         )
     if isinstance(base.type, Matrix):
         raise ctx.error("SA013", span, "'**' does not take a matrix", help="write m * m per entry or m @ m")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.pipelines import Argument, Optimizer, Size
 
 DOMAIN: Final = "domain"
-_LINE: Final = "write small = halve(image, domain=(64, 64)), and return what the last kernel gives"
+_LINE: Final = "for example small = halve(image, domain=(64, 64)); return the result of the last kernel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class _Lowering:
             if number == 0 and _is_docstring(stmt):
                 continue
             if ended:
-                self._error("SA045", self.places.keyword_span(stmt), "this stands after the return", "leave it out")
+                self._error("SA045", self.places.keyword_span(stmt), "this is after the return", "remove it")
                 break
             try:
                 ended = isinstance(stmt, ast.Return)
@@ -270,8 +270,8 @@ class _Lowering:
         telling = (Memory.EACH, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
         if not sizes and not any(p.memory in telling for p in kernel.params):
             shape = "n" if kernel.dims == 1 else f"({', '.join('nmk'[: kernel.dims])})"
-            help_ = f"say {kernel.name}(…, domain={shape})"
-            raise self._error("SA046", self.places.span(node.func), f"nothing tells the domain of {kernel.name}", help_)
+            help_ = f"write {kernel.name}(…, domain={shape})"
+            raise self._error("SA046", self.places.span(node.func), f"the domain of {kernel.name} is unknown", help_)
 
     def _check_writes(self, node: ast.Call, kernel: CalledKernel, arguments: Sequence[Argument]) -> None:
         """Refuses a value that one call both writes and takes otherwise."""
@@ -295,19 +295,22 @@ class _Lowering:
         made = [(node, name) for node in nodes for name in self._values(node)]
         if len(made) != len(wanted):
             message = f"{len(made)} values are returned, {len(wanted)} are declared"
-            raise self._error("SA047", self.places.keyword_span(stmt), message, "declare what is returned")
+            raise self._error("SA047", self.places.keyword_span(stmt), message, "declare the result")
         return tuple(self._result(node, name, r) for (node, name), r in zip(made, wanted, strict=True))
 
     def _result(self, node: ast.expr, name: str, wanted: KernelResult) -> Returned:
         value = self.known[name]
         if name in {p.name for p in self.head.params}:
             message = f"'{name}' is a parameter"
-            raise self._error("SA047", self.places.span(node), message, "return what a kernel gives")
+            raise self._error("SA047", self.places.span(node), message, "return the result of a kernel")
         if value.memory is not wanted.memory or value.type != wanted.type:
             pairs = ((value.memory, value.type), (wanted.memory, wanted.type))
             found, said = (f"{memory.value} {show(element(type_))}" for memory, type_ in pairs)
             raise self._error(
-                "SA047", self.places.span(node), f"this is {found}, declared is {said}", "declare what it is"
+                "SA047",
+                self.places.span(node),
+                f"this is {found}, but {said} is declared",
+                "declare the type of the result",
             )
         return Returned(wanted.name, name, wanted.memory, wanted.type)
 

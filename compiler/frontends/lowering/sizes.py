@@ -50,7 +50,12 @@ def lower_domain(node: ast.expr, dims: int, names: Sizes) -> tuple[Size, ...]:
 
 def _check(node: ast.expr, count: int, dims: int, names: Sizes) -> None:
     if count != dims:
-        raise names.refuse("SA046", node, f"{count} extents for {dims} dims", "one for each axis of the kernel")
+        raise names.refuse(
+            "SA046",
+            node,
+            f"the kernel has {dims} axes, this domain has {count}",
+            "give one size for each axis of the kernel",
+        )
 
 
 def _size(node: ast.expr, names: Sizes) -> Size:
@@ -68,7 +73,7 @@ def _size(node: ast.expr, names: Sizes) -> Size:
 
 def _whole(value: object, node: ast.expr, names: Sizes) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise names.refuse("SA046", node, "this is no extent", _HELP)
+        raise names.refuse("SA046", node, "this is not a size", _HELP)
     return value
 
 

@@ -31,10 +31,10 @@ _FITTING: Final[dict[Memory, tuple[Memory, ...]]] = {
 }
 """What can be passed for a kernel's parameter in a memory: what lives in one of these."""
 _HELP: Final = {
-    Memory.OUT_TENSOR: "what a kernel writes is an OutTensor or InOutTensor parameter of the pipeline",
-    Memory.INOUT_TENSOR: "what a kernel writes is an OutTensor or InOutTensor parameter of the pipeline",
+    Memory.OUT_TENSOR: "a tensor that a kernel writes must be an OutTensor or InOutTensor parameter of the pipeline",
+    Memory.INOUT_TENSOR: "a tensor that a kernel writes must be an OutTensor or InOutTensor parameter of the pipeline",
     Memory.UNIFORM: "make it a Uniform of the pipeline, or a number",
-    Memory.PARAM: "make it a Param of the pipeline, or what a kernel adds up",
+    Memory.PARAM: "make it a Param of the pipeline, or the Sum or Mean of a kernel",
     Memory.TEXTURE2D: "make it a texture of the pipeline",
 }
 _WORDS: Final = {
@@ -81,7 +81,7 @@ def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Pro
         raise problems.error("SA014", where, message, help=_HELP.get(param.memory, "make it a Tensor of the pipeline"))
     if element(value.type) != element(param.type):
         message = f"'{param.name}' holds {show(element(param.type))}, this {show(element(value.type))}"
-        raise problems.error("SA014", where, message, help="kernels take exactly what they say")
+        raise problems.error("SA014", where, message, help="kernels do not convert their arguments")
     wanted = param.type.rank if isinstance(param.type, Tensor) else dims if param.memory is Memory.EACH else 0
     if wanted and value.axes and value.axes != wanted:
         message = f"'{param.name}' has {wanted} axes, this has {value.axes}"

@@ -86,7 +86,7 @@ def refusal(value: object) -> Refused | None:
     if isinstance(value, ModuleType):
         return None
     if module.partition(".")[0] == "numpy" and callable(value):
-        near = f"sa.{name}" if name in INTRINSICS else _NUMPY.get(name, "an intrinsic")
+        near = f"sa.{name}" if name in INTRINSICS else _NUMPY.get(name, "an intrinsic of slangad")
         return Refused(f"numpy's {name} can't be used in a described function", f"write {near}")
     if any(getattr(module, name, module) is value for module in (builtins, math)):
         return Refused(f"'{name}' can't be used in a described function", _instead(name))
@@ -118,7 +118,7 @@ _NUMPY: Final = {
 
 def _instead(name: str) -> str:
     return {
-        "print": "call the function in Python and print what it returns",
+        "print": "call the function in Python and print its result",
         "isinstance": "types are known when the file is loaded",
         "list": "write Array[float, 4](…)",
         "tuple": "write the values with commas",

@@ -102,8 +102,9 @@ def _param(world: World, function: FunctionType, argument: ast.arg, annotations:
         world.problems.error(
             "SA030",
             where,
-            f"where does '{argument.arg}' live?",
-            help=f"write Each[{ast.unparse(argument.annotation)}] for one per thread, Uniform[…] for one for all",
+            f"'{argument.arg}' does not declare its memory",
+            help=f"write Each[{ast.unparse(argument.annotation)}] for one value per thread, "
+            "Uniform[…] for one value for all threads",
         )
         return None
     if isinstance(type_, (Tuple, DiffPair, Void)):
@@ -164,7 +165,7 @@ def _result(
     if type_ is None:
         return None
     if part.memory == "value":
-        world.problems.error("SA030", where, "where does the result live?", help="write -> Each[float]")
+        world.problems.error("SA030", where, "the result does not declare its memory", help="write -> Each[float]")
         return None
     if isinstance(type_, (Tuple, DiffPair, Void)):
         world.problems.error(

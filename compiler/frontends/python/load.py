@@ -154,7 +154,7 @@ def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> 
                 places.name_span(node),
                 f"'{node.name}' is defined twice",
                 label="the second",
-                help=f"rename one; the other stands in line {line}",
+                help=f"rename one; the other one is in line {line}",
             )
 
 
@@ -269,7 +269,7 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
     what = "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
     help_ = "run it with python to see the whole traceback"
     if isinstance(error, SystemExit):
-        help_ = "a description is only loaded: what ends the program goes under if __name__ == '__main__'"
+        help_ = "a description is only loaded: put code that ends the program under if __name__ == '__main__'"
     return Diagnostic("SA003", f"the file raised {what}", span, "raised here", help_)
 
 

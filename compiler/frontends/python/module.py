@@ -153,7 +153,7 @@ def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKer
         span,
         f"there are two kernels named '{name}'",
         label="the second",
-        help=f"rename one; the other stands at {first.co_filename}:{first.co_firstlineno}",
+        help=f"rename one; the other one is at {first.co_filename}:{first.co_firstlineno}",
     )
     return False
 

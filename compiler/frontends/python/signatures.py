@@ -118,8 +118,8 @@ def _without_self(
         problems.error(
             "SA017",
             places.span(arguments[0].annotation),
-            "the object of a method always carries its gradient",
-            help="stop it where it is used, sa.no_diff(self.x), or write a function with a NoDiff parameter",
+            "the object of a method always has a gradient",
+            help="end the gradient with sa.no_diff(self.x), or write a function with a NoDiff parameter",
         )
         yield None
 
@@ -189,7 +189,7 @@ def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annota
         annotations.problems.error(
             "SA031",
             annotations.places.span(tree.returns),
-            "only a kernel's results say where they live",
+            "only a kernel's results declare memory",
             help="return the value itself, for example float",
         )
         return None

@@ -24,7 +24,7 @@ def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) ->
                 "SA004",
                 places.span(node),
                 f"this is nested more than {MAX_DEPTH} deep",
-                help="compute parts of it in statements of their own",
+                help="compute parts of it in separate statements",
             )
             return True
         below = depth + _levels(node)

@@ -28,12 +28,12 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.FunctionDef: ("a function inside a function", "{function}"),
     ast.AsyncFunctionDef: ("an async function", "write a plain def"),
     ast.ClassDef: ("a class inside a function", "{struct}"),
-    ast.Delete: ("'del'", "leave it out"),
-    ast.With: ("'with'", "leave it out"),
-    ast.AsyncWith: ("'async with'", "leave it out"),
+    ast.Delete: ("'del'", "remove it"),
+    ast.With: ("'with'", "remove it"),
+    ast.AsyncWith: ("'async with'", "remove it"),
     ast.AsyncFor: ("'async for'", "write a plain for"),
     ast.Try: ("'try'", "test the condition instead"),
-    ast.Raise: ("'raise'", "return a value that says so"),
+    ast.Raise: ("'raise'", "return a value that marks the error"),
     ast.Assert: ("'assert'", 'sa.static_assert(condition, "message") checks when the file is loaded'),
     ast.Import: ("'import'", "{module}"),
     ast.ImportFrom: ("'import'", "{module}"),
@@ -41,7 +41,7 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Nonlocal: ("'nonlocal'", "pass the value as a parameter and return it"),
     ast.Match: ("'match'", "write if and elif"),
     ast.Lambda: ("'lambda'", "{function}, as a function"),
-    ast.NamedExpr: ("':='", "assign in a statement of its own"),
+    ast.NamedExpr: ("':='", "assign in a separate statement"),
     ast.ListComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.SetComp: ("a comprehension", "write a loop over an sa.Array"),
     ast.DictComp: ("a comprehension", "write a loop over an sa.Array"),
@@ -49,7 +49,7 @@ _REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.List: ("a list", "write Array[float, 4](…)"),
     ast.Set: ("a set", "write Array[float, 4](…)"),
     ast.Dict: ("a dict", "write a struct: {struct}"),
-    ast.Await: ("'await'", "leave it out"),
+    ast.Await: ("'await'", "remove it"),
     ast.Yield: ("'yield'", "return a value"),
     ast.YieldFrom: ("'yield from'", "return a value"),
     ast.JoinedStr: ("a string", "values are numbers, vectors, arrays and structs"),
@@ -90,7 +90,7 @@ def fence_struct(node: ast.ClassDef, places: Places, problems: Problems) -> None
                     _method_decorator(decorator, places, problems)
                 if name.startswith("__") and name.endswith("__"):
                     message = f"struct {node.name} defines {name}"
-                    help_ = "structs have no operators or constructors of their own"
+                    help_ = "structs can't define operators or constructors"
                     problems.error("SA005", places.name_span(stmt), message, help=help_)
                 else:
                     fence_function(stmt, places, problems)

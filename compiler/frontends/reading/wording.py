@@ -38,7 +38,7 @@ PYTHON: Final = Wording(
     function="define it at module level",
     struct="define it at module level, with @sa.struct",
     module="import at the top of the file",
-    show="call the function in Python and print what it returns",
+    show="call the function in Python and print its result",
     differentiable="decorate it with @sa.differentiable, or give it a derivative=",
     not_differentiated="an @sa.function",
     dims="@sa.kernel(dims={dims}) gives a kernel {count} dimensions",

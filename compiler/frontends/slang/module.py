@@ -36,10 +36,9 @@ _GENERIC_CALL: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*<[\w\s,.<>:\[\]
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 _OTHER_ARGUMENTS: Final = "check the number, order and kind of its arguments, and the constraints on them"
 _FEWER_OVERLOADS: Final = (
-    "Slang makes it only where all generic functions of that name take these arguments: "
-    "give those that take others a name of their own"
+    "Slang makes it only if all generic functions with this name take these arguments: rename the others"
 )
-_ALIKE: Final = "another function of its name takes the same arguments, and Slang can't tell which is meant: rename it"
+_ALIKE: Final = "another function with this name takes the same arguments, and Slang can't distinguish them: rename one"
 _OWN_DIFFERENTIAL: Final = frozenset({"dzero", "dadd", "dmul"})
 
 
@@ -72,7 +71,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     return _module(path, files, declared, converted, (reflection.dependencies, tuple(left_out)))
 
 
-_PART_HELP: Final = "compile the main file of the module, the one that says `module`: it includes this one"
+_PART_HELP: Final = "compile the main file of the module, which includes this one"
 
 
 def _module(
@@ -116,7 +115,7 @@ def _rejected(code: str, message: str, scan: Scan, help_: str, notes: tuple[str,
 
 def _nothing(scan: Scan, left_out: list[LeftOut]) -> CompileError:
     if not left_out:
-        help_ = "mark the functions to compile with [Differentiable], or leave this file out"
+        help_ = "mark the functions to compile with [Differentiable], or omit this file"
         return _rejected("SA080", "there is no differentiable function in this file", scan, help_)
     notes = tuple(f"{left.function}: {left.reason}" for left in left_out)
     return _rejected("SA081", "none of the differentiable functions in this file can be a kernel", scan, "", notes)

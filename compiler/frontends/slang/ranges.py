@@ -31,7 +31,7 @@ def read_ranges(
 
 def _read(comment: RangeComment, types: dict[str, Type], problems: Problems) -> Range | None:
     if len(comment.words) != 3:
-        message = "a range names a parameter, its lowest and its highest value"
+        message = "a range needs a parameter, its lowest and its highest value"
         problems.error("SA085", comment.span, message, help=_HELP)
         return None
     (path, path_span), low, high = comment.words

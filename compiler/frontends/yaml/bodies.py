@@ -93,14 +93,14 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
         world.problems.error(
             "SA063",
             param.span,
-            f"'{param.name}' is a word of Slang's own",
+            f"'{param.name}' is a keyword of Slang",
             help=f"a raw Slang body needs another name: {param.name}_",
         )
         return None
     control = _CONTROL.search(text.text)
     if control is not None:
         where = places.range(control.start(), control.end())
-        world.problems.error("SA063", where, f"the character U+{ord(control[0]):04X} can't stand in Slang")
+        world.problems.error("SA063", where, f"the character U+{ord(control[0]):04X} is not allowed in Slang")
         return None
     wrong = _unbalanced(text.text)
     if wrong is not None:
@@ -108,8 +108,8 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
         world.problems.error(
             "SA063",
             places.range(wrong, wrong + 1),
-            f"this '{character}' has no partner",
-            help="the text stands between the function's braces",
+            f"this '{character}' has no matching bracket",
+            help="slangad inserts the text between the function's braces",
         )
         return None
     lines = text.text.rstrip().split("\n")

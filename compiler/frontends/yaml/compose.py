@@ -126,7 +126,7 @@ def _report_syntax(source: Source, problems: Problems, error: Exception) -> None
     index, message, help_ = 0, str(error), ""
     if isinstance(error, ReaderError):
         index = error.position
-        message = f"the character U+{ord(source.text[index]):04X} can't stand in it"
+        message = f"the character U+{ord(source.text[index]):04X} is not allowed in it"
     elif isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         index = mark.index if mark is not None else 0
@@ -134,7 +134,7 @@ def _report_syntax(source: Source, problems: Problems, error: Exception) -> None
         help_ = _syntax_help(message)
         begun = error.context_mark
         if mark is not None and begun is not None and begun.line < mark.line:
-            message += f", in what begins in line {source.position(begun.index)[0]}"
+            message += f", in the part that begins in line {source.position(begun.index)[0]}"
     else:
         message = "an escape names no character"
     index = min(index, len(source.text))
@@ -210,7 +210,10 @@ class _Composer:
         self.open[-1].size += size
         if self.open[-1].size > MAX_NODES:
             raise self._refuse_event(
-                "SA051", event, f"the document has more than {MAX_NODES} values", "aliases count as what they stand for"
+                "SA051",
+                event,
+                f"the document has more than {MAX_NODES} values",
+                "an alias counts as all values of its anchor",
             )
 
     def _begin(self, event: SequenceStartEvent | MappingStartEvent) -> None:
@@ -232,7 +235,7 @@ class _Composer:
         raise self._refuse_event(
             "SA056",
             event,
-            f"{what} can't stand here" if what.startswith("the") else f"YAML can't name {what}",
+            f"{what} is not allowed here" if what.startswith("the") else f"YAML can't name {what}",
             "values are text, numbers, true, false, lists and mappings",
         )
 
@@ -268,8 +271,8 @@ class _Composer:
         raise self._refuse_event(
             "SA059",
             event,
-            f"*{name} stands inside &{name}" if inside else f"there is no &{name} before *{name}",
-            "" if inside else f"write &{name} at the value it stands for",
+            f"*{name} is inside &{name}" if inside else f"there is no &{name} before *{name}",
+            "" if inside else f"write &{name} at the value to repeat",
         )
 
     def _name(self, anchor: str | None, node: Node, size: int) -> None:
@@ -299,7 +302,7 @@ class _Composer:
                 self.problems.error(
                     "SA052",
                     key.span,
-                    f"'{_short(key.text)}' stands here twice",
+                    f"'{_short(key.text)}' occurs twice",
                     label="the second",
                     help=f"the first is in line {seen[key.text].line}: keep one",
                 )

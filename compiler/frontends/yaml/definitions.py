@@ -94,7 +94,7 @@ def _full_constant(world: World, node: MappingNode) -> object | None:
     if words is None:
         return None
     if words.memory is not None or words.no_diff:
-        world.problems.error("SA058", text.span, "a constant has a type alone", help="for example float3")
+        world.problems.error("SA058", text.span, "a constant has a type only", help="for example float3")
         return None
     return typed_value(literal, words.type, world.problems)
 

@@ -49,7 +49,7 @@ def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tup
     if not defining and not imports and "imports" in world.document.root:
         return None
     if not defining:
-        where = f"none of {', '.join(imports)} defines" if imports else "no file is imported that could define"
+        where = f"none of {', '.join(imports)} defines" if imports else "no imported Slang file defines"
         world.problems.error("SA062", span, f"{where} '{symbol}'", help="extern: {file: bsdf.slang, name: …}")
         return None
     return symbol, defining[0]

@@ -74,8 +74,8 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
     if words.memory is None:
         text = declared.text.text.strip()
         world.problems.error(
-            "SA030", where, f"where does '{declared.name}' live?",
-            help=f"write each {text} for one per thread, uniform {text} for one for all",
+            "SA030", where, f"'{declared.name}' does not declare its memory",
+            help=f"write each {text} for one value per thread, uniform {text} for one value for all threads",
         )  # fmt: skip
         return None
     if not check_param_memory(words.memory, words.type, yaml_spelling, where, world.problems):
@@ -104,7 +104,7 @@ def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] 
     for index, (text, words) in enumerate(parts):
         if words.memory is None:
             world.problems.error(
-                "SA030", text.span, "where does the result live?", help=f"write each {text.text.strip()}"
+                "SA030", text.span, "the result does not declare its memory", help=f"write each {text.text.strip()}"
             )
             return None
         if not check_result_memory(words.memory, words.type, yaml_spelling, text.span, world.problems):

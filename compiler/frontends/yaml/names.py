@@ -21,7 +21,7 @@ def good_name(key: ScalarNode, problems: Problems) -> str | None:
     """The name a key spells; None after a report."""
     name = normal(key.text)
     if keyword.iskeyword(name):
-        problems.error("SA057", key.span, f"'{name}' is a word of the expression language", help=f"call it {name}_")
+        problems.error("SA057", key.span, f"'{name}' is a keyword of the expression language", help=f"call it {name}_")
         return None
     if not name.isidentifier() or len(name) > MAX_NAME:
         problems.error(

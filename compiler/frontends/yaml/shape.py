@@ -121,7 +121,7 @@ class Record:
         keys: The keys it may have.
         one_of: Exactly one of these is there.
         some_of: At least one of these, all mappings, is there and not empty.
-        alone: For a key, the others that can't stand beside it.
+        alone: For a key, the others that can't be combined with it.
         when: What depends on the value of a key.
     """
 

@@ -130,7 +130,7 @@ def _result(world: World, node: MappingNode) -> Type | None:
             world.problems.error(
                 "SA031",
                 text.span,
-                "only a kernel's results say where they live",
+                "only a kernel's results declare memory",
                 help="return the value itself, for example float",
             )
             return None

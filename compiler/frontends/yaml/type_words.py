@@ -103,7 +103,7 @@ class _Reader:
         if rest is not None:
             raise self._error(rest, f"'{rest.text}' can't follow the type", _mistake(rest.text))
         if memory is not None and made.memory is not None:
-            raise self._error(self.tokens[0], "this says twice where the value lives", "keep one of the words")
+            raise self._error(self.tokens[0], "this declares memory twice", "keep one of the words")
         return TypeWords(made.type, made.memory or memory, no_diff or made.no_diff, made.rank, made.options)
 
     def _prefixes(self) -> tuple[Memory | None, bool]:
@@ -117,7 +117,7 @@ class _Reader:
             elif token.text in PLACES and memory is None:
                 memory = PLACES[token.text]
             elif token.text in PLACES:
-                raise self._error(token, "this says twice where the value lives", "keep one of the words")
+                raise self._error(token, "this declares memory twice", "keep one of the words")
             else:
                 return memory, no_diff
             self.at += 1

@@ -150,12 +150,15 @@ class _Validator:
             self.problems.error("SA054", owner, f"{shape.what} needs something under {_either([*shape.some_of])}")
         for name in present[1:]:
             self.problems.error(
-                "SA054", node.key(name).span, f"'{name}' can't stand beside '{present[0]}'", help="keep one of them"
+                "SA054", node.key(name).span, f"'{name}' can't be combined with '{present[0]}'", help="keep one of them"
             )
         for name, others in shape.alone:
             for other in (o for o in others if name in node and o in node):
                 self.problems.error(
-                    "SA054", node.key(other).span, f"'{other}' can't stand beside '{name}'", help=f"remove '{other}'"
+                    "SA054",
+                    node.key(other).span,
+                    f"'{other}' can't be combined with '{name}'",
+                    help=f"remove '{other}'",
                 )
 
     def _condition(self, node: MappingNode, when: When, faulty: set[str]) -> None:
@@ -167,7 +170,7 @@ class _Validator:
             self.problems.error(
                 "SA054",
                 node.key(name).span,
-                f"'{name}' can't stand beside '{when.key}: {str(when.value).lower()}'",
+                f"'{name}' can't be combined with '{when.key}: {str(when.value).lower()}'",
                 help="keep one of them",
             )
         for name, shape, words in (rule for rule in when.then if rule[0] not in faulty):
@@ -184,7 +187,10 @@ class _Validator:
             word = shape.keys == OWN_NAME and keyword.iskeyword(text)
             if word:
                 self.problems.error(
-                    "SA057", entry.key.span, f"'{text}' is a word of the expression language", help=f"call it {text}_"
+                    "SA057",
+                    entry.key.span,
+                    f"'{text}' is a keyword of the expression language",
+                    help=f"call it {text}_",
                 )
             if not word and not matches(shape.keys, text):
                 self.problems.error(
@@ -213,11 +219,11 @@ class _Validator:
                 self.problems.error(
                     "SA055",
                     node.span,
-                    f"'{_cut(node.text)}' is none of the words known here",
+                    f"'{_cut(node.text)}' is not a value of this key",
                     help=near or f"one of {', '.join(words)}",
                 )
             case Flag(only=bool() as only), value if value is not only:
-                self.problems.error("SA055", node.span, f"expected {str(only).lower()}", help="or leave the key out")
+                self.problems.error("SA055", node.span, f"expected {str(only).lower()}", help="or remove the key")
             case Integer(low, high), int() | float() as value if not (_or(low, value) <= value <= _or(high, value)):
                 bounds = f"{low}" if low == high else f"{low} to {high}"
                 self.problems.error("SA055", node.span, f"expected {bounds}, found {_cut(node.text)}")

@@ -168,7 +168,7 @@ def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Fi
     if name is None or words is None or text is None:
         return None
     if words.memory is not None:
-        world.problems.error("SA058", text.span, f"field '{name}' says where it lives", help="give it its type alone")
+        world.problems.error("SA058", text.span, f"field '{name}' declares memory", help="write the type only")
         return None
     entry.defaults[name] = _default(world, entry, key, value, words.type)
     return Field(name, words.type, words.no_diff)

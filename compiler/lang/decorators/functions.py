@@ -134,7 +134,7 @@ class BoundMethod:
 
 def _own_derivative(name: str, mode: str, function: object, before: FunctionType | None) -> FunctionType:
     if not isinstance(function, FunctionType):
-        raise DescriptionError(f"@{name}.{mode} stands over a def", f"write @{name}.{mode} above def {name}_bwd(...)")
+        raise DescriptionError(f"@{name}.{mode} must be above a def", f"write @{name}.{mode} above def {name}_bwd(...)")
     if before is not None and before.__code__ is not function.__code__:
         raise DescriptionError(f"{name} already has a {mode} derivative, {before.__name__}", "remove one of them")
     return function

@@ -163,7 +163,7 @@ def _make(python: object, place: Place, options: Mapping[str, object]) -> Kernel
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
     if place.in_class:
-        raise DescriptionError(f"kernel {python.__name__} stands in a class", "define it at module level")
+        raise DescriptionError(f"kernel {python.__name__} is inside a class", "define it at module level")
     instance = factory_instance(python, place, options)
     before = made(instance)
     if isinstance(before, KernelObject):

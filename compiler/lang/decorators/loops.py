@@ -23,7 +23,7 @@ class BoundedRange:
     def __iter__(self) -> Iterator[int]:
         for turn, value in enumerate(self.turns):
             if self.max_iters is not None and turn >= self.max_iters:
-                raise LoopBoundExceeded(f"the loop takes {len(self.turns)} turns, its bound is {self.max_iters}")
+                raise LoopBoundExceeded(f"the loop takes {len(self.turns)} iterations, its bound is {self.max_iters}")
             yield value
 
     def __len__(self) -> int:

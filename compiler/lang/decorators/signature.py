@@ -88,7 +88,7 @@ def _parameter(function: str, parameter: inspect.Parameter, annotations: dict[st
         raise AnnotationError(f"parameter {name} of {function} has no annotation", f"write {name}: float", name)
     memory = memory_annotation(annotations[name])
     if memory.memory not in ("value", "tensor", "texture2d"):
-        raise AnnotationError(f"parameter {name} of {function} says where it lives", "only kernels do that", name)
+        raise AnnotationError(f"parameter {name} of {function} declares memory", "only kernels do that", name)
     type_ = parameter_type(memory, _type(memory.value, name))
     return SignatureParameter(name, type_, memory.no_diff, parameter.default)
 

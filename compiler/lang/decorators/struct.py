@@ -112,7 +112,7 @@ class DescribedStruct(StructRecord):
         annotation = resolve(self.annotations[name], self.place.globals, names, name)
         memory = memory_annotation(annotation)
         if memory.memory != "value":
-            raise AnnotationError(f"field {name} of {self.name} says where it lives", "give it its type alone", name)
+            raise AnnotationError(f"field {name} of {self.name} declares memory", "write the type only", name)
         type_ = ir_type(memory.value)
         if isinstance(type_, (Tuple, DiffPair, Void)):
             raise AnnotationError(f"a field can't be {show(type_)}", "numbers, vectors, arrays and structs")

@@ -183,7 +183,7 @@ def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | 
         written = [a for a in arguments.values() if isinstance(a, TensorArgument) and a.type.writes]
         shapes = [(a.name, a.array.shape[: kernel.dims]) for a in written]
     if not shapes:
-        raise ValueError(f"nothing tells the domain of {kernel.name}: pass domain=")
+        raise ValueError(f"the domain of {kernel.name} is unknown: pass domain=")
     name, shape = common_domain(shapes)
     if len(shape) != kernel.dims:
         raise ValueError(f"{name} has {len(shape)} axes of elements, {kernel.name} has {kernel.dims} dims")

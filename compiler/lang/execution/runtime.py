@@ -167,7 +167,7 @@ class Turns:
         """
         self.count += 1
         if self.bound is not None and self.count > self.bound:
-            raise LoopBoundExceeded(f"the loop takes more than the {self.bound} turns of its bound")
+            raise LoopBoundExceeded(f"the loop takes more iterations than its bound of {self.bound}")
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------

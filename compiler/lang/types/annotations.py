@@ -92,7 +92,7 @@ def _element(form: str, annotation: object) -> tuple[object, bool]:
     if not isinstance(annotation, Memory):
         return annotation, False
     if annotation.memory != "value":
-        raise AnnotationError(f"{form}[{_FORMS[annotation.memory]}[…]] says twice where the value lives")
+        raise AnnotationError(f"{form}[{_FORMS[annotation.memory]}[…]] declares memory twice")
     return annotation.value, annotation.no_diff
 
 
@@ -276,7 +276,7 @@ def ir_type(annotation: object) -> Type:
     if isinstance(annotation, Memory):
         form = _FORMS[annotation.memory]
         if annotation.memory == "value":
-            raise AnnotationError(f"{form}[…] stands around a whole parameter or field, not inside a type")
+            raise AnnotationError(f"{form}[…] goes around the type of a parameter or field, not inside it")
         raise AnnotationError(f"{form}[…] belongs to kernels", "an ordinary parameter has the type itself")
     known = _named_type(annotation)
     if known is not None:
@@ -311,7 +311,7 @@ def _stored_type(array: type[ArrayValue]) -> Type:
 
 def _pair_type(primal: Type) -> Type:
     if not carries_gradient(primal):
-        raise AnnotationError("DiffPair of a type that carries no gradient")
+        raise AnnotationError("DiffPair of a type that has no gradient")
     return PairType(primal)
 
 

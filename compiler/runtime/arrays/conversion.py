@@ -40,7 +40,7 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
     if is_tensor(given):
         return _checked_tensor(given, part), ""
     if given is None:
-        raise MisfitError(f"is None, no array of {NAMES[part.dtype]}", "leave it out")
+        raise MisfitError(f"is None, no array of {NAMES[part.dtype]}", "remove it")
     array, dtype = _array(given, part), np.dtype(part.dtype)
     if array.dtype == dtype:
         return np.ascontiguousarray(array).reshape(array.shape), ""

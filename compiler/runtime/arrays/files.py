@@ -48,7 +48,7 @@ def _read(path: Path) -> dict[str, Array]:
     except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
         if "Object arrays" in str(error):
             raise _unreadable(path, "it holds Python objects, which are not read", "save arrays of numbers") from None
-        raise _unreadable(path, "it is no .npz file, or damaged", "numpy.savez writes them") from None
+        raise _unreadable(path, "it is not an .npz file, or it is damaged", "numpy.savez writes such files") from None
     except MemoryError:
         raise _unreadable(path, "it does not fit into memory") from None
 
@@ -129,7 +129,7 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        help_ = "make room or choose another place with -o; what was there is as it was"
+        help_ = "make room or choose another file with -o; the old file is unchanged"
         raise failed("SA405", f"can't write {path}: {error.strerror}", help=help_) from None
 
 

@@ -127,7 +127,7 @@ class _Preparation:
         named = None if self.named is None else _whole(self.named)
         if self.named is not None and named is None:
             help_ = "it is one whole number for each axis, from 0 on"
-            self._problem("SA414", f"{_tuple(self.named)} is no domain of {self.signature.name}", help_)
+            self._problem("SA414", f"{_tuple(self.named)} is not a domain of {self.signature.name}", help_)
             return None
         if named is not None and len(named) != dims:
             self._problem("SA414", f"{self.signature.name} has {_axes(dims)}; the domain {named} has {len(named)}")
@@ -138,7 +138,7 @@ class _Preparation:
                 first, domain = key, shape
             elif shape != domain:
                 message = f"{key} has {_elements(shape)} and {first} has {_elements(domain)}"
-                self._problem("SA414", message, "all Each arrays of a kernel have one domain")
+                self._problem("SA414", message, "all Each arrays of a kernel must have the same domain")
                 return None
         if domain is not None:
             return domain
@@ -147,8 +147,8 @@ class _Preparation:
         domain = next((arrays[slot].shape[:dims] for slot in inputs), None)
         told = any(place.value.per_element and place.needed for place in places) or bool(self.problems)
         if domain is None and not told:
-            help_ = f"say --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
-            self._problem("SA414", f"nothing tells the domain of {self.signature.name}", help_)
+            help_ = f"give --domain {'x'.join('nmk'[:dims])}, or domain= in Python"
+            self._problem("SA414", f"the domain of {self.signature.name} is unknown", help_)
         return domain
 
     def _told(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
@@ -179,7 +179,7 @@ class _Preparation:
                 self._problem("SA410", f"{place.key} is missing: {_described(place, domain)}")
         tangents = [place.key for place in places if place.role is ParameterRole.TANGENT]
         if tangents and not any(key in self.given for key in tangents):
-            help_ = "what is not given is zero; --random SEED draws them all"
+            help_ = "missing tangents are zero; --random SEED draws all of them"
             message = f"{self.mode.value} needs a direction: at least one of {', '.join(tangents)}"
             self._problem("SA410", message, help_)
 
@@ -287,6 +287,6 @@ def refuse_nan(prepared: Prepared, cotangents: Mapping[str, Array] | None = None
         first = ", ".join(map(str, np.unravel_index(int(found.argmax()), array.shape)))
         at = f"; the first is {key}[{first}]" if array.ndim else ""
         message = f"{key} holds {int(found.sum())} NaN{at}"
-        problems.append(Diagnostic("SA416", message, help="--allow-nan runs all the same"))
+        problems.append(Diagnostic("SA416", message, help="--allow-nan runs the kernel anyway"))
     if problems:
         raise InputError(problems)

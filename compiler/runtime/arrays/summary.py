@@ -45,7 +45,10 @@ def infinite(outputs: Outputs) -> list[Diagnostic]:
     floats = {key: array for key, array in outputs.arrays.items() if array.dtype.kind == "f"}
     counted = {key: int(np.count_nonzero(np.isinf(array))) for key, array in floats.items()}
     told = ", ".join(f"{count} of {key} ({floats[key].dtype})" for key, count in counted.items() if count)
-    message, help_ = f"values are infinite: {told}", "they are too large for their type, or divided by zero"
+    message, help_ = (
+        f"values are infinite: {told}",
+        "they are too large for their type, or results of a division by zero",
+    )
     return [Diagnostic("SA425", message, severity=Severity.NOTE, help=help_)] if told else []
 
 

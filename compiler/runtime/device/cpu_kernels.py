@@ -9,17 +9,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import tempfile
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.layout import block_of
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,14 +98,10 @@ class CpuModule:
 
 def load_module(library: bytes, reflection: str) -> CpuModule:
     """Load a shared library that ``build_shared_library`` made."""
-    handle, name = tempfile.mkstemp(prefix="slangad-", suffix=".dll" if os.name == "nt" else ".so")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(library)
-        loaded = ctypes.CDLL(name)
-    finally:
-        with suppress(OSError):  # Windows keeps what is loaded
-            Path(name).unlink()
+    with TemporaryFolder() as folder:  # Windows keeps what is loaded
+        file = folder / ("kernel.dll" if os.name == "nt" else "kernel.so")
+        file.write_bytes(library)
+        loaded = ctypes.CDLL(str(file))
     parsed = json.loads(reflection)
     entries = {entry["name"]: entry for entry in parsed["entryPoints"]}
     return CpuModule(loaded, entries, tuple(p for p in parsed["parameters"] if "binding" in p))

@@ -12,7 +12,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic, ToolchainError
 from slangad.compiler.toolchain.messages.failures import failed, no_temporary_files, not_written, temporary_files
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from slangad.compiler.toolchain.cache import Cache
@@ -157,9 +157,9 @@ def _machine() -> str:
 
 def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: bool) -> bytes:
     with temporary_files():
-        made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
+        made = TemporaryFolder()
     with made as folder:
-        text, output = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+        text, output = folder / "kernel.cpp", folder / "kernel.so"
         with temporary_files():
             text.write_bytes(source)
         command = compiler.arguments(text, output, optimization, native=native)
@@ -169,7 +169,7 @@ def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: b
                 capture_output=True,
                 text=True,
                 cwd=folder,
-                env=os.environ | {"TMPDIR": folder},
+                env=os.environ | {"TMPDIR": str(folder)},
                 timeout=TIME_LIMIT,
                 check=False,
             )

@@ -111,7 +111,7 @@ def _builds() -> bool:
 def _cpu_remedy() -> str:
     """What to do about a C++ compiler that does not work: it may be the one that was asked for."""
     named = os.environ.get("CXX", "").strip()
-    return f"correct CXX, which says {named}, or unset it" if named else DEVICES["cpu"].remedy
+    return f"correct CXX, which names {named}, or unset it" if named else DEVICES["cpu"].remedy
 
 
 def _try_targets(slangc: Path | None) -> tuple[Check, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from slangad.compiler.runtime.device.table import DEVICES
 from slangad.compiler.runtime.device.tensors import TensorBuffer
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -225,19 +225,19 @@ class GpuDevice:
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
         """A folder with the modules that are imported; it stays, since Slang may read them again."""
         with temporary_files():
-            folder = Path(tempfile.mkdtemp(prefix="slangad-"))
-            self._folders.append(weakref.finalize(self, _remove, folder, os.getpid()))
+            folder = TemporaryFolder()
+            self._folders.append(weakref.finalize(self, folder.close))
             for name, text in libraries.items():
-                (folder / name).write_text(text, encoding="utf-8")
-        return folder
+                (folder.path / name).write_text(text, encoding="utf-8")
+        return folder.path
 
     def _not_taken(self, emitted: EmittedModule, lines: tuple[str, ...]) -> ToolchainError:
         uniforms = next(filter(None, map(_UNIFORMS.search, lines)), None)
         if uniforms is None:
-            return failed("SA249", f"{self.name} does not take {emitted.file_name}", notes=lines[:_NOTES])
+            return failed("SA249", f"{self.name} rejected {emitted.file_name}", notes=lines[:_NOTES])
         size, most = uniforms.groups()
         message = f"a kernel of {emitted.file_name} has {size} bytes of uniforms, and {self.name} takes {most} here"
-        return failed("SA254", message, "make what is large a NoDiff[Param[...]]: a Param lies in a buffer")
+        return failed("SA254", message, "make large values NoDiff[Param[...]]: a Param is in a buffer")
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> GpuBuffer:
         """Take memory on the device."""
@@ -322,12 +322,6 @@ class GpuDevice:
         self.handle.close()
 
 
-def _remove(folder: Path, owner: int) -> None:
-    """Remove a folder, unless this is a fork of the process that made it."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
     """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
     import slangpy
@@ -363,7 +357,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
             raise failed(
                 "SA249",
                 f"the device {name} can't be used: {_lines(error)[0]}{untested}",
-                f"{kind.remedy}; `slangad doctor` tells what works here",
+                f"{kind.remedy}; `slangad doctor` shows what works here",
                 said()[-_NOTES:],
             ) from None
     return GpuDevice(name, device)
@@ -415,7 +409,7 @@ def _name_of(device: slangpy.Device) -> str:
 
 
 def _broken(name: str, error: RuntimeError) -> ToolchainError:
-    return failed("SA252", f"the device {name} failed while it ran", "slangad doctor tries it", _lines(error))
+    return failed("SA252", f"the device {name} failed while it ran", "`slangad doctor` tests it", _lines(error))
 
 
 def _lines(error: Exception) -> tuple[str, ...]:

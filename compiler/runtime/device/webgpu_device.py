@@ -367,7 +367,7 @@ def open_webgpu(_name: str = _NAME, _limit: float | None = None) -> WebgpuDevice
 
 def _missing(notes: tuple[str, ...]) -> ToolchainError:
     message = f"the device {_NAME} can't be used: {notes[0]}"
-    return failed("SA249", message, f"{DEVICES[_NAME].remedy}; `slangad doctor` tells what works here", notes[1:])
+    return failed("SA249", message, f"{DEVICES[_NAME].remedy}; `slangad doctor` shows what works here", notes[1:])
 
 
 def _row(slot: Slot, sampled: str) -> dict[str, object]:
@@ -378,11 +378,11 @@ def _row(slot: Slot, sampled: str) -> dict[str, object]:
 
 
 def _not_taken(emitted: EmittedModule, notes: tuple[str, ...]) -> ToolchainError:
-    return failed("SA249", f"{_NAME} does not take {emitted.file_name}", notes=notes)
+    return failed("SA249", f"{_NAME} rejected {emitted.file_name}", notes=notes)
 
 
 def _broken(error: Exception) -> ToolchainError:
-    return failed("SA252", f"the device {_NAME} failed while it ran", "slangad doctor tries it", _lines(error))
+    return failed("SA252", f"the device {_NAME} failed while it ran", "`slangad doctor` tests it", _lines(error))
 
 
 def _lines(error: Exception) -> tuple[str, ...]:

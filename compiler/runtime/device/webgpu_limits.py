@@ -27,7 +27,7 @@ _WIDE: Final = "vec8<"
 
 def no_double(what: str) -> ToolchainError:
     """Something computes in double."""
-    return beyond(what, "needs double, of which it has none")
+    return beyond(what, "needs double, which it does not have")
 
 
 def check_types(emitted: EmittedModule, entries: Collection[str]) -> None:

@@ -20,14 +20,14 @@ def narrowed_gradients(plans: Iterable[KernelPlan], mode: RunMode, device: str) 
     """A note where gradients of doubles are added up in float: scattered ones on GPUs, with exact sums everywhere."""
     entries = (e for plan in plans for step in mode.steps for e in plan.entries.get(step, ()))
     told = told_narrowed(entries, device)
-    help_ = "what any thread may add to has the digits and range of float there; cpu has those of double"
+    help_ = "gradients that any thread may add to have the precision of float there; cpu has that of double"
     return [Diagnostic("SA418", told, severity=Severity.NOTE, help=help_)] if told else []
 
 
 def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
     """The same in a line; empty where nothing is narrowed."""
     found = dict.fromkeys(key for entry in entries for key in _narrowed(entry, device))
-    return f"{', '.join(found)}: scattered on {device} in float, though of double" if found else ""
+    return f"{', '.join(found)}: added up on {device} in float, not double" if found else ""
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:

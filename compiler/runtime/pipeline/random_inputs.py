@@ -80,7 +80,7 @@ def explain_undrawn(error: InputError, signature: Signature) -> InputError:
             return problem
         axes = "x".join("nmkl"[: value.axes])
         how = f"--shape {value.name}={axes}" if value.is_tensor else f"--domain {axes}"
-        return replace(problem, help=f"nothing tells how large it is, so it was not drawn: say {how}")
+        return replace(problem, help=f"its shape cannot be inferred, so it was not drawn: give {how}")
 
     return InputError([helped(problem) for problem in error.diagnostics])
 

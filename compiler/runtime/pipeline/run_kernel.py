@@ -400,7 +400,7 @@ def _exact_words(sums: int, parameter: EntryParameter) -> int:
     words = EXACT_WORDS * sums
     if words >= _MOST_WORDS:
         message = f"the gradient of {parameter.parameter} is too large for exact sums: they take {_BYTES * EXACT_WORDS}"
-        raise failed("SA251", f"{message} bytes for each scalar, and a buffer has 4 GiB", "leave --deterministic out")
+        raise failed("SA251", f"{message} bytes for each scalar, and a buffer has 4 GiB", "omit --deterministic")
     return words
 
 

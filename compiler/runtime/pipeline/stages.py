@@ -72,15 +72,15 @@ def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> S
     if not told:
         told = [(n, s[: signature.dims]) for n, s in _written(stage, signature, known) if len(s) >= signature.dims]
     if not told:
-        help_ = f"say {stage.kernel}(…, domain=…)"
-        raise _refused(stage, f"nothing tells the domain of {stage.kernel}", help_)
+        help_ = f"write {stage.kernel}(…, domain=…)"
+        raise _refused(stage, f"the domain of {stage.kernel} is unknown", help_)
     first, domain = told[0]
     if len(domain) != signature.dims:
         raise _refused(stage, f"{stage.kernel} has {signature.dims} axes, {first} has {len(domain)}")
     for name, shape in told[1:]:
         if shape != domain:
             message = f"{stage.kernel}: {name} has {_elements(shape)} and {first} has {_elements(domain)}"
-            raise _refused(stage, message, "what has one element per thread has the shape of the domain")
+            raise _refused(stage, message, "an array with one element per thread has the shape of the domain")
     return domain
 
 

@@ -104,7 +104,7 @@ def save_checkpoint(path: Path, trainer: Trainer, record: Mapping[str, object]) 
         beside.replace(path)
     except OSError as error:
         raise failed(
-            "SA405", f"can't write {path}: {error.strerror}", help="the checkpoint before is as it was"
+            "SA405", f"can't write {path}: {error.strerror}", help="the earlier checkpoint is unchanged"
         ) from None
     finally:
         with suppress(OSError):
@@ -120,13 +120,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         arrays = read_arrays([path])
     except CompileError as error:
-        help_ = "if it is a damaged checkpoint, delete it to train anew; else name another --checkpoint"
+        help_ = "if it is a damaged checkpoint, delete it to start again; else name another --checkpoint"
         raise CompileError([replace(d, help=help_) for d in error.diagnostics]) from None
     try:
         record = json.loads(arrays["record"].tobytes())
         losses = [float(loss) for loss in arrays["losses"]]
     except (KeyError, ValueError):
-        raise _refused(f"{path} is no checkpoint", "what is there is not replaced: name another --checkpoint") from None
+        raise _refused(f"{path} is no checkpoint", "slangad does not replace it: name another --checkpoint") from None
     return Checkpoint(record, _below(arrays, "parameter."), _below(arrays, "state."), losses)
 
 
@@ -144,8 +144,8 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
     for key, value in now.items():
         if key not in _FREE and checkpoint.record.get(key) != value:
             what = "other data" if key == "data" else f"{key} {_shown(checkpoint.record.get(key))}, not {_shown(value)}"
-            help_ = "give what it was started with, or leave --resume out to start anew"
-            raise _refused(f"{path} is of a training with {what}", help_)
+            help_ = "use the settings it was started with, or omit --resume to start again"
+            raise _refused(f"{path} is from a training with {what}", help_)
     trainer.restore(checkpoint.parameters, checkpoint.state, checkpoint.losses)
     changed = [said for key, said in _FREE.items() if key in checkpoint.record and checkpoint.record[key] != now[key]]
     return [Diagnostic("SA422", f"{said} that {path} was made with", severity=Severity.NOTE) for said in changed]
@@ -155,14 +155,16 @@ def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
     """A note if a checkpoint has all the steps that were asked for, or more."""
     if done < steps:
         return []
-    message = f"{path} has step {done}, so that nothing is left to do of {steps} steps"
-    help_ = "--steps are those in all, with those before the checkpoint"
+    message = f"{path} has step {done}: nothing is left of {steps} steps"
+    help_ = "--steps counts all steps, including those before the checkpoint"
     return [Diagnostic("SA422", message, severity=Severity.NOTE, help=help_)]
 
 
 def nothing_to_resume(path: Path) -> Diagnostic:
     """A note that training begins anew."""
-    return Diagnostic("SA422", f"there is no {path} to go on from: training begins anew", severity=Severity.NOTE)
+    return Diagnostic(
+        "SA422", f"there is no {path} to continue from: training starts from the beginning", severity=Severity.NOTE
+    )
 
 
 def _shown(value: object) -> str:

@@ -52,7 +52,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     own = runnable.pipeline.optimizer
     wanted = name or (own.name if own is not None else None)
     if wanted is None:
-        help_ = "say --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
+        help_ = "give --optimizer adam --lr 0.01, or @sa.pipeline(optimizer=sa.Adam(lr=0.01))"
         raise _refused(runnable, f"{runnable.pipeline.name} has no optimizer", help_)
     known = dict(zip(SETTINGS[wanted], own.values, strict=True)) if own is not None and own.name == wanted else {}
     if own is not None:
@@ -60,7 +60,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
     if lr is not None:
         known["lr"] = lr
     if "lr" not in known:
-        raise _refused(runnable, f"{wanted} needs a learning rate", "say --lr 0.01")
+        raise _refused(runnable, f"{wanted} needs a learning rate", "give --lr 0.01")
     values = tuple(float(known.get(key, usual or 0.0)) for key, usual in SETTINGS[wanted].items())
     return replace(runnable, pipeline=replace(runnable.pipeline, optimizer=Optimizer(wanted, values)))
 
@@ -83,9 +83,9 @@ def prepare_training(
     added = {key: array for key, array in drawn.items() if key in trained and key not in given}
     prepared = prepare(signature, RunMode.FORWARD, {**given, **added}, domain)
     if plan.batch and not each:
-        raise _refused(runnable, f"{runnable.pipeline.name} has no batches: nothing in it is Each", "leave --batch out")
+        raise _refused(runnable, f"{runnable.pipeline.name} has no batches: it has no Each parameter", "omit --batch")
     if plan.batch > prepared.domain[0]:
-        raise _refused(runnable, f"a batch of {plan.batch} is more than the {prepared.domain[0]} elements there are")
+        raise _refused(runnable, f"a batch of {plan.batch} is more than the {prepared.domain[0]} elements in the data")
     if not added:
         return prepared, []
     message = f"{', '.join(added)}: not given, drawn at random with seed {plan.seed}"

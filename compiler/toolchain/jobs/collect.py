@@ -80,7 +80,7 @@ class Collector:
         if silent and not self._deaths and not any(message.is_error for message in self._messages):
             notes = tuple(self._printed.splitlines()[-3:])
             yield Diagnostic(
-                "SA247", "the Slang compiler gave neither code nor an error", notes=notes, help=_SILENT_HELP
+                "SA247", "the Slang compiler returned neither code nor an error", notes=notes, help=_SILENT_HELP
             )
 
     def _death_notice(self, how: str, entry: str, while_checking: bool) -> Diagnostic:  # noqa: FBT001  (part of the key)

@@ -8,13 +8,12 @@ modules remember the folder they were made in, so every folder of this kind coun
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.messages.failures import temporary_files
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +32,7 @@ class Staging:
 
     def __init__(self) -> None:
         with temporary_files():
-            self._root = Path(tempfile.mkdtemp(prefix="slangad-"))
+            self._root = TemporaryFolder()
         self._count = 0
         self._shared: dict[bytes, Path] = {}
 
@@ -41,7 +40,7 @@ class Staging:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._root, ignore_errors=True)
+        self._root.close()
 
     def write(self, job: CompileJob, binaries: Mapping[tuple[str, str], bytes] | None = None) -> Path:
         """Write a job's text and modules, in binary form where there is one; return where the text lies.
@@ -77,7 +76,7 @@ class Staging:
     def _folder(self) -> Path:
         """One more folder, empty."""
         self._count += 1
-        folder = self._root / str(self._count) / _STAGED
+        folder = self._root.path / str(self._count) / _STAGED
         folder.mkdir(parents=True)
         return folder
 

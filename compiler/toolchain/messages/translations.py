@@ -25,18 +25,18 @@ _LOOP = Translation(
 )
 _CALL = Translation(
     "SA202",
-    "the derivative gets lost at the call of {name}, which is not differentiable",
-    "make it differentiable, give it a derivative, or stop the derivative there on purpose with no_diff(...)",
+    "the derivative is lost at the call of {name}, which is not differentiable",
+    "make it differentiable, give it a derivative, or end the gradient there with no_diff(...)",
 )
 _ASSIGNMENT = Translation(
     "SA203",
-    "the derivative gets lost at this assignment, since its target carries none",
-    "make the target differentiable, or stop the derivative there on purpose with no_diff(...), in Slang detach(...)",
+    "the derivative is lost at this assignment, because its target can't hold one",
+    "make the target differentiable, or end the gradient there with no_diff(...), in Slang detach(...)",
 )
 _OUT = Translation(
     "SA204",
-    "the derivative gets lost where this out argument is stored, since it carries none",
-    "pass a local variable and assign from it",
+    "the derivative is lost at this out argument, which can't hold one",
+    "pass a local variable and copy it afterwards",
 )
 _NO_DIFF = Translation("SA205", "no_diff has no meaning here", "put it around a call inside a differentiable function")
 _SIGNATURE = Translation(
@@ -47,17 +47,17 @@ _SIGNATURE = Translation(
 _MEMBER = Translation(
     "SA207",
     "[DerivativeMember] does not fit the struct",
-    "it belongs on a member of a differentiable struct and names a member of its Differential",
+    "use it on a member of a differentiable struct, and name a member of its Differential",
 )
 _HIGHER = Translation(
     "SA208",
-    "this derivative cannot be differentiated again",
+    "this derivative can't be differentiated again",
     "use fwd_diff for one of the two derivatives: fwd_diff of fwd_diff and bwd_diff of fwd_diff work",
 )
 _TARGET = Translation(
     "SA209",
     "{text}",
-    "leave this target out, or avoid the feature; see `slangad explain SA209`",
+    "omit this target, or avoid the feature; see `slangad explain SA209`",
 )
 _INTERNAL = Translation(
     "SA210",

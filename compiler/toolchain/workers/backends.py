@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
+from slangad.compiler.toolchain.temporary import TemporaryFolder
 from slangad.compiler.toolchain.workers.deadlines import deadline, kill
 from slangad.compiler.toolchain.workers.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
 from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _TAIL = 2000
 _REINSTALL = "reinstall slangpy, or give an executable with --slangc"
@@ -92,9 +92,8 @@ class SlangcBackend:
         (unit,) = work.units
         target, entry = work.names(unit)
         with temporary_files():
-            made = tempfile.TemporaryDirectory(prefix="slangad-", ignore_cleanup_errors=True)
-        with made as name:
-            folder = Path(name)
+            made = TemporaryFolder()
+        with made as folder:
             code, reflection, depfile = folder / f"code{TARGETS[target].extension}", folder / "r.json", folder / "d"
             files = ["-o", str(code), "-reflection-json", str(reflection), "-depfile", str(depfile)]
             yield Begin(target, entry)
@@ -123,7 +122,7 @@ class SlangcBackend:
             )
         except OSError as error:
             raise failed(
-                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or leave it out"
+                "SA243", f"{self._slangc} can't be run: {error.strerror}", help="correct --slangc, or omit it"
             ) from None
         self._process = process
         with deadline(process, limit) as expired:
