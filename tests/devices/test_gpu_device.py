@@ -87,7 +87,7 @@ def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None
     x = gpu.buffer(F4, 64)
 
     def started(side: int) -> float:
-        gpu.submit([Launch(program, "scale", (64 * side, side, 1), {"n": 64, "x": x, "turns": _TURNS})])
+        gpu.submit([KernelLaunch(program, "scale", (64 * side, side, 1), {"n": 64, "x": x, "turns": _TURNS})])
         return time.perf_counter()
 
     started(1)

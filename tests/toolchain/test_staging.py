@@ -63,10 +63,10 @@ def test_cxx__full_folder_named_by_tmpdir__is_not_used_for_its_own_files(
 
 @pytest.mark.toolchain
 def test_cpu_device__limit_on_files__is_not_called_too_little_memory(cxx: CxxCompiler) -> None:
-    def prepared(device: CpuDevice) -> Launch:
+    def prepared(device: CpuDevice) -> KernelLaunch:
         point = EntryPoint("one", "one", Mode.FORWARD, (64, 1, 1), 1, ())
         program = device.load(EmittedModule("test.slang", TEXT, {}, (point,), {}, ()), BuildOptions(), ("one",))
-        return Launch(program, "one", (64, 1, 1), {"x": device.buffer(F4, 64)})
+        return KernelLaunch(program, "one", (64, 1, 1), {"x": device.buffer(F4, 64)})
 
     with CpuDevice() as first:
         first.submit([prepared(first)])  # its worker writes the bytecode, which that of the next must not cut off

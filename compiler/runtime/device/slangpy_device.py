@@ -322,7 +322,7 @@ class GpuDevice:
         self.handle.close()
 
 
-def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
+def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject:
     """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
     import slangpy
 
