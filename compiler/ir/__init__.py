@@ -1,1 +1,5 @@
-"""The intermediate representation all front ends produce and all later stages read: frozen, typed, with spans."""
+"""The intermediate representation: what front ends produce and passes, emitters and reports read.
+
+In reading order: `types`, `expressions`, `nodes`, `kernels`, `pipelines`; `walk` and `calls` (the one call graph);
+`build`, `subset`, `gradient_flow`, `assignment`, `default_types`; `verify/` checks a module, `text_form/` prints it.
+"""

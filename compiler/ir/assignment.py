@@ -1,4 +1,4 @@
-"""Whether a block sets a local before it reads it, on every path: what declaring locals and the verifier ask."""
+"""Find out if a block sets a local before it reads it, on every path."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from slangad.compiler.ir.nodes import Assign, Break, Comment, Continue, Expr, Fo
 from slangad.compiler.ir.walk import stmt_exprs, walk
 
 
-class Flow(Enum):
-    """What is known of a local after some statements."""
+class LocalState(Enum):
+    """The state of a local after some statements."""
 
     OPEN = "not set on every path so far, never read"
     SET = "set on every path that goes on"
@@ -18,50 +18,50 @@ class Flow(Enum):
 
 
 def sets_before_reading(block: tuple[Stmt, ...], name: str) -> bool:
-    """Whether no path through the block reads the local before setting it."""
-    return flow_of(block, name) is not Flow.READ
+    """Return True if no path through the block reads the local before it sets it."""
+    return state_after(block, name) is not LocalState.READ
 
 
-def flow_of(block: tuple[Stmt, ...], name: str) -> Flow:
-    """What a block does with a local that may not be set when the block begins."""
+def state_after(block: tuple[Stmt, ...], name: str) -> LocalState:
+    """Return the state of a local after a block that begins without it."""
     for stmt in block:
         flow = _statement(stmt, name)
-        if flow is not Flow.OPEN:
+        if flow is not LocalState.OPEN:
             return flow
-    return Flow.OPEN
+    return LocalState.OPEN
 
 
-def _statement(stmt: Stmt, name: str) -> Flow:
+def _statement(stmt: Stmt, name: str) -> LocalState:
     if any(_reads(expr, name) for expr in _read_by(stmt)):
-        return Flow.READ
+        return LocalState.READ
     match stmt:
         case Let(name=target, value=value):
-            return Flow.SET if target == name and value is not None else Flow.OPEN
+            return LocalState.SET if target == name and value is not None else LocalState.OPEN
         case Assign(target=Var(target)):
-            return Flow.SET if target == name else Flow.OPEN
+            return LocalState.SET if target == name else LocalState.OPEN
         case If(then=then, other=other):
-            return _either(flow_of(then, name), flow_of(other, name))
+            return _either(state_after(then, name), state_after(other, name))
         case For(variable=variable) if variable == name:
-            return Flow.OPEN
+            return LocalState.OPEN
         case For(body=body) | While(body=body):
-            return Flow.READ if flow_of(body, name) is Flow.READ else Flow.OPEN
+            return LocalState.READ if state_after(body, name) is LocalState.READ else LocalState.OPEN
         case Return() | Break() | Continue():
-            return Flow.SET
+            return LocalState.SET
         case Assign() | Comment():
-            return Flow.OPEN
+            return LocalState.OPEN
         case _:
             assert_never(stmt)
 
 
 def _read_by(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions a statement reads itself: storing into a part of a local reads the local."""
+    """Return the expressions that a statement reads. A store into a part of a local reads the local."""
     return (stmt.value,) if isinstance(stmt, Assign) and isinstance(stmt.target, Var) else stmt_exprs(stmt)
 
 
-def _either(then: Flow, other: Flow) -> Flow:
-    if Flow.READ in (then, other):
-        return Flow.READ
-    return Flow.SET if then is other is Flow.SET else Flow.OPEN
+def _either(then: LocalState, other: LocalState) -> LocalState:
+    if LocalState.READ in (then, other):
+        return LocalState.READ
+    return LocalState.SET if then is other is LocalState.SET else LocalState.OPEN
 
 
 def _reads(expr: Expr, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Small makers of IR for passes that generate functions: constants, zeros, sums over the parts of a value."""
+"""Build IR in passes that generate functions: constants, arithmetic, loops and sums over the parts of a value."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Block = tuple[Stmt, ...]
 
 
 def number(value: float, type_: Type) -> Expr:
-    """A constant of a scalar type; of a vector or matrix type, with that value in every component."""
+    """Return a constant. A vector or matrix has the value in every component."""
     match type_:
         case Scalar(name):
             return Const(float(value) if name in FLOATING else int(value), type_)
@@ -53,14 +53,14 @@ def number(value: float, type_: Type) -> Expr:
 
 
 def zero(type_: Type) -> Expr:
-    """All zeros."""
+    """Return a value of zeros."""
     if type_ == BOOL:
         return Const(value=False, type=BOOL)
     return number(0, type_) if isinstance(type_, Scalar) else Construct((), type_)
 
 
 def arithmetic(op: str, left: Expr, right: Expr) -> Expr:
-    """An operation on two values of one type, or of a vector and a scalar, which is spread."""
+    """Return an operation on two values of one type, or on a vector and a scalar, which is spread."""
     if is_scalar(left.type) and not is_scalar(right.type):
         left = Construct((left,), right.type)
     if is_scalar(right.type) and not is_scalar(left.type):
@@ -69,37 +69,37 @@ def arithmetic(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def add(left: Expr, right: Expr) -> Expr:
-    """``left + right``."""
+    """Return ``left + right``."""
     return arithmetic("+", left, right)
 
 
 def subtract(left: Expr, right: Expr) -> Expr:
-    """``left - right``."""
+    """Return ``left - right``."""
     return arithmetic("-", left, right)
 
 
 def multiply(left: Expr, right: Expr) -> Expr:
-    """``left * right``."""
+    """Return ``left * right``."""
     return arithmetic("*", left, right)
 
 
 def divide(left: Expr, right: Expr) -> Expr:
-    """``left / right``."""
+    """Return ``left / right``."""
     return arithmetic("/", left, right)
 
 
 def call(name: str, type_: Type, *args: Expr) -> Expr:
-    """An intrinsic."""
+    """Return a call of an intrinsic."""
     return Intrinsic(name, args, type_)
 
 
 def cast(expr: Expr, type_: Type) -> Expr:
-    """A conversion, where one is needed."""
+    """Return the expression, converted if its type differs."""
     return expr if expr.type == type_ else CastNode(expr, type_)
 
 
 def part(value: Expr, step: str | int | Expr) -> Expr:
-    """A field, or an entry by number or expression."""
+    """Return a field, or an entry by number or expression."""
     match value.type:
         case Struct(fields=fields):
             return Member(value, str(step), next(f.type for f in fields if f.name == step))
@@ -121,13 +121,13 @@ def _index(step: str | int | Expr) -> Expr:
 
 @dataclass(slots=True)
 class Fresh:
-    """Gives names that are not taken."""
+    """Makes names that are not taken."""
 
     taken: set[str]
     shared: dict[tuple[str, Type], Var] = field(default_factory=dict)
 
     def name(self, wanted: str) -> str:
-        """A name as close to the wanted one as it can be."""
+        """Return the wanted name, with a number if it is taken."""
         name, count = wanted, 2
         while name in self.taken:
             name, count = f"{wanted}_{count}", count + 1
@@ -135,27 +135,27 @@ class Fresh:
         return name
 
     def var(self, wanted: str, type_: Type) -> Var:
-        """A new local."""
+        """Return a new local."""
         return Var(self.name(wanted), type_)
 
     def scratch(self, wanted: str, type_: Type) -> Var:
-        """A local that is set anew wherever it is used, the same for each use."""
+        """Return a local that every use sets again. All uses share it."""
         if (wanted, type_) not in self.shared:
             self.shared[wanted, type_] = self.var(wanted, type_)
         return self.shared[wanted, type_]
 
     def release(self, var: Var) -> None:
-        """Lets a name be given again."""
+        """Free a name."""
         self.taken.discard(var.name)
 
 
 def fresh_keys(module: Module) -> Fresh:
-    """Gives function keys."""
+    """Return a maker of function keys."""
     return Fresh({f.key for f in module.functions})
 
 
 def for_each(count: int, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
-    """A loop over the indices of a value."""
+    """Return a loop over the indices of a value."""
     counter = fresh.var(next((n for n in "kjl" if n not in fresh.taken), "k"), INT)
     start, stop = Const(0, INT), Const(count, INT)
     loop = For(counter.name, start, stop, 1, count, bounded=False, unroll=False, body=body(counter))
@@ -164,7 +164,7 @@ def for_each(count: int, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
 
 
 def differentiable_parts(type_: Type) -> Iterator[tuple[str | int, Type]]:
-    """The fields or elements of a struct or tuple that carry gradient."""
+    """Yield the fields or elements of a struct or tuple that carry gradient."""
     match type_:
         case Struct(fields=fields):
             for f in fields:
@@ -179,7 +179,7 @@ def differentiable_parts(type_: Type) -> Iterator[tuple[str | int, Type]]:
 
 
 def for_each_scalar(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
-    """Runs ``body`` for every scalar of a value that carries gradient: entries in loops, fields one by one."""
+    """Return ``body`` for every scalar of a value that carries gradient: entries in loops, fields one by one."""
 
     def inside(whole: Expr) -> Block:
         match whole.type:
@@ -192,7 +192,7 @@ def for_each_scalar(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) ->
 
 
 def for_each_part(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) -> Block:
-    """Runs ``body`` for every scalar and vector of a value that carries gradient."""
+    """Return ``body`` for every scalar and vector of a value that carries gradient."""
     match value.type:
         case Scalar() | Vector():
             return body(value)
@@ -206,7 +206,7 @@ def for_each_part(value: Expr, fresh: Fresh, body: Callable[[Expr], Block]) -> B
 
 
 def accumulate_inner(total: Expr, a: Expr, b: Expr, fresh: Fresh) -> Block:
-    """``total += <a, b>``: the sum of products over everything that carries gradient."""
+    """Return ``total += <a, b>``: the sum of products over everything that carries gradient."""
     match a.type:
         case Scalar():
             return (Assign(total, add(total, cast(multiply(a, b), total.type))),)
@@ -222,7 +222,7 @@ def accumulate_inner(total: Expr, a: Expr, b: Expr, fresh: Fresh) -> Block:
 
 
 def inner(a: Expr, b: Expr, type_: Type) -> Expr | None:
-    """The same sum as one expression, where the values are scalars or vectors; None for others."""
+    """Return the same sum as one expression if the values are scalars or vectors; None for others."""
     match a.type:
         case Scalar():
             return cast(multiply(a, b), type_)
@@ -233,7 +233,7 @@ def inner(a: Expr, b: Expr, type_: Type) -> Expr | None:
 
 
 def accumulate_scaled(total: Expr, value: Expr, factor: Expr, fresh: Fresh) -> Block:
-    """``total += value * factor`` over everything that carries gradient."""
+    """Return ``total += value * factor`` over everything that carries gradient."""
     match value.type:
         case Scalar() as element:
             return (Assign(total, add(total, multiply(value, cast(factor, element)))),)

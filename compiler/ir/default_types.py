@@ -1,4 +1,4 @@
-"""The type an expression has when its text says nothing else: what lets ``ir.text`` leave most types out."""
+"""Infer the type of an expression from its parts, so that the text form can omit most types."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
-class Known:
-    """The types of what names mean at a point of a module's text."""
+class KnownTypes:
+    """The types of names at a point of a module's text."""
 
     def __init__(self) -> None:
         self.locals: Mapping[str, Type] = {}
@@ -64,8 +64,8 @@ class Known:
         self.results: dict[str, Type] = {}
 
 
-def default_type(expr: Expr, known: Known) -> Type:
-    """The type the parts of an expression suggest; ``VOID`` when they suggest none."""
+def default_type(expr: Expr, known: KnownTypes) -> Type:
+    """Return the type that the parts of an expression suggest; ``VOID`` if they suggest none."""
     match expr:
         case Const(value=value):
             return _const(value)

@@ -1,4 +1,4 @@
-"""Which expressions and locals of a function carry gradient from its differentiable parameters."""
+"""Find the expressions and locals of a function that carry gradient from its differentiable parameters."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def is_differentiated(function: Function) -> bool:
-    """Whether Slang differentiates the function's body."""
+    """Return True if Slang differentiates the function's body."""
     return function.differentiable and function.derivative == Automatic() and function.role is not Role.BACKWARD
 
 
 class Carrying:
-    """Answers for one function; ``functions`` are those of the module by key."""
+    """The gradient flow in one function. ``functions`` are those of the module by key."""
 
     def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
         self._functions = functions
@@ -50,7 +50,7 @@ class Carrying:
             pass
 
     def _note(self, stmt: Assign | Let) -> bool:
-        """Marks the local a statement stores into; True when that is news."""
+        """Mark the local that a statement stores into. Return True if it was not marked before."""
         target = root(stmt.target) if isinstance(stmt, Assign) else stmt
         if target is None or target.name in self._locals or stmt.value is None or not self.carries(stmt.value):
             return False
@@ -58,7 +58,7 @@ class Carrying:
         return True
 
     def carries(self, expr: Expr) -> bool:
-        """Whether gradient flows through an expression to a differentiable parameter."""
+        """Return True if gradient flows through an expression to a differentiable parameter."""
         if not _can_carry(expr.type):
             return False
         match expr:
@@ -83,7 +83,7 @@ class Carrying:
 
 
 def stops_gradient(function: Function) -> bool:
-    """Whether a function is not differentiated at all."""
+    """Return True if a function is not differentiated at all."""
     return not function.differentiable and function.derivative == Automatic()
 
 

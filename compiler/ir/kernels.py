@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Memory(str, Enum):
-    """Where a kernel's parameter or result lives."""
+    """The memory of a kernel's parameter or result."""
 
     EACH = "each"
     UNIFORM = "uniform"
@@ -31,7 +31,7 @@ class Memory(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class KernelParam:
-    """A kernel's parameter: what one thread sees of it, and where it lives."""
+    """A kernel's parameter: the type that one thread sees, and its memory."""
 
     name: str
     memory: Memory
@@ -76,7 +76,7 @@ class Kernel:
 
 
 class Accumulation(str, Enum):
-    """How the gradients of many threads come together in one place."""
+    """How the gradients of many threads add up in one element."""
 
     NONE = "none"
     OWN = "own"

@@ -111,7 +111,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Declares a local, in the block it stands in; without a value it is set before it is read on every path."""
+    """Declares a local in its block. Without a value, every path sets it before it reads it."""
 
     name: str
     type: Type
@@ -159,7 +159,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Runs while a condition holds, at most ``limit`` turns."""
+    """Runs while a condition holds, at most ``limit`` iterations."""
 
     condition: Expr
     limit: int
@@ -176,7 +176,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Goes on with the innermost loop's next turn."""
+    """Continues with the next iteration of the innermost loop."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -191,7 +191,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A whole-line comment of the user's, carried into the Slang."""
+    """A whole-line comment of the user, kept in the Slang."""
 
     text: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -286,7 +286,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class SlangWord:
-    """Some characters of a line of Slang, by the indices of the first and after the last, and where they stand."""
+    """Some characters of a line of Slang, by the indices of the first and after the last, with their location."""
 
     start: int
     end: int
@@ -295,7 +295,7 @@ class SlangWord:
 
 @dataclass(frozen=True, slots=True)
 class SlangBody:
-    """A body written in Slang; ``words`` are the places of what each of its lines is made of."""
+    """A body written in Slang. ``words`` are the locations of the words in each of its lines."""
 
     text: str
     words: tuple[tuple[SlangWord, ...], ...] = field(default=(), compare=False, repr=False)

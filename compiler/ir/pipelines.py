@@ -87,12 +87,12 @@ SETTINGS: Final[dict[str, dict[str, float | None]]] = {
     "adam": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "adamw": {"lr": None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01},
 }
-"""Every optimizer with its settings in order and what they are unless said; None where that has to be said."""
+"""Every optimizer with its settings in order and their defaults; None if a setting is required."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """How a scalar is minimised: a row of ``SETTINGS`` and the values of its settings, in order."""
+    """The optimizer of a scalar: a row of ``SETTINGS`` and the values of its settings, in order."""
 
     name: str
     values: tuple[float, ...]
@@ -103,7 +103,7 @@ class Optimizer:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A chain of kernels.
+    """A sequence of kernels.
 
     Attributes:
         params: What it takes; a tensor may be passed where a kernel wants one element per thread.
@@ -124,7 +124,7 @@ class Pipeline:
 
 
 def used_values(stage: Stage) -> tuple[str, ...]:
-    """The values a stage takes, domain included."""
+    """Return the values that a stage uses, its domain included."""
     names = [a.value for a in stage.arguments if isinstance(a, Given)]
     return (*names, *(name for size in stage.domain for name in _named(size)))
 

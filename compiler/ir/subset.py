@@ -1,7 +1,4 @@
-"""A part of a module: some of its kernels go in, the module without the others comes out.
-
-Functions that use memory by name belong to the kernel whose memory it is: they go with it.
-"""
+"""Reduce a module to some of its kernels. Functions that use the memory of a removed kernel are removed, too."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def only(module: Module, kernels: Iterable[Kernel]) -> Module:
-    """The module with these kernels, their memory, and all functions but those of other kernels and their memory."""
+    """Return the module with these kernels and their memory, without the functions of other kernels."""
     kept = tuple(kernels)
     module = _without_threads(module, kept)
     names = {kernel.name for kernel in kept}
@@ -37,7 +34,7 @@ def only(module: Module, kernels: Iterable[Kernel]) -> Module:
 
 
 def _without_threads(module: Module, kept: tuple[Kernel, ...]) -> Module:
-    """The module without what threads of other kernels do: it may ask for a thread's number, which nothing gives it."""
+    """Return the module without the threads of other kernels, which may read thread numbers."""
     others = {kernel.function for kernel in module.kernels} - {kernel.function for kernel in kept}
     others -= {key for function in module.functions for key in callees(function, module.functions)}
     functions = (one for one in module.functions if one.key not in others and one.of not in others)
@@ -56,9 +53,9 @@ def _named(function: Function) -> Iterator[str]:
 
 
 def without_other_files(module: Module) -> Module:
-    """A description without functions that none of its kernels uses, nor Slang files in which those stand.
+    """Return a description without unused functions and without the Slang files of unused functions.
 
-    Text in Slang may use what is not told of, so that all files are kept beside it.
+    Text in Slang may use any name, so a description with bodies in Slang keeps all files.
     """
     functions = {function.key: function for function in module.functions}
     used = reached(functions, {kernel.function for kernel in module.kernels})

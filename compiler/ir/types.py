@@ -129,7 +129,7 @@ WEAK_FLOAT: Final = Weak("float")
 
 
 def show(type_: Type) -> str:
-    """The name users know a type by: ``float3``, ``float2x4``, ``Array[float, 4]``, ``Material``."""
+    """Return the user's name of a type: ``float3``, ``float2x4``, ``Array[float, 4]``, ``Material``."""
     match type_:
         case Scalar(name=name) | Struct(name=name):
             return name
@@ -152,7 +152,7 @@ def show(type_: Type) -> str:
 
 
 def show_memory(type_: Tensor | Texture, show_element: Callable[[Type], str]) -> str:
-    """The name of the type of a memory, with a way to name the type of its elements."""
+    """Return the name of the type of a memory, given a function that names the type of its elements."""
     if isinstance(type_, Tensor):
         form = "InOutTensor" if type_.reads and type_.writes else "OutTensor" if type_.writes else "Tensor"
         return f"{form}[{show_element(type_.element)}, {type_.rank}]"
@@ -161,7 +161,7 @@ def show_memory(type_: Tensor | Texture, show_element: Callable[[Type], str]) ->
 
 
 def element_of(type_: Type) -> Scalar | None:
-    """The scalar a scalar, vector or matrix is made of; None for other types (``Weak`` gives its default)."""
+    """Return the scalar type of a scalar, vector or matrix; None for other types. ``Weak`` has its default."""
     match type_:
         case Scalar():
             return type_
@@ -174,7 +174,7 @@ def element_of(type_: Type) -> Scalar | None:
 
 
 def with_element(type_: Type, element: Scalar) -> Type:
-    """The same shape with another scalar: ``float3`` with ``bool`` is ``bool3``."""
+    """Return the same shape with another scalar: ``float3`` with ``bool`` is ``bool3``."""
     match type_:
         case Vector(size=size):
             return Vector(element, size)
@@ -185,29 +185,29 @@ def with_element(type_: Type, element: Scalar) -> Type:
 
 
 def is_floating(type_: Type) -> bool:
-    """Whether a scalar, vector or matrix has floating-point components."""
+    """Return True if a scalar, vector or matrix has floating-point components."""
     element = element_of(type_)
     return element is not None and element.name in FLOATING
 
 
 def is_integral(type_: Type) -> bool:
-    """Whether a scalar, vector or matrix has ``int`` or ``uint`` components."""
+    """Return True if a scalar, vector or matrix has ``int`` or ``uint`` components."""
     element = element_of(type_)
     return element is not None and element.name in INTEGRAL
 
 
 def is_scalar(type_: Type) -> bool:
-    """Whether it is one number or bool (literals included)."""
+    """Return True if it is one number or bool (literals included)."""
     return isinstance(type_, (Scalar, Weak))
 
 
 def strengthen(type_: Type) -> Type:
-    """What a literal becomes when nothing else decides: ``int`` or ``float``."""
+    """Return the default type of a literal: ``int`` or ``float``."""
     return Scalar(type_.name) if isinstance(type_, Weak) else type_
 
 
 def carries_gradient(type_: Type) -> bool:
-    """Whether a value of this type has any differentiable component."""
+    """Return True if a value of this type has any differentiable component."""
     match type_:
         case Scalar() | Vector() | Matrix():
             return is_floating(type_)
@@ -251,7 +251,7 @@ def _join_literal(literal: Weak, other: Scalar | Weak) -> Scalar | Weak | None:
 
 
 def join(a: Type, b: Type) -> Type | None:
-    """The type two values meet in: scalars join and spread over vectors and matrices; other types must be equal."""
+    """Return the common type of two values. Scalars join and spread over vectors and matrices; others must be equal."""
     if a == b:
         return a
     ea, eb = element_of_weak(a), element_of_weak(b)
@@ -268,7 +268,7 @@ def join(a: Type, b: Type) -> Type | None:
 
 
 def element_of_weak(type_: Type) -> Scalar | Weak | None:
-    """Like ``element_of``, but a literal stays a literal."""
+    """Return the same as ``element_of``, but keep literals."""
     return type_ if isinstance(type_, Weak) else element_of(type_)
 
 
@@ -286,7 +286,7 @@ class Leaf:
 
 
 def leaves(type_: Type, path: tuple[str | int, ...] = (), *, no_diff: bool = False) -> Iterator[Leaf]:
-    """Every scalar of a value in memory order: struct fields, array entries, matrix rows, vector components."""
+    """Yield every scalar of a value in memory order: struct fields, array entries, matrix rows, vector components."""
     if isinstance(type_, Scalar):
         yield Leaf(path, type_, no_diff or not is_floating(type_))
     for step, part, passive in _parts(type_):
@@ -294,7 +294,7 @@ def leaves(type_: Type, path: tuple[str | int, ...] = (), *, no_diff: bool = Fal
 
 
 def _parts(type_: Type) -> Iterator[tuple[str | int, Type, bool]]:
-    """What a value is made of: the step to each part, its type, and whether it carries no gradient by itself."""
+    """Yield the parts of a value: the step to each part, its type, and True if it carries no gradient."""
     match type_:
         case Vector(element, size) | Array(element, size):
             yield from ((i, element, False) for i in range(size))

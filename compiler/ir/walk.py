@@ -1,4 +1,4 @@
-"""Walking the IR: children of a node in one place, so that passes say only what they change."""
+"""Walk and rewrite the IR. This file alone knows the children of nodes, so passes contain only their changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ StmtMap = Callable[[Stmt], tuple[Stmt, ...]]
 
 
 def _with(expr: ExprT, **parts: object) -> ExprT:
-    """The expression with other parts; itself when they are the ones it has, which is most of the time and cheap."""
+    """Return the expression with other parts, or itself if no part changes."""
     for name, part in parts.items():
         if getattr(expr, name) is not part:
             return replace(expr, **parts)  # type: ignore[arg-type]  # callers name fields of the node
@@ -60,13 +60,13 @@ def _with(expr: ExprT, **parts: object) -> ExprT:
 
 
 def _same(args: tuple[Expr, ...], f: ExprMap) -> tuple[Expr, ...]:
-    """``f`` of each; the very same tuple when nothing changed."""
+    """Return ``f`` of each expression, or the same tuple if nothing changes."""
     mapped = tuple(f(a) for a in args)
     return args if all(new is old for new, old in zip(mapped, args, strict=True)) else mapped
 
 
 def map_children(expr: Expr, f: ExprMap) -> Expr:
-    """The same expression with ``f`` applied to each direct operand."""
+    """Return the expression with ``f`` applied to each direct operand."""
     match expr:
         case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
             return expr
@@ -109,7 +109,7 @@ def _map_access(expr: Read | Extent | Sample, f: ExprMap) -> Expr:
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct operands, left to right."""
+    """Return the direct operands, left to right."""
     found: list[Expr] = []
 
     def collect(child: Expr) -> Expr:
@@ -121,7 +121,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything in it, outermost first."""
+    """Yield the expression and everything in it, outermost first."""
     pending = [expr]
     while pending:
         node = pending.pop()
@@ -130,12 +130,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def rewrite(expr: Expr, f: ExprMap) -> Expr:
-    """Applies ``f`` to every node, operands first."""
+    """Return the expression with ``f`` applied to every node, operands first."""
     return f(map_children(expr, lambda child: rewrite(child, f)))
 
 
 def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions that stand directly in a statement (not in its nested blocks)."""
+    """Return the expressions of a statement, without those of its nested blocks."""
     match stmt:
         case Let(value=value) | Return(value=value):
             return () if value is None else (value,)
@@ -152,7 +152,7 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
 
 
 def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
-    """The nested blocks of a statement."""
+    """Return the nested blocks of a statement."""
     match stmt:
         case If(then=then, other=other):
             return (then, other)
@@ -163,7 +163,7 @@ def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 
 def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
-    """The same statement with ``f`` applied to each expression that stands directly in it."""
+    """Return the statement with ``f`` applied to its expressions, without those of nested blocks."""
     match stmt:
         case Let(value=value) | Return(value=value):
             return stmt if value is None else replace(stmt, value=f(value))
@@ -180,7 +180,7 @@ def map_stmt_exprs(stmt: Stmt, f: ExprMap) -> Stmt:
 
 
 def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
-    """The same statement with ``f`` applied to each nested block."""
+    """Return the statement with ``f`` applied to each nested block."""
     match stmt:
         case If(then=then, other=other):
             return replace(stmt, then=f(then), other=f(other))
@@ -191,12 +191,12 @@ def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) ->
 
 
 def map_body_exprs(body: tuple[Stmt, ...], f: ExprMap) -> tuple[Stmt, ...]:
-    """Every expression of a body, nested blocks included, replaced by ``f`` of it (whole expressions, not operands)."""
+    """Return a body with ``f`` applied to every expression, nested blocks included, but not to operands."""
     return tuple(map_blocks(map_stmt_exprs(s, f), lambda block: map_body_exprs(block, f)) for s in body)
 
 
 def walk_stmts(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement of a body in order, nested ones after the statement that holds them."""
+    """Yield every statement of a body in order, nested ones after the statement that contains them."""
     for stmt in body:
         yield stmt
         for block in blocks(stmt):
@@ -204,32 +204,29 @@ def walk_stmts(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def body_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
-    """Every expression node of a body."""
+    """Yield every expression node of a body."""
     for stmt in walk_stmts(body):
         for expr in stmt_exprs(stmt):
             yield from walk(expr)
 
 
 def statements(function: Function) -> tuple[Stmt, ...]:
-    """The statements of a function; none for one written in Slang."""
+    """Return the statements of a function; none if it is written in Slang."""
     return function.body if isinstance(function.body, tuple) else ()
 
 
 def map_exprs_of(function: Function, f: Callable[[Expr], Expr]) -> Function:
-    """The function with ``f`` applied to the expressions of its statements, as ``map_body_exprs`` has it.
-
-    One written in Slang stays as it is.
-    """
+    """Return the function with ``f`` applied as by ``map_body_exprs``. A function written in Slang stays unchanged."""
     return replace(function, body=map_body_exprs(function.body, f)) if isinstance(function.body, tuple) else function
 
 
 def map_functions(module: Module, f: Callable[[Function], Function]) -> Module:
-    """The same module with ``f`` applied to each function."""
+    """Return the module with ``f`` applied to each function."""
     return replace(module, functions=tuple(f(function) for function in module.functions))
 
 
 def root(expr: Expr) -> Var | None:
-    """The local or parameter that an assignable expression is a part of."""
+    """Return the local or parameter that contains an assignable expression."""
     while isinstance(expr, (Member, Swizzle, Index)):
         expr = expr.value
     return expr if isinstance(expr, Var) else None

@@ -1,1 +1,5 @@
-"""Slang source as text: tokens, function headers, bodies, declarations and call graph. No compiler is needed."""
+"""Read Slang source as text, without a compiler. The Slang front end and the check use it.
+
+In reading order: `tokens`, `brackets`, `headers` (heads of functions), `bodies` (a file with its functions), `files`
+(the cached reader), `operators`, `calls` (the one call graph), `declarations`, `parts` (what can be removed), `ranges`.
+"""

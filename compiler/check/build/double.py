@@ -54,7 +54,7 @@ def build_job(
         time_limit: Seconds that the compiler may take.
         files: The Slang files that the module depends on.
     """
-    text = _widened(emitted.text) if f64 else emitted.text
+    text = _in_double(emitted.text) if f64 else emitted.text
     modules = dict(emitted.libraries)
     if f64:
         modules[DOUBLE] = library_text(DOUBLE)
@@ -128,7 +128,7 @@ def _led(text: str, place: str, folders: tuple[str, ...], at: Mapping[Path, str]
     return _CLIMBING.sub(lead, text)
 
 
-def _widened(text: str) -> str:
+def _in_double(text: str) -> str:
     found = _IMPORT.search(text)
     if not found:
         return text

@@ -20,15 +20,17 @@ class SubjectPlan:
     """What is asked of one subject.
 
     Attributes:
+        samples: The number of random samples.
+        seed: The seed of the samples.
         constants: Numbers in its text.
-        ranges: Declared ones, the command line's last.
-        missing: Modes it has not, with the reason.
-        notes: What is known before anything runs.
-        command: Makes the report of this subject again.
-        linear: Whether reverse mode is linear in the cotangent: nothing on its way is clipped.
-        clip: How the subject's own gradients are clipped.
-        shapes: Of parameters, as they were declared.
-        integers: Where integers that nobody declared are worth a try.
+        ranges: Declared ranges, those of the command line last.
+        missing: Modes that it does not have, with the reason.
+        notes: Notes from before the run.
+        command: The command that reports this subject alone.
+        linear: Reverse mode is linear in the cotangent: no clip is on its way.
+        clip: The declared clip of its own gradients.
+        shapes: Declared shapes of parameters.
+        integers: Integers without a declared range that are worth a try.
         device: Where float32 runs, by the name of ``--device``.
         without_gradient: Parameters that have no gradient because of their struct, with its name.
     """

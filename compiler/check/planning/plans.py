@@ -164,12 +164,12 @@ def _notes(function: Function | None, subject: Subject, twins: TwinModule) -> It
         where = f" in line {line}" if line else ""
         yield Note(NoteKind.STOP, f"the conversion to int{where} ends the gradient")
     if isinstance(subject.policy, Custom) and subject.policy.forward is None:
-        reason = "forward mode is made from its own backward function, so it is no evidence of its own"
+        reason = "forward mode is not tested: it is derived from the custom backward function"
         yield Note(NoteKind.MISSING, reason)
     if subject.kernel in twins.clipped:
-        yield Note(NoteKind.INTENT, "a clip limits gradients on their way back: the oracle tells of forward mode only")
+        yield Note(NoteKind.INTENT, "a clip limits gradients in reverse mode: the reference checks forward mode only")
     elif subject.kernel in twins.frozen:
-        yield Note(NoteKind.INTENT, "held against the derivative that was declared, not against the function's own")
+        yield Note(NoteKind.INTENT, "compared with the declared derivative, not with the function's own")
 
 
 def _truncates(expr: Expr) -> bool:

@@ -1,6 +1,6 @@
 """Samples outside [-1, 1], for floats without a declared range: at numbers of the text, and past them.
 
-Nobody said that the function is meant to be used there. So these samples may only accuse, and only custom derivatives:
+The function may not be meant to be used there. So these samples can only accuse, and only custom derivatives:
 automatic ones have no branches of their own, and ``clamp`` has none where its ends have changed places. A sample is
 left out where a value or a derivative overflows, an index leads outside, or a loop runs beyond its bound.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.sampling.in_range import CheckScope
 
 _LOOPS: Final = "a loop runs beyond its bound at {} of {} samples outside [-1, 1], which are left out: declare ranges"
-_NOTHING: Final = "nothing could be told at numbers of the text outside [-1, 1]: declare ranges to have them tried"
+_NOTHING: Final = "nothing could be compared at numbers of the text outside [-1, 1]: declare ranges to have them tried"
 
 
 def has_custom_derivative(plan: SubjectPlan, scope: CheckScope) -> bool:

@@ -1,4 +1,4 @@
-"""SubjectFunctions and kernels ready to run: a task's kernel in both precisions, with its companions.
+"""Functions and kernels ready to run: a task's kernel in both precisions, with its companions.
 
 A kernel runs thread by thread where no thread sees another's memory, else launch by launch. The size of a launch is
 searched first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.ir.default_types import Known, default_type
+from slangad.compiler.ir.default_types import KnownTypes, default_type
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Binary,
@@ -47,7 +47,7 @@ BINARY: Final = (
 class ExpressionReader:
     """Reads expressions over tokens shared with the other readers."""
 
-    def __init__(self, tokens: Tokens, types: TypeReader, known: Known) -> None:
+    def __init__(self, tokens: Tokens, types: TypeReader, known: KnownTypes) -> None:
         self._tokens = tokens
         self.types = types
         self._known = known

@@ -1,4 +1,4 @@
-"""Pipelines in the text form of the IR: printed for ``ir.text``, read back for ``ir.reader``.
+"""Pipelines in the text form of the IR: printed for ``text_form``, read back for ``text_form.reader``.
 
 ``stage halve(image) -> small domain (128, (image[1] / 2))``: a kernel, its arguments, what its results are called, and
 the extents of its domain where they are named; constants of an argument stand in brackets.
@@ -34,7 +34,7 @@ INDENT = "    "
 def show_pipeline(
     pipeline: Pipeline, word: Callable[[str], str], quote: Callable[[str], str], show_type: Callable[[Type], str]
 ) -> Iterator[str]:
-    """The lines of a pipeline; names and types are spelled by what ``ir.text`` has for it."""
+    """The lines of a pipeline; names and types are spelled by what ``text_form`` has for it."""
     yield f"pipeline {word(pipeline.name)} {{"
     yield from (f"{INDENT}doc {quote(line)}" for line in pipeline.doc)
     for p in pipeline.params:
@@ -78,7 +78,7 @@ def _size(size: Size, word: Callable[[str], str]) -> str:
 def read_pipeline(
     tokens: Tokens, param: Callable[[], KernelParam], memory: Callable[[str], Memory], type_: Callable[[], Type]
 ) -> Pipeline:
-    """A pipeline, after the word; parameters and types are read by what ``ir.reader`` has for it."""
+    """A pipeline, after the word; parameters and types are read by what ``text_form.reader`` has for it."""
     name = tokens.word()
     tokens.expect("{")
     doc, params, stages, results = [], [], [], []

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
-from slangad.compiler.ir.default_types import Known, default_type
+from slangad.compiler.ir.default_types import KnownTypes, default_type
 from slangad.compiler.ir.nodes import (
     Assign,
     Automatic,
@@ -80,12 +80,12 @@ INDENT: Final = "    "
 
 
 def show(module: Module) -> str:
-    """The text of a module."""
+    """Return the text of a module."""
     return "\n".join(_module(module)) + "\n"
 
 
 def _module(module: Module) -> Iterator[str]:
-    known = Known()
+    known = KnownTypes()
     yield f"module {_word(module.name)} from {_quote(module.source)}"
     yield from (f"source {_quote(path)}" for path in module.sources)
     yield from (f"bound {_quote(name)} {_quote(value)}" for name, value in module.bound)
@@ -150,7 +150,7 @@ def _struct(definition: StructDef) -> Iterator[str]:
     yield "}"
 
 
-def _function(function: Function, known: Known) -> Iterator[str]:
+def _function(function: Function, known: KnownTypes) -> Iterator[str]:
     params = ", ".join(_param(p) for p in function.params)
     yield f"function {_word(function.key)} {_word(function.name)}({params}) -> {show_type(function.result)}"
     yield from (f"{INDENT}{line}" for line in _attributes(function))
@@ -171,7 +171,7 @@ def _function(function: Function, known: Known) -> Iterator[str]:
 
 
 def local_types(function: Function, buffers: Mapping[str, Type]) -> dict[str, Type]:
-    """The type of each parameter, local and loop variable, by the first place that names it."""
+    """Return the type of each parameter, local and loop variable, from its first use."""
     found = {p.name: p.type for p in function.params}
     for expr in body_exprs(statements(function)):
         if isinstance(expr, Var) and expr.name not in buffers:
@@ -244,12 +244,12 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     yield "}"
 
 
-def _block(body: tuple[Stmt, ...], known: Known, indent: str) -> Iterator[str]:
+def _block(body: tuple[Stmt, ...], known: KnownTypes, indent: str) -> Iterator[str]:
     for stmt in body:
         yield from _stmt(stmt, known, indent)
 
 
-def _stmt(stmt: Stmt, known: Known, indent: str) -> Iterator[str]:
+def _stmt(stmt: Stmt, known: KnownTypes, indent: str) -> Iterator[str]:
     match stmt:
         case If(condition, then, other):
             yield f"{indent}if {show_expr(condition, known)} {{"
@@ -266,7 +266,7 @@ def _stmt(stmt: Stmt, known: Known, indent: str) -> Iterator[str]:
             yield f"{indent}{_simple(stmt, known)}"
 
 
-def _loop_head(stmt: For | While, known: Known) -> str:
+def _loop_head(stmt: For | While, known: KnownTypes) -> str:
     if isinstance(stmt, While):
         return f"while {show_expr(stmt.condition, known)} limit {stmt.limit}"
     start, stop = show_expr(stmt.start, known), show_expr(stmt.stop, known)
@@ -274,7 +274,7 @@ def _loop_head(stmt: For | While, known: Known) -> str:
     return f"for {_word(stmt.variable)} = {start} to {stop} step {stmt.step} limit {stmt.limit}{flags}"
 
 
-def _simple(stmt: Let | Assign | Break | Continue | Return | Comment, known: Known) -> str:
+def _simple(stmt: Let | Assign | Break | Continue | Return | Comment, known: KnownTypes) -> str:
     match stmt:
         case Let(name, type_, value):
             initial = "" if value is None else f" = {show_expr(value, known)}"
@@ -293,13 +293,13 @@ def _simple(stmt: Let | Assign | Break | Continue | Return | Comment, known: Kno
             assert_never(stmt)
 
 
-def show_expr(expr: Expr, known: Known) -> str:
-    """The text of an expression, with its type where nothing else tells it."""
+def show_expr(expr: Expr, known: KnownTypes) -> str:
+    """Return the text of an expression, with its type where the parts do not imply it."""
     text = _bare(expr, known)
     return text if expr.type == default_type(expr, known) else f"{text}::{show_type(expr.type)}"
 
 
-def _bare(expr: Expr, known: Known) -> str:
+def _bare(expr: Expr, known: KnownTypes) -> str:
     match expr:
         case Const(value=value):
             return _number(value)
@@ -323,7 +323,7 @@ def _bare(expr: Expr, known: Known) -> str:
             return _application(expr, known)
 
 
-def _access(expr: Read | Extent | Sample | Probe, known: Known) -> str:
+def _access(expr: Read | Extent | Sample | Probe, known: KnownTypes) -> str:
     match expr:
         case Read(source, indices):
             return f"{show_expr(source, known)}[{', '.join(show_expr(i, known) for i in indices)}]"
@@ -337,7 +337,7 @@ def _access(expr: Read | Extent | Sample | Probe, known: Known) -> str:
             assert_never(expr)
 
 
-def _operation(expr: Unary | Binary | Ternary, known: Known) -> str:
+def _operation(expr: Unary | Binary | Ternary, known: KnownTypes) -> str:
     match expr:
         case Unary(op, x):
             return f"({op} {show_expr(x, known)})"
@@ -350,7 +350,7 @@ def _operation(expr: Unary | Binary | Ternary, known: Known) -> str:
 
 
 def _application(
-    expr: Call | Intrinsic | Construct | Cast | NoDiff | MakePair | BackwardCall | ForwardCall, known: Known
+    expr: Call | Intrinsic | Construct | Cast | NoDiff | MakePair | BackwardCall | ForwardCall, known: KnownTypes
 ) -> str:
     match expr:
         case Call(function, args):
@@ -375,7 +375,7 @@ def _application(
 
 
 def show_type(type_: Type) -> str:
-    """A type as the reader takes it: structs by key."""
+    """Return a type as the reader accepts it: structs by key."""
     match type_:
         case Struct(key=key):
             return _word(key)

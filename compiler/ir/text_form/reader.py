@@ -1,4 +1,4 @@
-"""Reads declarations of the text form of the IR back into a ``Module``; see ``ir.text``."""
+"""Reads declarations of the text form of the IR back into a ``Module``; see ``text_form``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from slangad.compiler.ir.default_types import Known
+from slangad.compiler.ir.default_types import KnownTypes
 from slangad.compiler.ir.nodes import (
     Accumulation,
     Automatic,
@@ -71,7 +71,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.tokens = Tokens(text)
-        self.known = Known()
+        self.known = KnownTypes()
         self.types = TypeReader(self.tokens)
         self.statements = StatementReader(self.tokens, ExpressionReader(self.tokens, self.types, self.known))
 

@@ -1,4 +1,4 @@
-"""Splits the text form of the IR into tokens, and hands them to the reader one by one."""
+"""Split the text form of the IR into tokens for the reader."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ class Tokens:
         self._next = 0
 
     def peek(self, *texts: str) -> bool:
-        """Whether the next token is an operator or bare word with one of these texts."""
+        """Return True if the next token is an operator or bare word with one of these texts."""
         token = self._tokens[self._next]
         return token.kind in ("op", "word") and token.text in texts
 
     def kind(self) -> str:
-        """The next token's kind; ``end`` after the last."""
+        """Return the next token's kind; ``end`` after the last."""
         return self._tokens[self._next].kind
 
     def take(self) -> Token:
-        """The next token."""
+        """Return the next token."""
         token = self._tokens[self._next]
         self._next += 1
         return token
 
     def accept(self, *texts: str) -> bool:
-        """Takes the next token if it is one of these."""
+        """Take the next token if it is one of these."""
         if self.peek(*texts):
             self._next += 1
             return True
         return False
 
     def expect(self, *texts: str) -> str:
-        """Takes the next token, which must be one of these."""
+        """Take the next token, which must be one of these."""
         token = self.take()
         if token.kind not in ("op", "word") or token.text not in texts:
             raise ReadError(f"expected {' or '.join(texts)}, found {token.text!r}")
         return token.text
 
     def word(self) -> str:
-        """A name: bare, or in quotes."""
+        """Take a name, bare or in quotes."""
         token = self.take()
         if token.kind == "string":
             return _unquote(token.text)
@@ -76,14 +76,14 @@ class Tokens:
         return token.text
 
     def string(self) -> str:
-        """A text in quotes."""
+        """Take a text in quotes."""
         token = self.take()
         if token.kind != "string":
             raise ReadError(f"expected a text in quotes, found {token.text!r}")
         return _unquote(token.text)
 
     def number(self) -> int | float | bool:
-        """A number or bool."""
+        """Take a number or bool."""
         token = self.take()
         if token.text in ("true", "false"):
             return token.text == "true"
@@ -94,7 +94,7 @@ class Tokens:
         return int(token.text) if re.fullmatch(r"-?\d+", token.text) else float(token.text)
 
     def integer(self) -> int:
-        """A whole number."""
+        """Take an integer."""
         return int(self.number())
 
 

@@ -1,4 +1,4 @@
-"""Checks one function's body: types of operands, targets, locals, where ``break`` and ``return`` stand."""
+"""Check one function's body: types of operands, targets, locals, positions of ``break`` and ``return``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LOGICAL: Final = frozenset({"&&", "||"})
 
 
 def verify_body(function: Function, buffers: Mapping[str, Type], *, declared: bool) -> Iterator[Diagnostic]:
-    """Everything wrong in a body."""
+    """Yield everything wrong in a body."""
     names = {**buffers, **{p.name: p.type for p in function.params}}
     scope = _Scope(names, declared=declared, result=function.result)
     yield from _block(statements(function), scope)
@@ -97,7 +97,7 @@ def _block(body: tuple[Stmt, ...], scope: _Scope) -> Iterator[Diagnostic]:
 
 
 def _read(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions of a statement that are read: of a stored element only the indices."""
+    """Return the expressions that a statement reads. Of a stored element, these are the indices."""
     if isinstance(stmt, Assign) and isinstance(stmt.target, Read):
         return (stmt.target.source, *stmt.target.indices, stmt.value)
     return stmt_exprs(stmt)
@@ -272,7 +272,7 @@ def _part(expr: Member | Swizzle | Index) -> Iterator[Diagnostic]:
 
 
 def part_type(expr: Member | Swizzle | Index) -> Type | None:
-    """The type of a part by what it is a part of; None when there is no such part."""
+    """Return the type of a part from its value; None if there is no such part."""
     match expr.value.type, expr:
         case Struct(fields=fields), Member(name=name):
             return next((f.type for f in fields if f.name == name), None)

@@ -49,7 +49,7 @@ class InvalidModule(Exception):  # noqa: N818  (a state, and never shown as an e
 
 
 def verify(module: Module, *, declared: bool = False) -> list[Diagnostic]:
-    """Everything wrong with a module; ``declared`` says that locals must have been declared already."""
+    """Return everything wrong with a module. With ``declared``, locals must be declared."""
     return [*_verify(module, declared=declared)]
 
 
@@ -92,7 +92,7 @@ def _verify_keys(module: Module) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Callee:
-    """What a function takes and gives in one kind of call."""
+    """The parameters and result of a function in one kind of call."""
 
     params: tuple[Type, ...]
     result: Type
@@ -141,19 +141,19 @@ def _verify_call(expr: Expr, callee: _Callee, args: tuple[Expr, ...]) -> Iterato
 
 
 def _gives(found: Type, wanted: Type) -> bool:
-    """Whether a type is the wanted one, or the struct that stands for the wanted tuple."""
+    """Return True if a type is the wanted one, or the struct that stands for the wanted tuple."""
     if isinstance(wanted, Tuple) and isinstance(found, Struct):
         return tuple(f.type for f in found.fields) == wanted.elements
     return found == wanted
 
 
 def gets_gradient(param: Param) -> bool:
-    """Whether a parameter carries gradient."""
+    """Return True if a parameter carries gradient."""
     return not param.no_diff and carries_gradient(param.type)
 
 
 def gradient_type(params: tuple[Param, ...]) -> Type:
-    """What a backward function gives: the gradient of the differentiable parameter, a tuple when they are several."""
+    """Return the result type of a backward function: the gradient of the differentiable parameter, or a tuple."""
     types = tuple(p.type for p in params if gets_gradient(p))
     return types[0] if len(types) == 1 else Tuple(types)
 
@@ -210,7 +210,7 @@ def _verify_memories(kernel: Kernel) -> Iterator[Diagnostic]:
 
 
 def memory_of(type_: Type) -> Memory | None:
-    """Where values of a type live when it says so by itself: tensors and textures."""
+    """Return the memory that a type implies: that of tensors and textures."""
     match type_:
         case Texture():
             return Memory.TEXTURE2D

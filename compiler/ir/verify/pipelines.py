@@ -1,4 +1,4 @@
-"""Checks pipelines for ``ir.verify``: every stage calls a kernel with values that exist and fit what it takes."""
+"""Check pipelines: every stage calls a kernel with existing values of the right types."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 SCALARS = (Memory.UNIFORM, Memory.PARAM, Memory.SUM, Memory.MEAN)
-"""Where there is one value for all threads."""
+"""Memory with one value for all threads."""
 
 
 def element(type_: Type) -> Type:
-    """What a memory holds, or the type itself."""
+    """Return the element type of a memory, or the type itself."""
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
 def verify_pipeline(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[Diagnostic]:
-    """What is wrong with a pipeline."""
+    """Yield what is wrong with a pipeline."""
     known = {p.name: (p.memory, element(p.type)) for p in pipeline.params}
     for stage in pipeline.stages:
         kernel = kernels.get(stage.kernel)

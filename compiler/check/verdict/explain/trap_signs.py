@@ -1,6 +1,6 @@
-"""What Slang's traps look like: a function of a Slang file goes in as tokens, places that look like a trap come out.
+"""Search the tokens of a function of a Slang file for signs of Slang's traps.
 
-Patterns in the text, nothing is known for certain: they are consulted only about functions that have failed.
+The signs are patterns in the text and prove nothing. They serve only to explain functions that failed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _FLOATING: Final = re.compile(r"(?:float|half|double)(?P<shape>[234](?:x[234])?)
 _BETWEEN: Final = frozenset({"+", "-", "*", "/"})
 _CLAMPS: Final = frozenset({"clamp", "saturate", "min", "max"})
 _FOLDING: Final = frozenset({"[", "(", "%", "&", "/", ">", "<", "?"})
-"""What may make one index of several."""
+"""Operators that may map several indices to one."""
 _LOOPS: Final = frozenset({"for", "while"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A place that looks like a trap, and the words of it that a message shows."""
+class Sign:
+    """A sign of a trap: its line, and the text that a message shows."""
 
     line: int
     what: str
@@ -35,32 +35,32 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop: its first and last token, how often it turns at most if that is known, whether that is declared."""
+    """A loop: its first and last token, its largest number of iterations if known, and its declared bound."""
 
     first: int
     last: int
-    turns: int | None
+    iterations: int | None
     declared: str
     runs_by: frozenset[str]
 
 
-def calls_of(code: FunctionCode, *names: str, moving: bool = False) -> Iterator[Sight]:
-    """Calls of builtin functions; ``moving`` ones only of more than numbers."""
+def calls_of(code: FunctionCode, *names: str, moving: bool = False) -> Iterator[Sign]:
+    """Yield calls of builtin functions; with ``moving`` only those with arguments that are no numbers."""
     for k in _called(code, frozenset(names)):
         if moving and not _moves(code.tokens[k + 1 : closing(code.tokens, k + 1)]):
             continue
-        yield Sight(code.tokens[k].line, code.tokens[k].text)
+        yield Sign(code.tokens[k].line, code.tokens[k].text)
 
 
-def powers(code: FunctionCode) -> Iterator[Sight]:
-    """Calls of ``pow`` whose base is no number."""
+def powers(code: FunctionCode) -> Iterator[Sign]:
+    """Yield calls of ``pow`` whose base is no number."""
     for k in _called(code, frozenset({"pow"})):
         if [token.text for token in code.tokens[k + 3 : k + 4]] != [","] or code.tokens[k + 2].kind != "number":
-            yield Sight(code.tokens[k].line, written(code.tokens[k : closing(code.tokens, k + 1) + 1]))
+            yield Sign(code.tokens[k].line, written(code.tokens[k : closing(code.tokens, k + 1) + 1]))
 
 
-def meeting_indices(code: FunctionCode) -> Iterator[Sight]:
-    """Two elements of one value by different indices, one of which is not a number."""
+def meeting_indices(code: FunctionCode) -> Iterator[Sign]:
+    """Yield two elements of one value with different indices, at least one of which is no number."""
     found: dict[str, dict[str, int]] = {}
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
@@ -75,11 +75,11 @@ def meeting_indices(code: FunctionCode) -> Iterator[Sight]:
     for reads in found.values():
         if len(reads) > 1 and any(_is_dynamic(tokens, k + 1) for k in reads.values()):
             first, second = list(reads)[:2]
-            yield Sight(tokens[reads[second]].line, f"{first} and {second}")
+            yield Sign(tokens[reads[second]].line, f"{first} and {second}")
 
 
-def gathered(code: FunctionCode) -> Iterator[Sight]:
-    """Elements that a loop reads by indices which two of its turns may have in common: not by its counter alone."""
+def gathered(code: FunctionCode) -> Iterator[Sign]:
+    """Yield elements that a loop may read twice, because their index is more than its counter."""
     tokens = code.tokens
     for loop in _loops(code, unrolled=True):
         for k in range(loop.first, loop.last):
@@ -87,18 +87,18 @@ def gathered(code: FunctionCode) -> Iterator[Sight]:
                 continue
             index = tokens[k + 2 : closing(tokens, k + 1)]
             if any(token.kind == "word" for token in index) and any(token.text in _FOLDING for token in index):
-                yield Sight(tokens[k].line, f"{written(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
+                yield Sign(tokens[k].line, f"{written(tokens[k : closing(tokens, k + 1) + 1])} of two turns")
 
 
-def declared_bounds(code: FunctionCode) -> Iterator[Sight]:
-    """Loops with ``[MaxIters(n)]`` that end by something else than a number."""
+def declared_bounds(code: FunctionCode) -> Iterator[Sign]:
+    """Yield loops with ``[MaxIters(n)]`` that do not end at a number."""
     for loop in _loops(code):
         if loop.declared and loop.runs_by:
-            yield Sight(code.tokens[loop.first].line, f"[MaxIters({loop.declared})]")
+            yield Sign(code.tokens[loop.first].line, f"[MaxIters({loop.declared})]")
 
 
-def branched_indices(code: FunctionCode) -> Iterator[Sight]:
-    """Elements that a loop reads at an index that a branch gave: ``?`` stands in what was stored, or several stores."""
+def branched_indices(code: FunctionCode) -> Iterator[Sign]:
+    """Yield elements that a loop reads at an index from a branch: a stored ``?``, or one of several stores."""
     tokens = code.tokens
     stored = [k for k in range(code.opening, len(tokens)) if tokens[k].kind == "word" and is_stored(tokens, k)]
     often = [tokens[k].text for k in stored]
@@ -111,23 +111,23 @@ def branched_indices(code: FunctionCode) -> Iterator[Sight]:
             if tokens[k].kind == "word" and tokens[k + 1].text == "[" and not is_declared(tokens, k):
                 index = tokens[k + 2 : closing(tokens, k + 1)]
                 if any(token.text in branched or token.text == "?" for token in index):
-                    yield Sight(tokens[k].line, written(tokens[k : closing(tokens, k + 1) + 1]))
+                    yield Sign(tokens[k].line, written(tokens[k : closing(tokens, k + 1) + 1]))
 
 
-def uneven_nests(code: FunctionCode) -> Iterator[Sight]:
-    """Loops in loops that may turn more often, or less by more than two."""
+def uneven_nests(code: FunctionCode) -> Iterator[Sign]:
+    """Yield inner loops that may run more iterations than the outer one, or fewer by more than two."""
     loops = list(_loops(code))
     for outer in loops:
         for inner in loops:
             if outer.first < inner.first and inner.last <= outer.last:
-                known = outer.turns is not None and inner.turns is not None
-                if known and 0 <= (outer.turns or 0) - (inner.turns or 0) <= 2:
+                known = outer.iterations is not None and inner.iterations is not None
+                if known and 0 <= (outer.iterations or 0) - (inner.iterations or 0) <= 2:
                     continue
-                yield Sight(code.tokens[inner.first].line, f"line {code.tokens[outer.first].line}")
+                yield Sign(code.tokens[inner.first].line, f"line {code.tokens[outer.first].line}")
 
 
-def vectors_with_scalars(code: FunctionCode) -> Iterator[Sight]:
-    """A vector and a scalar variable in one operation, the scalar from a loop or a parameter that stands first."""
+def vectors_with_scalars(code: FunctionCode) -> Iterator[Sign]:
+    """Yield operations of a vector and a scalar from a loop, or a scalar parameter that stands first."""
     tokens, types = code.tokens, _types(code)
     looped = {
         tokens[k].text
@@ -147,30 +147,30 @@ def vectors_with_scalars(code: FunctionCode) -> Iterator[Sight]:
         if sorted(map(bool, shapes)) != [False, True] or None in shapes:
             continue
         if scalar in looped or (scalar == left and scalar in params):
-            yield Sight(tokens[k].line, f"{left} {tokens[k].text} {right}")
+            yield Sign(tokens[k].line, f"{left} {tokens[k].text} {right}")
 
 
-def inverse_of_clamp(code: FunctionCode) -> Iterator[Sight]:
-    """``acos`` or ``asin`` in a function that clamps something."""
+def inverse_of_clamp(code: FunctionCode) -> Iterator[Sign]:
+    """Yield ``acos`` and ``asin`` in a function that clamps a value."""
     if any(_called(code, _CLAMPS)):
         yield from calls_of(code, "acos", "asin")
 
 
-def backward_alone(code: FunctionCode) -> Iterator[Sight]:
-    """Calls of functions that have a backward derivative and no forward one."""
+def backward_alone(code: FunctionCode) -> Iterator[Sign]:
+    """Yield calls of functions with a backward derivative and no forward one."""
     for k in _called(code, code.backward_alone):
-        yield Sight(code.tokens[k].line, code.tokens[k].text)
+        yield Sign(code.tokens[k].line, code.tokens[k].text)
 
 
-def stopped(code: FunctionCode) -> Iterator[Sight]:
-    """``detach`` and ``no_diff`` in a body."""
+def stopped(code: FunctionCode) -> Iterator[Sign]:
+    """Yield ``detach`` and ``no_diff`` in a body."""
     for token in code.tokens[code.opening :]:
         if token.text in ("detach", "no_diff"):
-            yield Sight(token.line, token.text)
+            yield Sign(token.line, token.text)
 
 
-def forgotten(code: FunctionCode) -> Iterator[Sight]:
-    """Pairs of a derivative that are never stored, nor passed on."""
+def forgotten(code: FunctionCode) -> Iterator[Sign]:
+    """Yield pairs of a derivative that are never stored or passed on."""
     tokens, opening = code.tokens, code.opening
     for k in range(opening):
         if tokens[k].text != "inout" or "Pair" not in tokens[k + 1].text:
@@ -180,11 +180,11 @@ def forgotten(code: FunctionCode) -> Iterator[Sight]:
         body = range(opening, len(tokens) - 1)
         mine = [j for j in body if tokens[j].text == name.text and tokens[j - 1].text != "."]
         if not any(is_stored(tokens, j) or tokens[j + 1].text in (",", ")", "[") for j in mine):
-            yield Sight(name.line, f"'{code.name}' never stores '{name.text}'")
+            yield Sign(name.line, f"'{code.name}' never stores '{name.text}'")
 
 
-def constant_beginnings(code: FunctionCode) -> Iterator[Sight]:
-    """Vectors and matrices that begin as numbers, have parts stored, and then meet a branch or a loop."""
+def constant_beginnings(code: FunctionCode) -> Iterator[Sign]:
+    """Yield vectors and matrices with constant initial values and stored parts before a branch or a loop."""
     tokens, types = code.tokens, _types(code)
     for k in range(code.opening, len(tokens) - 2):
         name = tokens[k].text
@@ -196,11 +196,11 @@ def constant_beginnings(code: FunctionCode) -> Iterator[Sight]:
         rest = range(end, len(tokens) - 3)
         stored = next((j for j in rest if tokens[j].text == name and tokens[j + 1].text in (".", "[")), None)
         if stored is not None and any(t.text in ("if", "for", "while", "?") for t in tokens[stored:]):
-            yield Sight(tokens[k].line, name)
+            yield Sign(tokens[k].line, name)
 
 
 def _moves(args: Sequence[Token]) -> bool:
-    """Whether arguments are more than numbers and what is made from those."""
+    """Return True if arguments contain variables."""
     names = (
         token
         for token, following in zip(args, (*args[1:], None), strict=True)
@@ -217,7 +217,7 @@ def _called(code: FunctionCode, names: frozenset[str]) -> Iterator[int]:
 
 
 def _types(code: FunctionCode) -> Mapping[str, str]:
-    """Variables and parameters that are numbers: their shape, such as ``3`` or ``2x2``; empty for scalars."""
+    """Return the shapes of numeric variables and parameters, such as ``3`` or ``2x2``; empty for scalars."""
     found: dict[str, str] = {}
     for token, following in zip(code.tokens, code.tokens[1:], strict=False):
         kind = _FLOATING.fullmatch(token.text)
@@ -227,7 +227,7 @@ def _types(code: FunctionCode) -> Mapping[str, str]:
 
 
 def _loops(code: FunctionCode, *, unrolled: bool = False) -> Iterator[_Loop]:
-    """The loops that are not written out."""
+    """Yield the loops, with ``unrolled`` those of ``[ForceUnroll]`` too."""
     tokens = code.tokens
     for k in range(code.opening, len(tokens) - 1):
         if tokens[k].text not in _LOOPS or tokens[k + 1].text != "(":
@@ -247,7 +247,7 @@ def _loops(code: FunctionCode, *, unrolled: bool = False) -> Iterator[_Loop]:
 
 
 def _attributes(tokens: Sequence[Token], index: int) -> str:
-    """The attributes before a token, without spaces."""
+    """Return the attributes before a token, without spaces."""
     first = index
     while first > 0 and tokens[first - 1].text == "]":
         first -= 1
@@ -257,7 +257,7 @@ def _attributes(tokens: Sequence[Token], index: int) -> str:
 
 
 def _condition(head: Sequence[Token], *, is_for: bool) -> tuple[Sequence[Token], frozenset[str]]:
-    """When a loop goes on, and the variables that it counts by."""
+    """Return the condition of a loop and its counters."""
     if not is_for:
         return head, frozenset()
     parts: list[list[Token]] = [[]]
@@ -271,7 +271,7 @@ def _condition(head: Sequence[Token], *, is_for: bool) -> tuple[Sequence[Token],
 
 
 def _depth(tokens: Sequence[Token]) -> int:
-    """How many angles and brackets are open behind some tokens."""
+    """Return the number of open brackets behind some tokens, angle brackets included."""
     opened = sum(token.text in ("<", "(", "[") for token in tokens)
     return opened - sum(token.text in (">", ")", "]") for token in tokens)
 

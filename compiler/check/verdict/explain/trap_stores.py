@@ -1,7 +1,7 @@
-"""Variables that Slang may take for one another: a function of a Slang file goes in as tokens, places come out.
+"""Search a function of a Slang file for variables that Slang may confuse.
 
-Where branches or loops meet, Slang confuses two variables of one type when parts of one were stored, and sometimes
-values of one variable that is stored whole and in parts (docs/slang-notes.md says which it was seen to confuse).
+Where branches or loops meet, Slang confuses two variables of one type if parts of one were stored. It sometimes
+confuses values of one variable that is stored whole and in parts. docs/slang-notes.md lists the observed cases.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.check.verdict.explain.trap_signs import Sight
+from slangad.compiler.check.verdict.explain.trap_signs import Sign
 from slangad.compiler.slang_text.brackets import BEFORE_VALUES, closing, end_of_statement, is_stored, steps_behind
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LONG: Final = (
     (re.compile(r"matrix<(\w+),(\d),(\d)>"), r"\1\2x\3"),
     (re.compile(r"Array<(.+),(\w+)>"), r"\1[\2]"),
 )
-"""Types as they are spelled at length and in short."""
+"""Long spellings of types, with the short ones."""
 _SEVERAL: Final = re.compile(r"\.[xyzwrgba]{2,4}")
 _BEHIND_NAMES: Final = frozenset({"=", ";", ",", ")", "[", ":"})
 _NOT_IN_TYPES: Final = frozenset({";", "{", "}", ")", "="})
@@ -37,7 +37,7 @@ _INFERRED: Final = "var"
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """A variable or parameter, with the token that is its name where it is declared."""
+    """A variable or parameter, with the token of its name at its declaration."""
 
     name: str
     type: str
@@ -46,7 +46,7 @@ class _Variable:
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """A store: its token, how many fields and indices lead to what is stored, whether several components are."""
+    """A store: its token, the number of fields and indices to the stored part, and if several components are stored."""
 
     index: int
     variable: _Variable
@@ -60,11 +60,11 @@ class _Fork:
 
     first: int
     last: int
-    turns: bool
+    is_loop: bool
 
 
-def confused(code: FunctionCode) -> Iterator[Sight]:
-    """Two variables of one type that a branch or loop stores, one of them in parts; or one, whole and in parts."""
+def confused(code: FunctionCode) -> Iterator[Sign]:
+    """Yield two variables of one type that a branch or loop stores, one in parts; or one, whole and in parts."""
     stores = list(_stores(code))
     for fork in _forks(code):
         inside = [s for s in stores if s.variable.declared < fork.first < s.index <= fork.last]
@@ -72,28 +72,28 @@ def confused(code: FunctionCode) -> Iterator[Sight]:
         parts = [s for s in stores if s.steps and s.index <= fork.last and s.variable in stored]
         for part, other in product(parts, inside):
             if _meet(part, other, fork):
-                yield _sight(code, part, f"'{other.variable.name}' of the same type")
+                yield _sign(code, part, f"'{other.variable.name}' of the same type")
         for part, again in product(parts, inside):
             if part in inside and _again(part, again):
-                yield _sight(code, part, "the whole of it")
+                yield _sign(code, part, "the whole of it")
 
 
-def _sight(code: FunctionCode, part: _Store, other: str) -> Sight:
-    return Sight(code.tokens[part.index].line, f"'{part.variable.name}' are stored, and {other} too,")
+def _sign(code: FunctionCode, part: _Store, other: str) -> Sign:
+    return Sign(code.tokens[part.index].line, f"'{part.variable.name}' are stored, and {other} too,")
 
 
 def _meet(part: _Store, other: _Store, fork: _Fork) -> bool:
-    """Whether Slang was seen to confuse two variables of their type that are stored like this."""
+    """Return True if Slang is known to confuse two variables of this type with such stores."""
     type_ = part.variable.type
     if other.variable == part.variable or other.variable.type != type_:
         return False
     if type_.endswith("]"):
-        return part.steps > 1 or (fork.turns and not other.steps)
+        return part.steps > 1 or (fork.is_loop and not other.steps)
     return bool(_VECTOR.fullmatch(type_)) or not other.steps
 
 
 def _again(part: _Store, other: _Store) -> bool:
-    """Whether Slang was seen to confuse the values of one variable that is stored like this."""
+    """Return True if Slang is known to confuse values of one variable with such stores."""
     same = other.variable == part.variable and other != part
     return same and bool(_VECTOR.fullmatch(part.variable.type)) and (other.several or not other.steps)
 
@@ -103,17 +103,17 @@ def _forks(code: FunctionCode) -> Iterator[_Fork]:
     for k in range(code.opening, len(tokens) - 1):
         word = tokens[k].text
         if word == "do":
-            yield _Fork(k, end_of_statement(tokens, k + 1), turns=True)
+            yield _Fork(k, end_of_statement(tokens, k + 1), is_loop=True)
         if word not in _HEADED or tokens[k + 1].text != "(":
             continue
         last = end_of_statement(tokens, closing(tokens, k + 1) + 1)
         while word == "if" and last + 2 < len(tokens) and tokens[last + 1].text == "else":
             last = end_of_statement(tokens, last + 2)
-        yield _Fork(k, last, turns=word in ("for", "while"))
+        yield _Fork(k, last, is_loop=word in ("for", "while"))
 
 
 def _stores(code: FunctionCode) -> Iterator[_Store]:
-    """Stores into variables and parts of them, also by functions that these are given to."""
+    """Yield stores into variables and parts of them, those by callees included."""
     tokens = code.tokens
     declared = {variable.declared: variable for variable in _variables(tokens)}
     known: dict[str, _Variable] = {}
@@ -129,7 +129,7 @@ def _stores(code: FunctionCode) -> Iterator[_Store]:
 
 
 def _is_given(code: FunctionCode, index: int, end: int) -> bool:
-    """Whether a variable or a part of it, up to ``end``, is an argument of a function that may store into it."""
+    """Return True if a variable or a part of it, up to ``end``, is an argument that the callee may store into."""
     tokens = code.tokens
     if tokens[index - 1].text not in ("(", ",") or end >= len(tokens) or tokens[end].text not in (",", ")"):
         return False
@@ -142,7 +142,7 @@ def _is_given(code: FunctionCode, index: int, end: int) -> bool:
 
 
 def _variables(tokens: Sequence[Token]) -> Iterator[_Variable]:
-    """The variables and parameters that may have a gradient, such as ``p`` and ``q`` of ``float2 p = x, q[2];``."""
+    """Yield variables and parameters that may have a gradient, such as ``p`` and ``q`` of ``float2 p = x, q[2];``."""
     types: dict[str, str] = {}
     for k in range(1, len(tokens)):
         type_, name = _type_at(tokens, k)
@@ -166,7 +166,7 @@ def _is_name(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _type_at(tokens: Sequence[Token], index: int) -> tuple[str, int]:
-    """The type that begins at a token, with the token behind it; an empty one if none does."""
+    """Return the type that begins at a token, with the token behind it; an empty type if none does."""
     first = tokens[index]
     if first.kind != "word" or first.text in BEFORE_VALUES or tokens[index - 1].text in (".", "::"):
         return "", index
@@ -187,13 +187,13 @@ def _type_at(tokens: Sequence[Token], index: int) -> tuple[str, int]:
 
 
 def _inferred(tokens: Sequence[Token], index: int, types: Mapping[str, str]) -> str:
-    """The type that a ``var`` has by what it begins as: that of a variable, or the name of what is called."""
+    """Return the type of a ``var`` from its initial value: that of a variable, or the name of the callee."""
     words = [token.text for token in tokens[index + 1 : index + 3]]
     return "" if "." in words else types.get("".join(words[:1]), "".join(words[:1]))
 
 
 def _text(tokens: Sequence[Token]) -> str:
-    """A type in its short spelling."""
+    """Return a type in its short spelling."""
     text = "".join(token.text for token in tokens)
     for spelled, short in _LONG:
         text = spelled.sub(short, text)

@@ -1,8 +1,7 @@
-"""Slang's traps by name: the result of a function goes in, and out with the traps that may explain its failures.
+"""Name the traps of Slang that may explain the failures of a function.
 
-Each row of the table is a way in which Slang gives a wrong gradient without a word (docs/slang-notes.md): where it
-shows, what it looks like in the text, what happens, and what to write in its place. A row names a *likely* cause; no
-verdict rests on it.
+Each row of the table is a case in which Slang silently gives a wrong gradient (docs/slang-notes.md): where it shows,
+its sign in the text, what happens, and what to write instead. A row names a *likely* cause. No verdict depends on it.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from slangad.compiler.slang_text.calls import codes_of, same_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from slangad.compiler.check.verdict.explain.trap_signs import Sight
+    from slangad.compiler.check.verdict.explain.trap_signs import Sign
     from slangad.compiler.report.model import Failure, Result
     from slangad.compiler.slang_text.calls import FunctionCode
 
 _REVERSE: Final = frozenset({Leg.REVERSE, Leg.TRANSPOSE})
 _FORWARD: Final = frozenset({Leg.FORWARD, Leg.TRANSPOSE, Leg.PRIMAL})
 _MEMORY: Final = _REVERSE | {Leg.FLOAT32, Leg.COMPILE}
-"""What overruns memory may do anything: be right in one precision, or die."""
+"""The legs of traps that overrun memory. They may be right in one precision, or die."""
 _BOUND: Final = "loop bound"
-_SAID: Final = "is not IDifferentiable"
+_NOT_DIFFERENTIABLE: Final = "is not IDifferentiable"
 _NOTHING: Final = "no gradient reaches this input"
 
 
@@ -39,19 +38,19 @@ class Trap:
     """One way in which Slang gets a gradient wrong.
 
     Attributes:
-        name: What the trap is called.
-        legs: Where it shows.
-        fits: Whether a failure looks like it.
-        find: Places in a function that look like it.
-        message: What happens there; ``{}`` is what was found.
-        remedy: What to write in its place.
-        own: Whether it is one of derivatives that people write.
+        name: The name of the trap.
+        legs: The legs that show it.
+        fits: Returns True if a failure may come from it.
+        find: Finds its signs in a function.
+        message: What happens there. ``{}`` is the text of the sign.
+        remedy: What to write instead.
+        own: True if it is a trap of custom derivatives.
     """
 
     name: str
     legs: frozenset[Leg]
     fits: Callable[[Failure], bool]
-    find: Callable[[FunctionCode], Iterator[Sight]]
+    find: Callable[[FunctionCode], Iterator[Sign]]
     message: str
     remedy: str
     own: bool = False
@@ -62,7 +61,7 @@ def _any(_: Failure) -> bool:
 
 
 def _ran(failure: Failure) -> bool:
-    """Not what failed before it ran; it may have died then."""
+    """Return True unless the failure is a rejected build."""
     return failure.leg is not Leg.COMPILE or failure.message.startswith(("it crashes", "it does not end"))
 
 
@@ -206,15 +205,15 @@ TRAPS: Final[tuple[Trap, ...]] = (
         "for rcp write 1.0 / x; scale the argument of others, or give a derivative of your own",
     ),
 )
-"""Those that tell most first."""
+"""The traps, the most specific ones first."""
 
 
 def with_traps(result: Result, sources: Sequence[str]) -> Result:
-    """The result, whose failures name the traps that the text of its function shows.
+    """Return a result whose failures name the traps with signs in the text.
 
     Args:
-        result: Of a function in a Slang file.
-        sources: The files it may call into.
+        result: The result of a function in a Slang file.
+        sources: The files that it may call into.
     """
     if not result.failures or result.verdict.good:
         return result
@@ -232,26 +231,26 @@ def with_traps(result: Result, sources: Sequence[str]) -> Result:
 
 
 def _named(failure: Failure, codes: Sequence[FunctionCode], file: str, traps: Sequence[Trap]) -> Failure:
-    """The failure with the likeliest traps in its cause."""
-    if _SAID in failure.cause:
+    """Return the failure with the likeliest traps in its cause."""
+    if _NOT_DIFFERENTIABLE in failure.cause:
         return failure
-    told: dict[str, str] = {}
-    for trap, code, sight in _seen(failure, codes, traps):
-        place = f"line {sight.line}" if same_file(code.file, file) else f"{code.file}:{sight.line}"
-        told.setdefault(trap.name, f"{place}: {trap.message.format(sight.what)}. Remedy: {trap.remedy}")
-    if not told:
+    named: dict[str, str] = {}
+    for trap, code, sign in _seen(failure, codes, traps):
+        place = f"line {sign.line}" if same_file(code.file, file) else f"{code.file}:{sign.line}"
+        named.setdefault(trap.name, f"{place}: {trap.message.format(sign.what)}. Remedy: {trap.remedy}")
+    if not named:
         return failure
     known = _NOTHING if failure.cause.startswith(_NOTHING) else failure.cause
-    likely = "Slang's trap, " + "; or ".join(list(told.values())[: tol.TRAPS_SHOWN])
+    likely = "Slang's trap, " + "; or ".join(list(named.values())[: tol.TRAPS_SHOWN])
     return replace(failure, cause=f"{known}; {likely}" if known else likely)
 
 
 def _seen(
     failure: Failure, codes: Sequence[FunctionCode], traps: Sequence[Trap]
-) -> Iterator[tuple[Trap, FunctionCode, Sight]]:
-    """The traps that fit a failure, with the places that look like them."""
+) -> Iterator[tuple[Trap, FunctionCode, Sign]]:
+    """Yield the traps that fit a failure, with their signs."""
     through = [code for code in codes if not (code.apart or (code.replaced and failure.leg in _REVERSE))]
     for trap in traps:
         if failure.leg in trap.legs and trap.fits(failure):
             for code in (one for one in through if one.derivative == trap.own):
-                yield from ((trap, code, sight) for sight in trap.find(code))
+                yield from ((trap, code, sign) for sign in trap.find(code))
