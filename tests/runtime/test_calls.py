@@ -16,6 +16,7 @@ import slangad as sa
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.prepare import InputError
+from slangad.compiler.runtime.training.train import TrainingPlan
 from slangad.compiler.runtime.training.trainable import prepare_training
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
 from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library
-from slangad.compiler.runtime.device.model import BuildOptions
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.jobs.staging import Staging
 from slangad.compiler.toolchain.messages.failures import not_written
