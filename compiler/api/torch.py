@@ -92,7 +92,7 @@ def _first_only(name: str) -> Callable[..., Any]:
 
 
 def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
-    """A function that takes the kernel's arguments as tensors and gives its results, with gradients.
+    """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
 
     Raises:
         ImportError: Torch is not installed.

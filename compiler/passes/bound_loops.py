@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def bound_loops(module: Module) -> Module:
-    """Rewrites every loop whose trip count is known only when it runs."""
+    """Rewrite every loop whose trip count is known only when it runs."""
     return map_functions(module, _function)
 
 
@@ -42,7 +42,7 @@ def _block(body: Block, names: Fresh) -> Block:
 
 
 def _never_runs(stmt: Stmt) -> bool:
-    """Whether a loop takes no turn at all; Slang warns of those."""
+    """Return True if a loop takes no turn at all; Slang warns of those."""
     match stmt:
         case For(start=Const(value=start), stop=Const(value=stop), step=step):
             return len(range(int(start), int(stop), step)) == 0
@@ -75,7 +75,7 @@ def _counted(variable: str, limit: int, body: Block, loop: For | While) -> For:
 
 
 def _from_start(loop: For, names: Fresh) -> For:
-    """A loop over turns, which computes the variable from its start."""
+    """Return a loop over turns, which computes the variable from its start."""
     type_ = loop.start.type
     turn = names.var("turn", type_)
     advanced: Expr = turn if abs(loop.step) == 1 else Binary("*", turn, Const(abs(loop.step), type_), type_)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def spell_matrices(module: Module) -> Module:
-    """Rewrites negation, subtraction and division of matrices."""
+    """Rewrite negation, subtraction and division of matrices."""
     return map_functions(module, lambda function: map_exprs_of(function, lambda e: rewrite(e, _expr)))
 
 

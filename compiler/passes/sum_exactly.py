@@ -21,7 +21,7 @@ _IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED)
 
 
 def sum_exactly(module: Module) -> Module:
-    """The module with exact sums for every gradient that threads add to in any order."""
+    """Return the module with exact sums for every gradient that threads add to in any order."""
     return replace(module, buffers=tuple(map(_exact, module.buffers)))
 
 

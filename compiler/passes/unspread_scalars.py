@@ -27,7 +27,7 @@ _MIXED: Final = frozenset({"+", "-", "*", "/"})
 
 
 def unspread_scalars(module: Module) -> Module:
-    """Takes back the spreading of scalars where Slang's mixed arithmetic is right."""
+    """Take back the spreading of scalars where Slang's mixed arithmetic is right."""
     return map_functions(module, _function)
 
 
@@ -60,7 +60,7 @@ def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
 
 
 def _spread(expr: Expr, *, free: bool) -> Expr | None:
-    """The scalar that an operand spreads, when it may stand alone."""
+    """Return the scalar that an operand spreads, when it may stand alone."""
     match expr:
         case Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
             literal = isinstance(arg, Const) or (isinstance(arg, Unary) and isinstance(arg.operand, Const))

@@ -27,7 +27,7 @@ FORMATS: Final[dict[str, str]] = {
 
 
 def render(report: Report, name: str, *, detail: bool = False) -> str:
-    """The report in one format; ``detail`` is of text, the others have it all."""
+    """Return the report in one format; ``detail`` is of text, the others have it all."""
     module, _, function = FORMATS[name].partition(":")
     write = getattr(import_module(module), function)
     text = write(report, detail=True) if detail and name == "text" else write(report)

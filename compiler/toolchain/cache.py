@@ -38,7 +38,7 @@ class Cache:
         self._swept = False
 
     def get(self, key: str) -> bytes | None:
-        """The value stored under a key; marks it as used."""
+        """Return the value stored under a key; marks it as used."""
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -84,7 +84,7 @@ class Cache:
 
 
 def default_cache() -> Cache | None:
-    """The user's cache: ``$SLANGAD_CACHE_DIR`` or the platform's place, at most ``$SLANGAD_CACHE_SIZE`` bytes.
+    """Return the user's cache: ``$SLANGAD_CACHE_DIR`` or the platform's place, at most ``$SLANGAD_CACHE_SIZE`` bytes.
 
     A size of 0 turns it off.
     """
@@ -94,7 +94,7 @@ def default_cache() -> Cache | None:
 
 
 def cache_directory() -> Path:
-    """Where the user's cache lies."""
+    """Return where the user's cache lies."""
     named = os.environ.get(DIRECTORY_VARIABLE)
     if named:
         return Path(named)

@@ -34,13 +34,13 @@ class Tool:
 
 
 def find_cxx_compiler() -> Path | None:
-    """The C++ compiler Slang itself would call."""
+    """Return the C++ compiler Slang itself would call."""
     names = ("cl",) if sys.platform == "win32" else ("g++", "clang++", "c++")
     return next((Path(path) for name in names if (path := shutil.which(name))), None)
 
 
 def find_dxc() -> Path | None:
-    """The DirectX shader compiler's library."""
+    """Return the DirectX shader compiler's library."""
     name = {"win32": "dxcompiler.dll", "darwin": "libdxcompiler.dylib"}.get(sys.platform, "libdxcompiler.so")
     return _library(("SLANGAD_DXC",), (name,))
 

@@ -51,7 +51,7 @@ def means(macros: Collection[str]) -> str:
 
 
 def accumulations(module: Module, kernel: Kernel) -> dict[str, str]:
-    """The way for every parameter that has a gradient: a key of ``WORDS``."""
+    """Return the way for every parameter that has a gradient: a key of ``WORDS``."""
     ways = {param.name: _way(module, kernel, param) for param in kernel.params}
     return {name: way for name, way in ways.items() if way}
 

@@ -76,12 +76,12 @@ def state_scalar(scalar: str) -> str:
 
 
 def entry_name(kind: str, scalar: str, other: str = "") -> str:
-    """The entry point of a kind for a scalar type, and a second one where it has two."""
+    """Return the entry point of a kind for a scalar type, and a second one where it has two."""
     return f"{kind}_{scalar}{f'_to_{other}' if other else ''}"
 
 
 def emit_steps(wanted: Iterable[tuple[str, str, str]]) -> EmittedModule:
-    """The module of some kinds, each with its one or two scalar types."""
+    """Return the module of some kinds, each with its one or two scalar types."""
     names = {entry_name(*key): key for key in sorted(wanted)}
     texts = [_print(*key) for key in names.values()]
     group = (GROUP, 1, 1)

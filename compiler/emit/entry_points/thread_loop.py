@@ -25,7 +25,7 @@ _READ_AHEAD: Final = 4
 
 
 def print_share(entry: PrintedEntry, writer: Writer) -> None:
-    """Goes through the thread's share of the elements, and passes on what was added up."""
+    """Go through the thread's share of the elements, and passes on what was added up."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
     for group in entry.slots.groups:
@@ -76,13 +76,13 @@ def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
 
 
 def _library(entry: PrintedEntry) -> str:
-    """The namespace of what tells a thread its share."""
+    """Return the namespace of what tells a thread its share."""
     return entry.slots.groups[0].library if entry.slots.all else "sa"
 
 
 @contextmanager
 def _elements(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
-    """The loop over the elements."""
+    """Yield the loop over the elements."""
     share, i = entry.scope.local("share"), entry.scope.index
     if not entry.slots.side_by_side:
         writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")

@@ -19,7 +19,7 @@ _WIDENED: Final = {"half": "float({})", "int": "uint({})"}
 def print_addition(
     writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str, local: Callable[[str], str]
 ) -> None:
-    """Adds a value to sums from a place on.
+    """Add a value to sums from a place on.
 
     Args:
         writer: Takes the text.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ascii_name(name: str) -> str:
-    """The name in ASCII: Greek letters by name (``sigma``), accents dropped, the rest as ``u00e6``."""
+    """Return the name in ASCII: Greek letters by name (``sigma``), accents dropped, the rest as ``u00e6``."""
     return "".join(_ascii_letter(letter) for letter in name)
 
 
@@ -44,13 +44,13 @@ class NameScope:
         self._given: dict[str, str] = {}
 
     def give(self, key: str, wanted: str) -> str:
-        """Gives ``key`` a name as close to ``wanted`` as this scope allows."""
+        """Give ``key`` a name as close to ``wanted`` as this scope allows."""
         name = self._free(wanted)
         self._given[key] = name
         return name
 
     def fresh(self, wanted: str) -> str:
-        """A name for something of the emitter's own."""
+        """Return a name for something of the emitter's own."""
         return self._free(wanted)
 
     def __getitem__(self, key: str) -> str:

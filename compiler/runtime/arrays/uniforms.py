@@ -52,7 +52,7 @@ def _innermost(type_: Type) -> Type:
 
 
 def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fields: FieldNames) -> object:
-    """A mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
+    """Return a mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
     match type_:
         case Struct(key=key, fields=members):
             return {

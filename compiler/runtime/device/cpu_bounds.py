@@ -27,13 +27,13 @@ _OPERATOR: Final = re.compile(rb"(operator\[\]\(size_t index\)(?: const)? \{ )re
 
 
 def with_watched_bounds(source: bytes) -> bytes:
-    """The ``cpp`` target's output, prelude and all, with indices that can be noticed."""
+    """Return the ``cpp`` target's output, prelude and all, with indices that can be noticed."""
     first, *structs = _STRUCT.split(source)
     return _HEAD + first + b"".join(map(_watched, structs))
 
 
 def _watched(struct: bytes) -> bytes:
-    """The text from the head of a vector's or matrix's struct on, with a look at each index."""
+    """Return the text from the head of a vector's or matrix's struct on, with a look at each index."""
     number = re.match(rb"struct Vector<T, (\d)>", struct)
     if number is None:
         return struct.replace(*_ROWS, 1)

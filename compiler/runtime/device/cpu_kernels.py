@@ -118,7 +118,7 @@ def _pack(
     uniforms: Mapping[str, object],
     kept: list[npt.NDArray[Any]],
 ) -> npt.NDArray[Any]:
-    """The parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
+    """Return the parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)

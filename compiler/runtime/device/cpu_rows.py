@@ -69,7 +69,7 @@ class _Moving(ctypes.Structure):
 
 
 def with_rows(source: bytes) -> bytes:
-    """The ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
+    """Return the ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
     return with_watched_bounds(source) + _LOOP
 
 
@@ -110,7 +110,7 @@ def launch_rows(
 def _moving(
     block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object]
 ) -> tuple[_Moving, npt.NDArray[Any], npt.NDArray[np.uint64]]:
-    """The first row's block and how it moves on, then what must be kept as long as that is used."""
+    """Return the first row's block and how it moves on, then what must be kept as long as that is used."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)
@@ -128,7 +128,7 @@ def _moving(
 
 
 def first_threads(groups: int) -> npt.NDArray[np.uint32]:
-    """The first thread of each of some groups along x, as ``launch_rows`` takes threads."""
+    """Return the first thread of each of some groups along x, as ``launch_rows`` takes threads."""
     import numpy as np
 
     threads = np.zeros((groups, 6), np.uint32)

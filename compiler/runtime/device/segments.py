@@ -47,7 +47,7 @@ class Segment:
 
     @property
     def closed(self) -> bool:
-        """Whether it was given back."""
+        """Return True if it was given back."""
         return self._file < 0
 
     def own(self) -> mmap.mmap:
@@ -112,7 +112,7 @@ def _reserve(file: int, size: int) -> None:
 
 
 def _nameless() -> tuple[int, str] | None:
-    """A file that is in no folder, so that nothing can be left behind."""
+    """Return a file that is in no folder, so that nothing can be left behind."""
     make = getattr(os, "memfd_create", None)
     if make is None or not Path("/proc/self/fd").is_dir():
         return None

@@ -59,7 +59,7 @@ class GradientFlow:
 
 
 def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> GradientFlow:
-    """The flow when gradients (tangents, in forward mode) of some parameters are wanted."""
+    """Return the flow when gradients (tangents, in forward mode) of some parameters are wanted."""
     last = {p.name: p.name for p in runnable.pipeline.params}
     active = set(roots)
     stages = []

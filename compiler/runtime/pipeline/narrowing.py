@@ -31,7 +31,7 @@ def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:
-    """The gradients of doubles that an entry point makes of totals in float."""
+    """Yield the gradients of doubles that an entry point makes of totals in float."""
     if entry.mode is not Mode.BACKWARD or entry.work is not ThreadWork.SCALARS:
         return
     exact = any(parameter.is_exact for parameter in entry.parameters)

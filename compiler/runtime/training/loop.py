@@ -114,7 +114,7 @@ class _Keeper:
 
 @contextmanager
 def _heard() -> Iterator[list[Callable[[], None]]]:
-    """Keeps signals that ask to stop: what is yielded gets what the signal would have done. The second one does it."""
+    """Keep signals that ask to stop: what is yielded gets what the signal would have done. The second one does it."""
     asked: list[Callable[[], None]] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked

@@ -37,7 +37,7 @@ class ResultCache:
         self._compiler = fingerprint(compiler)
 
     def get(self, job: CompileJob) -> CompileResult | None:
-        """The result of this job, if it was stored and nothing it depends on changed."""
+        """Return the result of this job, if it was stored and nothing it depends on changed."""
         key = self._job_key(job)
         listed = self._cache.get(key)
         if listed is None:
@@ -92,7 +92,7 @@ def _result_key(key: str, dependencies: Iterable[str], job: CompileJob) -> str:
 
 
 def _shadows(path: Path, job: CompileJob) -> list[Path]:
-    """Places in earlier include folders that would be taken in stead of ``path``."""
+    """Place in earlier include folders that would be taken in stead of ``path``."""
     folders = [Path(folder).resolve() for folder in job.include_dirs]
     owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
     if owner == len(folders):

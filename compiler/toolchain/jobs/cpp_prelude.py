@@ -55,7 +55,7 @@ def with_whole_prelude(code: bytes) -> bytes:
 
 
 def _missing(functions: tuple[tuple[str, str], ...], prelude: bytes) -> bytes:
-    """The text of those of several functions, by head and body, that the prelude does not have."""
+    """Return the text of those of several functions, by head and body, that the prelude does not have."""
     texts = [(f"SLANG_FORCE_INLINE {head}", body) for head, body in functions]
     lacking = [(head, body) for head, body in texts if f"{head.partition('(')[0]}(".encode() not in prelude]
     return "".join(f"{head} {{ {body} }} " for head, body in lacking).encode()

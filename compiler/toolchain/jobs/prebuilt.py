@@ -40,7 +40,7 @@ class ModuleStore:
         self._seen: set[str] = set()
 
     def ready(self, jobs: Iterable[CompileJob], build: Build) -> dict[tuple[str, str], bytes]:
-        """The modules of these jobs that are to be used in binary form: name and text, and the bytes.
+        """Return the modules of these jobs that are to be used in binary form: name and text, and the bytes.
 
         Args:
             jobs: What is about to be compiled.
@@ -74,7 +74,7 @@ class ModuleStore:
         return self._cache.get(key) if self._cache else None
 
     def _used_before(self, key: str) -> bool:
-        """Whether this module was asked for already, by this process or one before it; from now on it was."""
+        """Return True if this module was asked for already, by this process or one before it; from now on it was."""
         mark = hashlib.sha256(f"{key} was used".encode()).hexdigest()
         before = key in self._seen or self._read(mark) is not None
         self._seen.add(key)

@@ -27,7 +27,7 @@ _ENTRY_BLOCK = {**_GLOBAL_BLOCK, **dict.fromkeys(("spirv", "spirv-asm", "glsl"),
 
 
 def corrected(target: str, text: str) -> str:
-    """The reflection JSON of an artefact for this target, with the bindings its code has."""
+    """Return the reflection JSON of an artefact for this target, with the bindings its code has."""
     if not text or target not in _GLOBAL_BLOCK:
         return text
     reflection = json.loads(text)
@@ -59,6 +59,6 @@ def _has_uniforms(of: Json) -> bool:
 
 
 def _parameters(of: Json) -> list[Json]:
-    """Those of a program or an entry point; Slang has no word of them where there are none."""
+    """Return those of a program or an entry point; Slang has no word of them where there are none."""
     parameters: list[Json] = of.get("parameters", [])
     return parameters

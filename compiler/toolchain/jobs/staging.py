@@ -74,7 +74,7 @@ class Staging:
         return path
 
     def _folder(self) -> Path:
-        """One more folder, empty."""
+        """Return one more folder, empty."""
         self._count += 1
         folder = self._root.path / str(self._count) / _STAGED
         folder.mkdir(parents=True)
@@ -90,7 +90,7 @@ class Staging:
 
 
 def real_dependencies(paths: Iterable[str]) -> tuple[str, ...]:
-    """The files that lie on the user's disk, absolute and sorted."""
+    """Return the files that lie on the user's disk, absolute and sorted."""
     full = {os.path.realpath(path) for path in paths if not _is_staged(Path(path))}
     return tuple(sorted(path for path in full if Path(path).is_file()))
 

@@ -143,7 +143,7 @@ class SlangcBackend:
 
 
 def _read_depfile(path: Path) -> tuple[str, ...]:
-    """The prerequisites of the one rule slangc writes."""
+    """Return the prerequisites of the one rule slangc writes."""
     if not path.is_file():
         return ()
     _, _, files = path.read_text(encoding="utf-8").partition(": ")
