@@ -1,7 +1,6 @@
-"""Kernels called from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
+"""Call kernels from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
 
-Goes in: a describing file, then arrays. Comes out: results and gradients by name. Devices are opened once and kept;
-what a call needs is compiled when it is first made.
+Each device is opened once and stays open. The code for a call is compiled with the first such call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Descriptions as things to run: a describing file goes in, its kernels and pipelines ready for any device come out."""
+"""Read a description, and combine its kernels and pipelines into a program that can be loaded on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a module that went through the passes to readable Slang."""
+"""Print a module as readable Slang. ``module.emit_module`` is the entry."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which of slangad's own Slang modules an emitted file imports, and their text.
+"""Choose the Slang library modules that an emitted file imports, and read their text.
 
-There is one module per type of number, so that a file only pays for compiling what it uses.
+There is one module for each type of number, so that a file compiles only the types it uses.
 """
 
 from __future__ import annotations

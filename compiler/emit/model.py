@@ -1,6 +1,6 @@
-"""What the emitter hands on: the Slang text of a module, where each piece of it came from, and its entry points.
+"""Define the output of the emitter: the Slang text of a module, its source locations, and its entry points.
 
-The stage after the passes; the toolchain compiles the text, the runtime binds buffers by the entry points' parameters.
+The toolchain compiles the text. The runtime binds buffers by the parameters of the entry points.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints a whole module as one Slang file: header, imports, structs, constants, functions, kernels."""
+"""Print a whole module as one Slang file: header, imports, structs, constants, functions, kernels."""
 
 from __future__ import annotations
 

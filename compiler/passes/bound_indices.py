@@ -1,4 +1,4 @@
-"""Tells how far a kernel's indices into a tensor go at most, where that is known before it runs.
+"""Bound the indices of a kernel into a tensor, where bounds are known before it runs.
 
 Every index is followed from constants, loop variables and what is passed to functions; a local counts if it is stored
 once. What a thread's own index, a parameter's value or memory says has no bounds here:

@@ -1,4 +1,4 @@
-"""Decides from the index expressions of a tensor how the gradients of its elements come together.
+"""Decide from the index expressions of a tensor how the gradients of its elements are accumulated.
 
 Every index is followed back to where it comes from, through locals, calls and loops: the thread's own index (and which
 axis of it), something all threads share, or anything else. Only ``own`` must be certain, for nothing guards its sums.

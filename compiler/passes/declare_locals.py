@@ -1,4 +1,4 @@
-"""Declares locals where Slang wants them declared.
+"""Declare every local in the block where Slang needs the declaration.
 
 Front ends only assign. A local is declared at its first assignment when that stands in the innermost block that holds
 all its uses, else without a value at the top of what uses it there:
@@ -8,7 +8,7 @@ all its uses, else without a value at the top of what uses it there:
     else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
     return y                   return y;
 
-A local whose value goes from one turn of a loop to the next, or out of it, is declared outside the loop with zeros to
+A local whose value goes from one loop iteration to the next, or out of it, is declared outside the loop with zeros to
 start with: left without a value, Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. One that two
 loops use each for itself is declared in both.
 """

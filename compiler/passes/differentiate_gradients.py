@@ -1,4 +1,4 @@
-"""Gradients asked for inside functions that are differentiated themselves.
+"""Make gradients differentiable that are computed inside differentiated functions.
 
 Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
 differentiated: the body of g's own backward function, or forward mode along each component.

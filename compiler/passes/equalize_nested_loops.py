@@ -1,4 +1,4 @@
-"""Makes room for what Slang keeps of nested loops in reverse mode.
+"""Give nested loops one limit, so that Slang has room for the values that reverse mode keeps.
 
 Of every value it needs again Slang 2026.12 keeps one per turn, for a loop in a loop in an array of arrays. It sizes
 that by the outer loop first but indexes it by the inner one first (docs/slang-notes.md): where the loops of a nest

@@ -1,4 +1,4 @@
-"""Moves inner loops into functions of their own where Slang would keep far too much of them.
+"""Move inner loops into functions of their own, where Slang would keep far too many of their values.
 
 The loops of a nest get room for the turns of the longest (``nests``), each within each: with 64 turns around 3 and 3
 that is 64 * 64 * 64 values instead of 64 * 3 * 3, megabytes of every thread's stack. What Slang keeps of a call is one

@@ -1,4 +1,4 @@
-"""Joins neighbouring stages of a pipeline over one domain, where the second takes the elements that the first gives.
+"""Fuse neighbouring stages of a pipeline over one domain, if the second takes the elements that the first returns.
 
     y = blur(x)          ->   loss = blur_then_error(x)     kernel blur_then_error(x): error(blur(x))
     loss = error(y)

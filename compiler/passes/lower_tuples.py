@@ -1,4 +1,4 @@
-"""Makes structs of tuples: Slang's own ``Tuple`` gives zero gradients as soon as one element carries none.
+"""Replace tuples by structs: Slang's ``Tuple`` has zero gradients if one element carries none.
 
     def split(x: float) -> tuple[float, int]   ->   struct FloatAndInt { float item0; int item1; }
                                                     FloatAndInt split(float x)

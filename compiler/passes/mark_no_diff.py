@@ -1,4 +1,4 @@
-"""Makes every end of a gradient explicit, and refuses those the user did not ask for.
+"""Mark every end of a gradient with ``no_diff``, and refuse ends that the user did not ask for.
 
 In a function that is differentiated, with ``table`` one that is not:
 

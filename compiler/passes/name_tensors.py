@@ -1,4 +1,4 @@
-"""Gives every tensor and texture of a kernel a name that functions use directly, and decides how gradients accumulate.
+"""Give tensors and textures of a kernel global names, and decide how their gradients accumulate.
 
 A function that takes one is cloned for each it is called with, and the parameter goes away:
 

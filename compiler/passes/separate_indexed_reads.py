@@ -1,4 +1,4 @@
-"""Reads entries at run-time indices so that gradients are those of the entries that were read, and add up.
+"""Read entries at run-time indices through functions, so that no gradient is lost.
 
 Where one value is read through two index expressions that may meet, Slang's reverse mode loses one of the gradients.
 Reads through the library's ``at`` are right everywhere, plain ones where an array is read through one expression only:

@@ -1,4 +1,4 @@
-"""Writes matrix arithmetic that every target compiles, also its derivatives.
+"""Rewrite matrix arithmetic so that every target compiles it and its derivatives.
 
     -m       ->  m * -1.0             unary minus on a matrix is no C++
     m - n    ->  m + n * -1.0         its derivative has one

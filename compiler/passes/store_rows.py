@@ -1,4 +1,4 @@
-"""Stores whole rows where one run-time index stands twice on the way to an element.
+"""Store whole rows where one run-time index occurs twice in the path to an element.
 
 Reverse mode of a store through one index twice, `m[i][i] = e`, uses a value that Slang 2026.12 declares nowhere: no
 target takes it (docs/slang-notes.md). A store of the row is right, and so are reads:

@@ -1,4 +1,4 @@
-"""Stores whole values where Slang mistakes stores into their parts.
+"""Store whole values where Slang miscompiles stores into their parts.
 
 Where branches or loops meet again, Slang 2026.12 confuses two locals of one type when parts of one were stored: wrong
 primals and tangents in forward mode, wrong gradients in reverse mode, without a word (docs/slang-notes.md). It takes

@@ -1,4 +1,4 @@
-"""Chooses between ``v * s`` and ``v * float3(s)``: Slang is wrong or crashes on the short form in several places.
+"""Replace ``v * float3(s)`` by ``v * s`` where Slang compiles the short form correctly.
 
 Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
 that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong

@@ -1,8 +1,8 @@
-"""A content-addressed store on disk: a key's bytes go in once and come out checked, or not at all.
+"""Store bytes on disk by key, with a checksum that is verified at each read.
 
-Safe for any number of processes at a time: entries appear by renaming, are never changed, and may vanish at any moment.
-An entry whose checksum is wrong is deleted and counts as missing. Where the folder cannot be written, nothing is stored
-and nobody is told: a cache is a convenience.
+Any number of processes may use it at a time: entries appear by renaming, are never changed, and may vanish at any
+moment. An entry with a wrong checksum is deleted and counts as missing. If the folder is not writable, nothing is
+stored and no error is reported, because the cache only saves time.
 """
 
 from __future__ import annotations

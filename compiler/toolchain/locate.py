@@ -1,6 +1,6 @@
-"""Where the Slang compiler is, and which one, without loading it: the library in slangpy's package, or ``--slangc``.
+"""Locate the Slang compiler without loading it: the library in slangpy's package, or ``--slangc``.
 
-The fingerprint goes into cache keys and must be had in microseconds: path, size and time of the file, not its contents.
+The fingerprint is part of cache keys and must take microseconds: path, size and time of the file, not its contents.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The toolchain's front door: jobs in, results out, from the cache where it has them, else from worker processes.
+"""Compile jobs, from the cache if it has the results, else in worker processes. ``compile_jobs`` is the entry.
 
-When the cache has everything, neither the Slang library is loaded nor a process started.
+If the cache has everything, the Slang library is not loaded and no process starts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Programs and libraries that some targets need beyond Slang: how to find each, and what to tell a user who lacks it.
-
-Goes in: nothing but the machine. Comes out: where the tool is, or ``None``.
-"""
+"""Locate the programs and libraries that some targets need beyond Slang, and say how to install them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the gradient of each parameter of a kernel comes together, in words for people and for the manifest."""
+"""Describe how each parameter's gradient is accumulated, in words for ``compile -v`` and the manifest."""
 
 from __future__ import annotations
 

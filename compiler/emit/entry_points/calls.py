@@ -1,4 +1,4 @@
-"""Prints what happens with one element: arguments, the call in its mode, what comes out of it."""
+"""Print the work on one element: load the arguments, call the kernel in its mode, and store the outputs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) ->
 
 
 def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
-    """Print a call and stores some of its results; a plain one without a local."""
+    """Print a call and store some of its results; a plain one without a local."""
     if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
         parts[0].store(writer, call)
         return

@@ -1,4 +1,4 @@
-"""One entry point while it is printed: what it is made of, its signature, the parameters all kinds share."""
+"""Define an entry point while it is printed: its parts, its signature, and the parameters that all kinds share."""
 
 from __future__ import annotations
 

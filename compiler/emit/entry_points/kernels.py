@@ -200,7 +200,7 @@ def _prepare(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_guard(entry: PrintedEntry, writer: Writer) -> None:
-    """Send threads outside the domain home and numbers the others."""
+    """Return threads outside the domain at once, and number the others."""
     thread, i = entry.scope.local("thread"), entry.scope.index
     dims = entry.kernel.dims
     if dims == 1:

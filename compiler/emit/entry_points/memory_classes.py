@@ -1,4 +1,4 @@
-"""Where values of a kernel live, a class per memory: entry-point parameters, loads before the call, stores after it."""
+"""Define one class for each memory: entry-point parameters, loads before the call, stores after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values there is one of for all threads: ``Param`` with its gradient, and the results that are sums."""
+"""Print values that all threads share: ``Param`` with its gradient, and the results that are sums."""
 
 from __future__ import annotations
 

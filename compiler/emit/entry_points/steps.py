@@ -1,8 +1,7 @@
-"""Prints the kernels between and after those of a pipeline: zeroing, adding, converting, batches, and the optimizers.
+"""Print the kernels between and after those of a pipeline: clear, add, convert, gather a batch, and optimizers.
 
-Goes in: which of them are wanted, for which scalar types. Comes out: a Slang module of entry points. Gradients and the
-state of optimizers are float for half and float values, double for double ones; half values keep a float master copy,
-since an update is mostly too small for the last digit of a half.
+Gradients and the state of optimizers are float for half and float values, double for double values. Half values keep a
+float master copy, since an update is mostly too small for the last digit of a half.
 """
 
 from __future__ import annotations

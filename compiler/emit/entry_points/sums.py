@@ -1,7 +1,7 @@
-"""Sums over all threads: which scalars a kernel adds up, how a thread counts them, where the totals go.
+"""Plan the sums over all threads: the scalars that a kernel sums, their slots, and the buffers of the totals.
 
-A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results and of the gradients of its
-``Param``s, in this order; each leaf's scalars lie next to each other, as in its buffer.
+A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results, then of the gradients of its
+``Param``s. The scalars of one leaf are adjacent, as in its buffer.
 """
 
 from __future__ import annotations

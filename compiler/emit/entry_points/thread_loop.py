@@ -1,8 +1,7 @@
-"""Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
+"""Print the loop of a thread over its share of the elements, and the store of its sums.
 
-Where there are few totals, a thread works on rows of elements that lie next to each other: on the CPU each of a row has
-sums of its own, so that they need not wait for each other; on a GPU several are read at a time, if nothing but sums
-comes out.
+With few totals, a thread works on rows of adjacent elements. On the CPU each element of a row has sums of its own, so
+that additions do not wait for each other. On a GPU several elements are read at a time, if the only outputs are sums.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints the entry points that follow the main one of a mode: totals of partial sums, gradients from their copies."""
+"""Print the entry points after the main one of a mode: totals of partial sums, and gradients from their copies."""
 
 from __future__ import annotations
 

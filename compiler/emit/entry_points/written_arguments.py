@@ -1,8 +1,7 @@
-"""Arguments of kernels that the function writes: ``out`` and ``inout`` parameters of functions in Slang files.
+"""Print kernel arguments that the function writes: ``out`` and ``inout`` parameters of functions in Slang files.
 
-Each is a place beside those of ``places``: the result's buffers are its own, and in backward mode its cotangent goes in
-where the result comes out. Slang's derivative functions take an ``out`` parameter's cotangent in its stead, and leave
-out one without derivative altogether.
+Each uses the buffers of its result. In backward mode the cotangent is the input at the location of the result.
+Slang's derivative functions take the cotangent of an ``out`` parameter, and omit one without derivative.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints additions of a value, scalar by scalar, to an array of sums that belongs to one thread."""
+"""Print additions of a value, scalar by scalar, to a thread's array of sums."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How values lie in buffers: one buffer per struct field, scalars one after the other, element by element.
+"""Lay out values in buffers: one buffer for each struct field, scalars in order, element by element.
 
-A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i + k``
-so that every target agrees on the stride; scalars and 32-bit vectors of 2 and 4 components keep their type. Bools are
-``uint``. Generated functions ``load_float3`` and ``store_float3`` do the rest.
+A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i +
+k``, so that every target agrees on the stride. Scalars and 32-bit vectors of 2 and 4 components keep their type.
+Bools are ``uint``. The generated functions ``load_float3`` and ``store_float3`` convert.
 """
 
 from __future__ import annotations

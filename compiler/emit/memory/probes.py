@@ -1,4 +1,4 @@
-"""Prints probes: identities whose derivative records the gradient that comes by, one per element of the domain."""
+"""Print probes: identity functions whose derivative records the gradient, one for each element of the domain."""
 
 from __future__ import annotations
 

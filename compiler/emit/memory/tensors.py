@@ -1,7 +1,7 @@
-"""Prints tensors: buffers that belong to the module, and a function for each way to use them, with its derivatives.
+"""Print tensors: global buffers, and a function with its derivatives for each way to access them.
 
-A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``; one that is
-written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is in docs/decisions/memory.md.
+A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``. A tensor that
+is written becomes ``fit_w_write(i, j, value)``. docs/decisions/memory.md describes how threads share the gradient.
 """
 
 from __future__ import annotations

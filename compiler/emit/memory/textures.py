@@ -1,6 +1,6 @@
-"""Prints textures: the texels and their filter, and a function for each way to read them, with its derivatives.
+"""Print textures: the texels and their filter, and a function with its derivatives for each way to read them.
 
-A sample's gradient goes to the texels it is made of and, where it is wanted, to the coordinates.
+The gradient of a sample is added to its texels and, where it is needed, to the coordinates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What printing one function needs to know: the module's names, this function's names, and where the text goes."""
+"""Hold the state of printing one function: the names of the module and of the function, and the writer."""
 
 from __future__ import annotations
 

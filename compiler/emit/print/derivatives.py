@@ -1,7 +1,7 @@
-"""Prints derivatives in Slang's form: backward functions take ``inout DifferentialPair<T>``, forward ones pairs.
+"""Print custom derivatives in Slang's form: with ``inout DifferentialPair<T>`` in backward, pairs in forward mode.
 
-In the IR a backward function takes values and gives gradients. Printed, it unpacks the primals it uses at the top and
-each return stores the gradients into the pairs.
+In the IR a backward function takes values and returns gradients. The printed function unpacks the primals it uses at
+the top, and each return stores the gradients into the pairs.
 """
 
 from __future__ import annotations

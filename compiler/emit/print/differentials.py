@@ -1,7 +1,7 @@
-"""Values and Slang's differentials of them: one type for most, two for structs with parts that carry no gradient.
+"""Convert between values and their Slang differentials, which differ for structs with fields without gradient.
 
-In the IR a gradient of a ``Material`` is a ``Material``. In Slang it is a ``Material.Differential``, which is the same
-only where every field carries gradient; elsewhere two generated functions convert.
+In the IR the gradient of a ``Material`` is a ``Material``. In Slang it is a ``Material.Differential``. Both are the
+same only if every field carries gradient; otherwise two generated functions convert.
 """
 
 from __future__ import annotations

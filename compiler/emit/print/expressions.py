@@ -1,4 +1,4 @@
-"""Prints expressions: one precedence table, parentheses only where the table asks for them."""
+"""Print expressions with parentheses only where the one precedence table needs them."""
 
 from __future__ import annotations
 

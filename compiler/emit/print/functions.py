@@ -1,4 +1,4 @@
-"""Prints device functions: comment, attributes, signature, body."""
+"""Print device functions: comment, attributes, signature, body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Prints functions around overloaded methods, from which Slang can't choose where they are differentiated.
+"""Print wrappers of overloaded methods, because Slang cannot choose an overload to differentiate.
 
-``bwd_diff(S.at)`` takes the first method ``at`` whatever its arguments are. So kernels differentiate a function that
-calls the one they mean.
+``bwd_diff(S.at)`` takes the first method ``at``, whatever its arguments are. So kernels differentiate a function that
+calls the right overload.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints statements: declarations, assignments, branches, bounded loops, returns."""
+"""Print statements: declarations, assignments, branches, bounded loops, returns."""
 
 from __future__ import annotations
 

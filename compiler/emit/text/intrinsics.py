@@ -1,4 +1,4 @@
-"""How intrinsics are spelled in Slang, from the table of intrinsics."""
+"""Spell intrinsics in Slang, from the table of intrinsics."""
 
 from __future__ import annotations
 

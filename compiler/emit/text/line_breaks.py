@@ -1,4 +1,4 @@
-"""Breaks long lines of Slang where a person would: at the outermost commas and operators that fit."""
+"""Break long lines of Slang at the outermost commas and operators that fit."""
 
 from __future__ import annotations
 

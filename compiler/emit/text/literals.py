@@ -1,4 +1,4 @@
-"""Spells numbers: the shortest decimal that reads back as the same value of its type."""
+"""Spell numbers: the shortest decimal that reads back as the same value of its type."""
 
 from __future__ import annotations
 

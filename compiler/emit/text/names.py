@@ -1,8 +1,8 @@
-"""Gives everything a Slang name: the user's own where it can be, a quietly changed one where Slang or a target objects.
+"""Name everything in Slang: keep the user's name, and change it only where Slang or a target forbids it.
 
-Changed names are the same on every run: names are given in module order, a keyword gets a trailing underscore, a second
-holder of a name gets ``_2``, and letters outside ASCII are spelled out: a Greek letter is its name, an accented one
-loses the accent.
+Changed names are the same on every run, since names are assigned in module order. A keyword gets a trailing underscore,
+and a second holder of a name gets ``_2``. Letters outside ASCII are spelled out: a Greek letter is its name, and an
+accented letter loses the accent.
 """
 
 from __future__ import annotations

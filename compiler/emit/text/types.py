@@ -1,4 +1,4 @@
-"""Spells IR types in Slang: ``float3``, ``float2x4``, ``float[4]``, ``Material``, ``Tuple<float, float3>``."""
+"""Spell IR types in Slang: ``float3``, ``float2x4``, ``float[4]``, ``Material``, ``Tuple<float, float3>``."""
 
 from __future__ import annotations
 

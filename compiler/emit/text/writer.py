@@ -1,4 +1,4 @@
-"""Writes Slang text: indentation, braces, and a map from each stretch of text to the span it was made from."""
+"""Write Slang text with indentation and braces, and map each stretch of text to its source span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded gradients: the function's body moves to ``f_unclipped``, whose reverse-mode gradients are clipped.
+"""Clip gradients: move the function's body to ``f_unclipped``, and clip the reverse-mode gradients of that.
 
 Forward mode stays that of the unclipped function. NaN becomes 0, infinities the limit.
 """

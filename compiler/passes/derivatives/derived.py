@@ -1,9 +1,9 @@
-"""The missing mode of a function with only one own derivative, from the other mode by basis vectors.
+"""Derive the missing mode of a function with one custom derivative from the other mode, by basis vectors.
 
     backward given:  f_fwd(x, dx) = (f(x), f_bwd(x, e_k) . dx for each component k of the result)
     forward given:   f_bwd(x, d_out) = f_fwd(x, e_k).d . d_out for each component k of the parameters
 
-So that forward and reverse mode agree.
+So forward and reverse mode agree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def derived_forward(maker: Maker) -> Function:
-    """Return a forward function from the own backward one."""
+    """Return a forward function from the custom backward function."""
     fresh = maker.fresh()
     result = maker.function.result
     value = maker.call(maker.primals())
@@ -75,7 +75,7 @@ def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tupl
 
 
 def derived_backward(maker: Maker) -> Function:
-    """Return a backward function from the own forward one."""
+    """Return a backward function from the custom forward function."""
     fresh = maker.fresh()
     body: Block = ()
     found: list[Expr] = []

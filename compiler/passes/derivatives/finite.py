@@ -1,8 +1,8 @@
-"""Central differences over every component of every differentiable parameter, in both modes.
+"""Compute central differences over every component of every differentiable parameter, in both modes.
 
     x_grad = <f(x + h) - f(x - h), d_out> / ((x + h) - (x - h))
 
-The width is what rounding left of ``2 h``, so that a step below the spacing of floats near ``x`` gives NaN, not zero.
+The divisor is ``2 h`` after rounding, so that a step below the spacing of floats near ``x`` gives NaN, not zero.
 """
 
 from __future__ import annotations

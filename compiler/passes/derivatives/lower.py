@@ -1,4 +1,4 @@
-"""The pass that turns derivative policies into functions; the policies themselves stand in the modules beside it."""
+"""Replace derivative policies by functions; each policy has a module beside this one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def lower_derivatives(module: Module) -> Module:
-    """Give every function that has a derivative policy, or only one own derivative, a function for each mode."""
+    """Give every function that has a derivative policy, or only one custom derivative, a function for each mode."""
     keys = fresh_keys(module)
     functions: list[Function] = []
     for function in module.functions:

@@ -1,4 +1,4 @@
-"""Makes the functions that give another's derivative: their signatures, and what their bodies refer to."""
+"""Make the functions that compute another function's derivative: signatures, and values for their bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies with bodies of a line or two: surrogate, straight-through, subgradient."""
+"""Lower the policies with short bodies: surrogate, straight-through, subgradient."""
 
 from __future__ import annotations
 

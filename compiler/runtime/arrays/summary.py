@@ -1,4 +1,4 @@
-"""What a run gave, told briefly: arrays go in, lines for people and a record for programs come out."""
+"""Summarise the output of a run: lines for people, and a record for programs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Values that go to a kernel without a buffer: arrays of a parameter's parts go in, lists and mappings come out.
+"""Convert the arrays of a parameter to lists and mappings, for values without a buffer.
 
-Matrices stay arrays, which is how slangpy wants them.
+Matrices stay arrays, as slangpy needs them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Indices that lead outside arrays, vectors and matrices: C++ text goes in, the same comes out noticing them.
+"""Add checks of indices into arrays, vectors and matrices to emitted C++ text.
 
-Slang's C++ takes whatever lies beside an array for an element of it. Where ``slangad_watches`` is set, such an index is
-taken for the first one instead, and noted in ``slangad_left``; else nothing changes. An index outside a buffer is
-always taken for the first one, so that no launch can crash over it.
+Slang's C++ reads whatever lies beside an array. Where ``slangad_watches`` is set, such an index becomes 0 and
+``slangad_left`` is set; otherwise nothing changes. An index outside a buffer always becomes 0, so that no launch
+crashes because of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The cpu device: the ``cpp`` target, built by the machine's C++ compiler and run in a worker on all cores.
+"""Run the ``cpp`` target on all cores: build it with the machine's C++ compiler, and launch it in a worker process.
 
-Goes in: emitted modules. Buffers are memory shared with the worker, so nothing is copied to launch a kernel, and what
-they hold outlives a crash of the worker, which is started anew with the next launch.
+Buffers are memory shared with the worker, so a launch copies nothing. Buffers survive a crash of the worker, which
+restarts with the next launch.
 """
 
 from __future__ import annotations

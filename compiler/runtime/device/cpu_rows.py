@@ -1,7 +1,6 @@
-"""Many small launches of one entry point on the CPU, each with arrays of its own, at the cost of a function call each.
+"""Run many small launches of one entry point on the CPU, each with its own arrays, at the cost of a function call each.
 
-Goes in: C++ text that is to have them, then the loaded library and one row of every array for each launch. Slang's C++
-has a function for one thread of an entry point; a loop around it, in C++ too, goes through rows and threads.
+Slang's C++ has a function for one thread of an entry point. A loop around it, also in C++, visits rows and threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""C++ text becomes a shared library, by whichever C++ compiler the machine has; built once per content.
-
-Goes in: the ``cpp`` target's output (which brings Slang's prelude with it). Comes out: the library's bytes.
-"""
+"""Build a shared library from the ``cpp`` target's output with the machine's C++ compiler, once for each content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all GPU devices share: how elements are spread over groups of threads, and launches whose bindings are kept."""
+"""Share code of all GPU devices: spread elements over groups, keep the bindings of launches and busy devices."""
 
 from __future__ import annotations
 

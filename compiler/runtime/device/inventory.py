@@ -1,7 +1,6 @@
-"""What works on this machine: nothing goes in, versions, compilers, tools, targets and devices come out.
+"""Try everything that ``slangad doctor`` lists: versions, compilers, tools, targets and devices.
 
-Nothing is believed, everything is tried: each target compiles a kernel in a worker, each device runs one in a process
-of its own.
+Each target compiles a kernel in a worker. Each device runs a kernel in a process of its own.
 """
 
 from __future__ import annotations

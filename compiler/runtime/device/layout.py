@@ -1,4 +1,4 @@
-"""Slang's reflection JSON of the ``cpp`` target becomes numpy dtypes with the same bytes as the emitted C++ structs."""
+"""Convert Slang's reflection of the ``cpp`` target to numpy dtypes with the bytes of the emitted C++ structs."""
 
 from __future__ import annotations
 

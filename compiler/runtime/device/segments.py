@@ -1,6 +1,6 @@
-"""Memory that two processes see: the bytes of a device buffer of the cpu device, mapped here and in its worker.
+"""Share memory between two processes: the bytes of a buffer of the cpu device, mapped here and in its worker.
 
-Goes in: a size. Comes out: a mapping, and the place by which another process of the same user maps the same bytes.
+A segment has a place by which another process of the same user maps the same bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal, with raw kernels and buffers that stay on the device.
+"""Run kernels on GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal.
 
-Goes in: emitted modules. A submission is one command buffer of many dispatches, in order where they share buffers.
+Buffers stay on the device. A submission is one command buffer of many dispatches, in order where they share buffers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Uniforms as WebGPU wants them: values and Slang's reflection of their types go in, the bytes of a block come out.
+"""Pack uniforms for WebGPU by Slang's reflection of their types, in the layout std140.
 
-The layout is std140: entries of arrays, rows of matrices and structs begin at multiples of 16 bytes.
+Entries of arrays, rows of matrices and structs begin at multiples of 16 bytes.
 """
 
 from __future__ import annotations

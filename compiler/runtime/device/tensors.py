@@ -1,7 +1,7 @@
-"""Torch tensors where numpy arrays are meant; nothing here imports torch unless a tensor was given.
+"""Use torch tensors as arrays and buffers. Torch is imported only if the caller passes a tensor.
 
-Tensors on the CPU go in as arrays over the same memory. Those on a GPU are bound as they are when they go to a cuda
-device, and what comes out of it are tensors of torch's; other devices get copies.
+Tensors on the CPU become arrays over the same memory. Tensors on a GPU are bound without a copy on a cuda device, whose
+outputs are then torch tensors. Other devices use copies.
 """
 
 from __future__ import annotations

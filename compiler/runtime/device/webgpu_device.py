@@ -1,7 +1,7 @@
-"""GPUs through wgpu: what WebGPU runs on this machine, be it Vulkan, Metal or Direct3D 12, with raw kernels in WGSL.
+"""Run WGSL kernels through wgpu, on a Vulkan, Metal or Direct3D 12 driver.
 
-Goes in: emitted modules. WebGPU has no double, no atomics of floats, and limits on what a kernel is bound to; what
-doesn't fit is refused before the driver sees it.
+WebGPU has no double, no atomics of floats, and limits on bindings. ``webgpu_limits`` refuses a kernel that exceeds them
+before the driver sees it.
 """
 
 from __future__ import annotations

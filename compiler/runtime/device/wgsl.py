@@ -1,7 +1,7 @@
-"""WGSL as a WebGPU device takes it: code and Slang's reflection of it go in, what is bound at which number comes out.
+"""Read the bindings of a WGSL shader from its code and Slang's reflection.
 
-Slang leaves out what an entry point doesn't use, so the code's own declarations say what there is; reflection gives
-names to the numbers.
+Slang omits what an entry point does not use. So the declarations of the code give the bindings, and the reflection
+gives their names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a device rounds on the way: entry points and a device go in, a note comes out where gradients lose digits."""
+"""Report gradients that lose digits on a device, because doubles are summed in float."""
 
 from __future__ import annotations
 

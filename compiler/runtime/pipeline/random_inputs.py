@@ -1,4 +1,4 @@
-"""Inputs nobody gave, drawn at random: for ``slangad run --random``, to try a kernel without a file of arrays."""
+"""Draw missing inputs at random, for ``slangad run --random``."""
 
 from __future__ import annotations
 

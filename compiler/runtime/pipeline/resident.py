@@ -1,8 +1,7 @@
-"""A pipeline on a device: every value, gradient and tangent has a buffer that stays there; launches come out.
+"""Keep the values, gradients and tangents of a pipeline in buffers on a device, and plan its launches.
 
-Goes in: a pipeline, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
-order; nothing is copied between host and device in between. A value that several stages use gets the sum of what they
-send back.
+``forward``, ``backward`` and ``jvp`` return the launches in order; nothing is copied between host and device in
+between. A value that several stages use gets the sum of their gradients.
 """
 
 from __future__ import annotations

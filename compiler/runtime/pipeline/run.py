@@ -1,6 +1,6 @@
-"""Runs a pipeline in a mode on a device: named arrays go in; results, gradients and tangents by key come out.
+"""Run a pipeline in a mode on a device, and return results, gradients and tangents by key.
 
-What a pipeline returns are its results, and so is every tensor that its kernels write, by the parameter's name.
+The results are the values that the pipeline returns, and every tensor that its kernels write, by the parameter's name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs a kernel in a mode on a device: prepared arrays go in, results and gradients by key come out.
+"""Run a kernel in a mode on a device, and return results and gradients by key.
 
-Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product sends
-the results' tangents back as cotangents from where they lie, so nothing leaves the device in between.
+Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product uses
+the results' tangents as cotangents in place, so nothing is copied to the host in between.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Pipelines as things to run: an IR pipeline and its kernels go in; what it takes, gives and trains comes out.
+"""Combine an IR pipeline with its kernels into a ``RunnablePipeline``.
 
-A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either are one piece of code.
+A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either share their code.
 """
 
 from __future__ import annotations

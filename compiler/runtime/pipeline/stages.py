@@ -1,4 +1,4 @@
-"""Shapes of a pipeline: those of what it is given go in; each stage's domain and every value's shape come out."""
+"""Compute the domain of each stage of a pipeline, and the shape of every value."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Launches of the kernels between those of a pipeline: planned first, since which are needed is known only at the end.
+"""Plan launches of generated kernels between those of a pipeline, and compile only the kernels that are needed.
 
-Goes in: buffers. Comes out: steps, which become launches once their module is on the device.
+A step becomes a launch once its module is on the device.
 """
 
 from __future__ import annotations

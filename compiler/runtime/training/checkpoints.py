@@ -1,7 +1,7 @@
-"""Training that can be taken up again: what it is now becomes a file, and the other way round.
+"""Save the state of a training to a file, and restore it.
 
-A checkpoint is an ``.npz`` file: parameters, what the optimizer remembers, every loss so far, and a record of what was
-trained how. It is replaced whole, so a process that is killed leaves the last one or the one before.
+A checkpoint is an ``.npz`` file: parameters, the optimizer's state, every loss, and a record of the program and its
+settings. It is replaced whole, so a process that is killed leaves the last checkpoint or the one before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Results in the cache, found before anything is compiled although a job's imports are known only afterwards.
+"""Find the results of jobs in the cache before anything is compiled, although imports are known only afterwards.
 
-Two steps: the job's own key leads to the list of files that it depended on last time; that list, with what those
-files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools, slangad and
-what it does to Slang's output.
+There are two steps. The key of the job finds the list of files that it depended on last time. That list, with the
+present contents of the files, is the key of the result. The key of the job covers text, modules, arguments, compiler,
+tools, slangad, and the changes that slangad makes to Slang's output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Slang leaves to its own drivers is written into the artefact, so that the artefact is complete by itself."""
+"""Add to an artefact the text that Slang leaves to its own drivers, so that the artefact is complete."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Library modules that many jobs import, kept in Slang's binary form, which parses in a tenth of the time.
+"""Keep library modules that many jobs import in Slang's binary form, which parses in a tenth of the time.
 
-Goes in: the modules of the jobs to come. Comes out: those worth having, as bytes, from memory, from the cache, or built
-now. Building takes as long as two uses of the text, so a module is built only when it is clear that it is used again:
-by several jobs of a call, or in a later call after this one. Code made from the binary form is the same, byte for byte.
+A build takes as long as two uses of the text. So a module is built only if it is certain to be used again: by several
+jobs of a call, or in a later call. Code made from the binary form is the same, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results as bytes and back, for the cache: a JSON head with everything small, then the code of each artefact."""
+"""Convert results to bytes and back, for the cache: a JSON head, then the code of each artefact."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the toolchain takes and gives: a job (Slang text, entry points, targets) and its result, as plain values.
+"""Define the input and output of the toolchain as plain values: a job (Slang text, entry points, targets), its result.
 
-Jobs are compared and hashed by the cache, sent to workers, and never changed.
+The cache compares and hashes jobs. Jobs are sent to workers and never changed.
 """
 
 from __future__ import annotations

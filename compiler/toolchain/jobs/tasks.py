@@ -1,4 +1,4 @@
-"""How jobs are cut into calls of the compiler: enough pieces to keep all workers busy, few enough to parse seldom."""
+"""Divide jobs into calls of the compiler: enough to keep all workers busy, few enough to parse seldom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics about what stands around Slang: a missing or failing tool, a crash, a time limit. One function each."""
+"""Define the diagnostics about a missing or failing tool, a crash, or a time limit: one function each."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What Slang prints becomes ``SlangMessage`` values, and those become diagnostics at the user's places.
+"""Parse the messages that Slang prints, and convert them to diagnostics at the user's locations.
 
 With ``-enable-machine-readable-diagnostics`` each printed line holds code, severity, file, line, column, end line, end
-column and text between tabs. Lines of severity ``note`` and ``span`` belong to the message before them; the first span
-says in particular what the message says in general.
+column and text between tabs. Lines of severity ``note`` and ``span`` belong to the message before them. The first span
+gives the details of the message.
 """
 
 from __future__ import annotations

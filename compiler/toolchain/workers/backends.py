@@ -1,6 +1,6 @@
-"""Where a call of the compiler runs: in a worker process that holds the library, or in an external slangc's process.
+"""Run a call of the compiler in a worker process that holds the library, or in a process of an external slangc.
 
-A back end runs one call at a time, can be closed from another thread, and starts anew for the next call.
+A back end runs one call at a time, can be closed from another thread, and restarts for the next call.
 """
 
 from __future__ import annotations
