@@ -1,4 +1,4 @@
-"""One body from syntax to IR: rounds of lowering until all locals have their type, then the checks over the whole."""
+"""Lower one body: rounds of lowering until all locals have a type, then checks of the whole body."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class BodySource:
     """A body to lower.
 
     Attributes:
-        places: The file it stands in.
+        places: The locations in its file.
         statements: The body, docstring included.
-        name_span: Where the function's name stands.
+        name_span: The location of the function's name.
         first_line: First line of the body in the parsed text, for comments.
         last_line: Last line.
     """
@@ -49,7 +49,7 @@ class BodySource:
 
 @dataclass(frozen=True, slots=True)
 class LoweredBody:
-    """A body in IR and the keys of the functions it calls, with the first place of each."""
+    """A body in IR and the keys of the functions it calls, with the first location of each."""
 
     statements: tuple[Stmt, ...]
     calls: dict[str, Span] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class LoweredBody:
 
 @dataclass(frozen=True, slots=True)
 class BodyRole:
-    """What the body belongs to: its parameters as seen inside, and the kernel it is the body of, if any."""
+    """The parameters of a body as seen inside, the role of its function, and the axes of its kernel's domain."""
 
     params: dict[str, Type]
     passive: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> Bod
 def lower_body(
     source: BodySource, scope: Scope, signature: Signature, role: BodyRole, constants: Constants, problems: Problems
 ) -> LoweredBody:
-    """Lowers a body; what is wrong with it goes to ``problems``."""
+    """Lower a body; errors go to ``problems``."""
     names = stored_names(source.statements)
     private = frozenset(private_counters(source.statements))
     comments = list(whole_line_comments(source))
@@ -141,14 +141,14 @@ def _report_aliases(ctx: Context, role: BodyRole) -> None:
 
 
 def stored_names(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """Every name a body assigns."""
+    """Return every name a body assigns."""
     return frozenset(
         n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
 
 
 def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Loop variables set only by their loops and read only inside them."""
+    """Yield the loop variables that only their loops set and only their bodies read."""
     loops = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
     for name in {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}:
         own = [loop for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
@@ -161,7 +161,7 @@ def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def whole_line_comments(source: BodySource) -> Iterator[tuple[int, str]]:
-    """Comments of a body that have their line to themselves: line and text without ``#``."""
+    """Yield the comments of a body that fill their line: line and text without ``#``."""
     lines = source.places.text.split("\n")[source.first_line - 1 : source.last_line]
     if not any(line.lstrip().startswith("#") for line in lines):
         return

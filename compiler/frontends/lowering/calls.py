@@ -1,4 +1,4 @@
-"""Calls: of described functions and methods, intrinsics, types, and the forms with rules of their own."""
+"""Calls of described functions and methods, intrinsics, types, and forms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def call(ctx: Context, node: ast.Call) -> Expr:
-    """Any call expression."""
+    """Lower a call."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     if isinstance(node.func, ast.Call):
@@ -55,7 +55,7 @@ def call(ctx: Context, node: ast.Call) -> Expr:
 
 
 def _check_arguments(ctx: Context, node: ast.Call) -> None:
-    """Reports what is wrong inside the arguments of a call that has no meaning itself."""
+    """Report errors inside the arguments of a call that has no meaning itself."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     for argument in (*node.args, *(k.value for k in node.keywords)):
@@ -65,7 +65,7 @@ def _check_arguments(ctx: Context, node: ast.Call) -> None:
 
 
 def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
-    """A call of something a name stands for."""
+    """Lower a call of an entity."""
     match entity:
         case FunctionEntity(signature):
             return function_call(ctx, node, signature, ())
@@ -87,14 +87,14 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
 
 
 def callee_span(ctx: Context, node: ast.Call) -> Span:
-    """The place of the called name: the last part of ``a.b.f``."""
+    """Return the place of the called name: the last part of ``a.b.f``."""
     if isinstance(node.func, ast.Attribute):
         return ctx.places.after(node.func.value, len(node.func.attr))
     return ctx.span(node.func)
 
 
 def method_call(ctx: Context, node: ast.Call) -> Expr:
-    """``value.method(…)`` and ``Type.static_method(…)``."""
+    """Lower ``value.method(…)`` and ``Type.static_method(…)``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     func = node.func
@@ -126,7 +126,7 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
 
 
 def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signature:
-    """A method by name.
+    """Return a method by name.
 
     Raises:
         Rejected: when the struct has none of that name.
@@ -140,7 +140,7 @@ def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signatur
 
 
 def function_call(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Expr, ...]) -> Expr:
-    """A call of a described function; ``first`` is the object of a method."""
+    """Return a call of a described function; ``first`` is the object of a method."""
     args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords)
     ctx.calls.setdefault(signature.key, callee_span(ctx, node))
     return Call(signature.key, (*first, *args), signature.result, ctx.span(node))
@@ -154,10 +154,10 @@ def bind_arguments(
     positional: Sequence[ast.expr],
     keywords: Sequence[ast.keyword],
 ) -> tuple[Expr, ...]:
-    """Arguments in parameter order, defaults filled in, each converted to its parameter's type.
+    """Return arguments in parameter order with defaults, each converted to its parameter's type.
 
     Raises:
-        Rejected: after everything wrong with them was reported.
+        Rejected: after all their errors were reported.
     """
     given = match_arguments(ctx, node, name, params, positional, keywords)
     bound: list[Expr] = []
@@ -180,7 +180,7 @@ def match_arguments(
     positional: Sequence[ast.expr],
     keywords: Sequence[ast.keyword],
 ) -> dict[str, ast.expr]:
-    """Which argument goes to which parameter; parameters without one are left out when they have a default."""
+    """Return the argument of each parameter; parameters with a default may have none."""
     if any(isinstance(a, ast.Starred) for a in positional) or any(k.arg is None for k in keywords):
         raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
     by_position = [p for p in params if p.passed != "keyword"]
@@ -227,7 +227,7 @@ def _keyword(
 
 
 def usage(name: str, params: Sequence[Parameter]) -> str:
-    """``f(x: float, n: int)``."""
+    """Return ``f(x: float, n: int)``."""
     return f"{name}({', '.join(f'{p.name}: {show(p.type)}' for p in params)})"
 
 
@@ -246,7 +246,7 @@ def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: 
 
 
 def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
-    """A call of a row of the table, keywords allowed."""
+    """Lower a call of an intrinsic; keywords are allowed."""
     nodes = _ordered(ctx, node, row)
     if row.name == "pow" and len(nodes) == 2:
         from slangad.compiler.frontends.lowering.operators import power

@@ -1,4 +1,4 @@
-"""Expressions of a body: one function per kind of syntax, typed IR out. Start here to follow any expression down."""
+"""Expressions of a body: one function per kind of syntax. Start here to follow any expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # noqa: C901  (one case per kind of syntax)
-    """Lowers one expression.
+    """Lower one expression.
 
     Raises:
         Rejected: after the problem was reported.
@@ -49,7 +49,7 @@ def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # 
 
 
 def literal(ctx: Context, node: ast.Constant) -> Expr:
-    """A number or bool."""
+    """Lower a number or bool."""
     value, span = node.value, ctx.span(node)
     match value:
         case bool():
@@ -63,7 +63,7 @@ def literal(ctx: Context, node: ast.Constant) -> Expr:
 
 
 def name(ctx: Context, node: ast.Name) -> Expr:
-    """A parameter, local or constant."""
+    """Lower a parameter, local or constant."""
     span = ctx.span(node)
     if node.id in ctx.names or node.id in ctx.params:
         return local(ctx, node)
@@ -76,7 +76,7 @@ def name(ctx: Context, node: ast.Name) -> Expr:
 
 
 def local(ctx: Context, node: ast.Name) -> Expr:
-    """A parameter or local; it must be set on every path that leads here."""
+    """Lower a parameter or local; it must be set on every path that leads here."""
     span = ctx.span(node)
     if node.id not in ctx.assigned and ctx.reachable:
         known = any(isinstance(t, object) for t in (ctx.found.get(node.id), ctx.locals.get(node.id)) if t is not None)
@@ -97,7 +97,7 @@ def local(ctx: Context, node: ast.Name) -> Expr:
 
 
 def resolve(ctx: Context, node: ast.Name) -> Entity:
-    """What a free name means.
+    """Return the meaning of a free name.
 
     Raises:
         Rejected: when it is unknown; the nearest known name is suggested.
@@ -115,7 +115,7 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
 
 
 def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
-    """What ``name`` or ``module.name`` stands for; None when the expression is a value of the body itself."""
+    """Return the meaning of ``name`` or ``module.name``; None if the expression is a value of the body itself."""
     match node:
         case ast.Name(id=identifier) if identifier not in ctx.names and identifier not in ctx.params:
             return resolve(ctx, node)
@@ -138,7 +138,7 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
 
 
 def attribute(ctx: Context, node: ast.Attribute) -> Expr:
-    """A field, swizzle or part of a pair; or a constant of a module."""
+    """Lower a field, swizzle or part of a pair, or a constant of a module."""
     entity = entity_of(ctx, node)
     span = ctx.places.after(node.value, len(node.attr))
     if isinstance(entity, ValueEntity):
@@ -154,7 +154,7 @@ def attribute(ctx: Context, node: ast.Attribute) -> Expr:
 
 
 def make_tuple(ctx: Context, node: ast.Tuple, expected: Type | None) -> Expr:
-    """``a, b``: several results."""
+    """Lower ``a, b``: several results."""
     hints = expected.elements if isinstance(expected, Tuple) and len(expected.elements) == len(node.elts) else None
     parts = [
         ctx.expr(e, hints[i] if hints else None) if isinstance(e, ast.Tuple) else e for i, e in enumerate(node.elts)

@@ -1,4 +1,4 @@
-"""Forms with rules of their own: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``len``, ``sa.zeros`` and their kin."""
+"""Constructs with special rules: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``len``, ``sa.zeros`` and others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
 
 
 def form(ctx: Context, node: ast.Call, name: str) -> Expr:
-    """A call of a form that is an expression."""
+    """Lower a call of a form that is an expression."""
     handler = _FORMS.get(name)
     if handler is not None:
         return handler(ctx, node)
@@ -64,7 +64,7 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
 
 
 def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
-    """Reports an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
+    """Report an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
     return ctx.error(
         "SA021",
         ctx.span(node.func),
@@ -74,7 +74,7 @@ def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
 
 
 def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
-    """The only argument of a form.
+    """Return the only argument of a form.
 
     Raises:
         Rejected: when there isn't exactly one.
@@ -192,7 +192,7 @@ _FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
 
 
 def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
-    """``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
+    """Lower ``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     entity = entity_of(ctx, maker.func)
@@ -209,7 +209,7 @@ def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
 def _differentiated(
     ctx: Context, node: ast.expr, entity: Entity | None, name: str
 ) -> tuple[Signature, tuple[Parameter, ...]]:
-    """The function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
+    """Return the function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
     if isinstance(entity, FunctionEntity):
         return entity.signature, ()
     if isinstance(node, ast.Attribute):

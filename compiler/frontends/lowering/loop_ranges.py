@@ -1,4 +1,4 @@
-"""The turns of a counted loop: from the arguments of ``range`` to start, stop, step and a bound on the trip count."""
+"""The iterations of a counted loop: start, stop, step and a bound on the trip count, from ``range``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """A counted loop's turns; ``exact`` is their number when it is known, ``limit`` the most there may be."""
+    """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number."""
 
     start: Expr
     stop: Expr
@@ -29,11 +29,11 @@ class Turns:
 
     @staticmethod
     def counted(number: int, span: Span) -> Turns:
-        """``number`` turns from 0."""
+        """Return ``number`` iterations from 0."""
         return Turns(Const(0, INT, span), Const(number, INT, span), 1, number, number)
 
     def reversed(self) -> Turns:
-        """The same turns, last first; their number is known."""
+        """Return the same iterations, last first; their number is known."""
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
@@ -48,10 +48,10 @@ class Turns:
 
 
 def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
-    """``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
+    """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
 
     Raises:
-        Rejected: when the number of turns has no bound.
+        Rejected: if the number of iterations has no bound.
     """
     options = {k.arg: k.value for k in node.keywords}
     unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll"))
@@ -114,10 +114,10 @@ def _unroll(ctx: Context, node: ast.expr | None) -> bool:
 
 
 def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
-    """An integer known when the file is loaded.
+    """Return an integer known when the file is loaded.
 
     Raises:
-        Rejected: when it is none.
+        Rejected: if it is not one.
     """
     value = static_int(ctx.expr(node))
     if value is None:

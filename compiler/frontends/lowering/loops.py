@@ -1,4 +1,4 @@
-"""Loops: everything becomes a counted or conditional loop with a bound that Slang can rely on."""
+"""Loops: each becomes a counted or conditional loop with a bound for Slang."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What a ``for`` runs over: its turns, how a turn binds the targets, and what must stand before the loop."""
+    """The iterations of a ``for``, the function that binds the targets, and the statements before the loop."""
 
     turns: Turns
     bind: Binder
@@ -47,7 +47,7 @@ class Iteration:
 
 
 def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
-    """``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
+    """Lower ``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
     ctx.bound_in_loop = _names_bound(node)
     try:
         iteration = iterate(ctx, node.iter)
@@ -85,7 +85,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
 
 
 def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:
-    """Reports what is wrong inside a loop whose head was rejected; targets count as set, their type is unknown."""
+    """Report errors inside a loop whose head was rejected; targets count as set, their type is unknown."""
     from slangad.compiler.frontends.lowering.statements import block
 
     before, reachable = ctx.assigned, ctx.reachable
@@ -110,7 +110,7 @@ def _names_bound(node: ast.For) -> frozenset[str]:
 
 
 def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns, Sequence[Stmt]]:
-    """Python takes a loop's bounds before its first turn: what the body may change is kept in a local."""
+    """Keep bounds that the body may change in locals, since Python computes them before the first iteration."""
     stored = _names_bound(node)
     held: list[Stmt] = []
 
@@ -125,7 +125,7 @@ def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns,
 
 
 def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
-    """``while sa.max_iters(n) and condition``."""
+    """Lower ``while sa.max_iters(n) and condition``."""
     from slangad.compiler.frontends.lowering.statements import block
 
     span = ctx.places.keyword_span(node)
@@ -150,7 +150,7 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
 
 
 def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[Stmt]]:
-    """Opens a loop; one with ``else`` and ``break`` gets a flag that says whether it ran to its end."""
+    """Open a loop; one with ``else`` and ``break`` gets a flag that is true if it ran to its end."""
     flow = LoopFlow()
     flag: list[Stmt] = []
     if node.orelse and _breaks(node.body):
@@ -161,7 +161,7 @@ def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlo
 
 
 def _breaks(body: Sequence[ast.stmt]) -> bool:
-    """Whether a ``break`` of this loop stands in its body."""
+    """Return True if the body has a ``break`` of this loop."""
     for node in body:
         if isinstance(node, ast.Break):
             return True
@@ -173,7 +173,7 @@ def _breaks(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leave(ctx: Context, flow: LoopFlow, before: frozenset[str], *, runs: bool, ends: bool) -> None:
-    """Closes a loop: what is surely set after it. ``runs``: at least one turn; ``ends``: it can end by itself."""
+    """Close a loop and update the names that are set. ``runs``: it runs at least once; ``ends``: it can end."""
     ctx.loops.pop()
     if ends:
         turn_ends = [*flow.continues, *([ctx.assigned] if ctx.reachable else [])]
@@ -189,7 +189,7 @@ def _after(ctx: Context, endings: list[frozenset[str]], before: frozenset[str]) 
 
 
 def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[Stmt]:
-    """The ``else`` of a loop, which runs when it ended by itself."""
+    """Lower the ``else`` of a loop, which runs if the loop ended by itself."""
     from slangad.compiler.frontends.lowering.statements import block
 
     if not orelse:
@@ -207,7 +207,7 @@ def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span)
 
 
 def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bool]:
-    """The loop variable: the user's own where nothing but the loop sets it and nothing reads it afterwards."""
+    """Return the loop variable: the user's name if only the loop sets it and nothing reads it afterwards."""
     span = ctx.span(node.target)
     if iteration.counts and isinstance(node.target, ast.Name) and node.target.id in ctx.private_counters:
         return Var(node.target.id, INT, span), True
@@ -217,10 +217,10 @@ def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bo
 
 
 def iterate(ctx: Context, node: ast.expr) -> Iteration:
-    """What a ``for`` runs over.
+    """Return the iterations of a ``for``.
 
     Raises:
-        Rejected: when it can't be iterated with a known bound.
+        Rejected: if it has no known bound.
     """
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
@@ -253,7 +253,7 @@ def _over_value(ctx: Context, node: ast.expr) -> Iteration:
 
 
 def _stays(ctx: Context, value: Expr) -> bool:
-    """Whether entries can be read where they stand, turn by turn: the value is not bound anew inside the loop."""
+    """Return True if entries can be read in each iteration: the loop does not bind the value."""
     while isinstance(value, Member):
         value = value.value
     return isinstance(value, ConstantRef) or (isinstance(value, Var) and value.name not in ctx.bound_in_loop)
@@ -300,7 +300,7 @@ def _over_enumerate(ctx: Context, node: ast.Call, name: str) -> Iteration:
 
 
 def _turn_number(turns: Turns, counter: Var) -> Expr:
-    """Which turn, from 0, a counter stands for."""
+    """Return the index, from 0, of the iteration of a counter."""
     start = static_int(turns.start) or 0
     number: Expr = counter
     if start:
@@ -339,7 +339,7 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
 
 
 def _at_turn(ctx: Context, inner: Iteration, counter: Var) -> tuple[Sequence[Stmt], Var]:
-    """The counter ``inner`` would have in the turn that ``counter`` (from 0) numbers."""
+    """Return the counter of ``inner`` in the iteration with the index ``counter`` (from 0)."""
     start, step = static_int(inner.turns.start) or 0, inner.turns.step
     if (start, step) == (0, 1):
         return [], counter
@@ -376,7 +376,7 @@ def _is_bound(ctx: Context, node: ast.Call) -> bool:
 
 
 def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
-    """The bound and the remaining conditions of a ``while``."""
+    """Return the bound and the remaining conditions of a ``while``."""
     tests = (
         list(node.test.values)
         if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)

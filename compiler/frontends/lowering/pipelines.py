@@ -1,6 +1,6 @@
-"""A pipeline's body from syntax to IR: a straight line of kernel calls becomes stages, all front ends alike.
+"""Lower a pipeline's body, a straight line of kernel calls, to stages, for all front ends.
 
-Every value gets one name, a nested call that of its kernel; everything that is not listed here is refused.
+Every value gets one name; a nested call gets its kernel's. Unlisted syntax is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the re
 
 @dataclass(frozen=True, slots=True)
 class CalledKernel:
-    """A kernel as pipelines call it."""
+    """A kernel that a pipeline calls."""
 
     name: str
     params: tuple[KernelParam, ...]
@@ -41,18 +41,18 @@ class CalledKernel:
 
 
 class PipelineScope(Protocol):
-    """What free names mean in a pipeline's body."""
+    """The meanings of free names in a pipeline's body."""
 
     def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
-        """What a name or ``module.name`` stands for; None when it is unknown."""
+        """Return the meaning of a name or ``module.name``; None if it is unknown."""
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting for a misspelt one."""
+        """Return the names to suggest for a misspelt one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineHead:
-    """What stands around a body: names, parameters, what is promised to be returned and where that is said."""
+    """The parts of a pipeline outside its body: name, parameters, results and the location of the results."""
 
     name: str
     params: tuple[KernelParam, ...]
@@ -67,7 +67,7 @@ class PipelineHead:
 def lower_pipeline(
     head: PipelineHead, body: Sequence[ast.stmt], places: Places, scope: PipelineScope, problems: Problems
 ) -> Pipeline | None:
-    """A pipeline; None after everything wrong with its body was reported."""
+    """Return a pipeline; None after all errors of its body were reported."""
     before = len(problems)
     lowering = _Lowering(head, places, scope, problems)
     returned = lowering.body(body)
@@ -143,7 +143,7 @@ class _Lowering:
             self.refused.discard(one.id)
 
     def _values(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> list[str]:
-        """The values an expression stands for: those a kernel gives, called as wanted, or one that has a name."""
+        """Return the values of an expression: the results of a kernel, with the given names, or a named value."""
         if isinstance(node, ast.Call):
             return self._call(node, wanted)
         if isinstance(node, ast.Name) and node.id in self.names:
@@ -197,7 +197,7 @@ class _Lowering:
         return found
 
     def _matched(self, node: ast.Call, kernel: CalledKernel) -> dict[str, ast.expr]:
-        """The expression for each parameter."""
+        """Return the expression for each parameter."""
         where = self.places.span(node.func)
         names = _names(kernel)
         shown = f"{kernel.name}({', '.join(names)})"
@@ -242,7 +242,7 @@ class _Lowering:
         return constant_argument(value, param, self.places.span(node), self.problems)
 
     def constant(self, node: ast.expr) -> object | None:
-        """A number, or what a name of the file stands for; None for anything else."""
+        """Return a number or the constant of a name; None for other expressions."""
         match node:
             case ast.Constant(value=int() | float() as value):
                 return value
@@ -255,7 +255,7 @@ class _Lowering:
                 return None
 
     def extent(self, node: ast.expr) -> tuple[str, int] | None:
-        """The name of a value and how many axes it has, for ``image.shape``; None for anything else."""
+        """Return the name of a value and its number of axes, for ``image.shape``; None for other expressions."""
         if isinstance(node, ast.Name) and node.id in self.names:
             value = self.known[self.names[node.id]]
             if value.memory in ARRAYS and value.axes:
@@ -263,7 +263,7 @@ class _Lowering:
         return None
 
     def refuse(self, code: str, node: ast.expr, message: str, help_: str) -> Rejected:
-        """Reports something about an expression."""
+        """Report an error at an expression."""
         return self._error(code, self.places.span(node), message, help_)
 
     def _check_domain(self, node: ast.Call, kernel: CalledKernel, sizes: tuple[Size, ...]) -> None:
@@ -274,7 +274,7 @@ class _Lowering:
             raise self._error("SA046", self.places.span(node.func), f"the domain of {kernel.name} is unknown", help_)
 
     def _check_writes(self, node: ast.Call, kernel: CalledKernel, arguments: Sequence[Argument]) -> None:
-        """Refuses a value that one call both writes and takes otherwise."""
+        """Refuse a value that one call writes and also takes as another argument."""
         names = [a.value if isinstance(a, Given) else "" for a in arguments]
         for param, name in zip(kernel.params, names, strict=True):
             if param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and names.count(name) > 1:

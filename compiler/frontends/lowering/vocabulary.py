@@ -1,4 +1,4 @@
-"""What the words of ``sa`` and Python's own functions mean in a described function, by identity of the objects."""
+"""The meaning of the words of ``sa`` and of Python's functions in a described function, by identity of the objects."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def _public_entity(name: str, value: object) -> Entity | None:
 
 
 def meaning_of(value: object) -> Entity | None:
-    """What an object of slangad's or Python's own vocabulary means; None for the user's objects."""
+    """Return the meaning of an object of slangad or Python; None for the user's objects."""
     return _known().get(id(value))
 
 
 def builtin_names() -> list[str]:
-    """Names of Python's own that described functions may use."""
+    """Return the builtin names that described functions may use."""
     return [n for n in dir(builtins) if id(getattr(builtins, n)) in _known()]
 
 
 def public_words() -> dict[str, Entity]:
-    """Every word of ``sa`` by name."""
+    """Return every word of ``sa`` by name."""
     from slangad.compiler.lang import public
 
     words = {name: meaning_of(getattr(public, name)) for name in public.__all__}
@@ -80,7 +80,7 @@ def public_words() -> dict[str, Entity]:
 
 
 def refusal(value: object) -> Refused | None:
-    """Why an object of Python or a library can't be used, when there is more to say than that."""
+    """Return a specific reason why an object of Python or a library can't be used, None if there is none."""
     module = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", type(value).__name__)
     if isinstance(value, ModuleType):
@@ -131,6 +131,6 @@ def _instead(name: str) -> str:
 
 
 def constant_text(value: object) -> str:
-    """A constant's value for the manifest."""
+    """Return a constant's value for the manifest."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."

@@ -1,4 +1,4 @@
-"""Annotations of functions: evaluated where they stand, read as types or places in memory, errors at the annotation."""
+"""Annotations of functions as types or memories, with errors at the annotation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def report_annotation(error: DescriptionError, node: ast.AST, places: Places, problems: Problems) -> None:
-    """Reports what is wrong with an annotation, an unknown name at the name."""
+    """Report the error of an annotation; an unknown name at the name."""
     if not isinstance(error, UnknownNameError):
         problems.error("SA017", places.span(node), error.message, help=error.help)
         return
@@ -37,7 +37,7 @@ def report_annotation(error: DescriptionError, node: ast.AST, places: Places, pr
 
 
 def report_fields(struct: object, problems: Problems) -> None:
-    """Reports every field of a struct whose annotation names no type."""
+    """Report every field of a struct whose annotation names no type."""
     assert isinstance(struct, DescribedStruct)  # noqa: S101  (the only structs there are)
     for found in struct.field_errors():
         owner = found.struct
@@ -51,7 +51,7 @@ def report_fields(struct: object, problems: Problems) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The scope annotations of one function are evaluated in."""
+    """The scope in which annotations of one function are evaluated."""
 
     places: Places
     problems: Problems
@@ -59,7 +59,7 @@ class Annotations:
     names: Mapping[str, object]
 
     def evaluated(self, raw: object, node: ast.AST, parameter: str = "") -> object | None:
-        """The object an annotation names; ``None`` after a report (``type(None)`` for the annotation ``None``)."""
+        """Return the object of an annotation; ``None`` after a report (``type(None)`` for the annotation ``None``)."""
         try:
             value = resolve(raw, self.module, self.names, parameter)
         except DescriptionError as error:
@@ -68,7 +68,7 @@ class Annotations:
         return type(None) if value is None else value
 
     def memory(self, raw: object, node: ast.AST, parameter: str) -> tuple[Memory, Type] | None:
-        """Where a parameter lives and the type of what lives there; None after a report."""
+        """Return the memory and type of a parameter; None after a report."""
         value = self.evaluated(raw, node, parameter)
         if value is None:
             return None
@@ -77,7 +77,7 @@ class Annotations:
         return None if type_ is None else (memory, type_)
 
     def value_type(self, value: object, node: ast.AST) -> Type | None:
-        """The type an evaluated annotation names; None after a report."""
+        """Return the type that an evaluated annotation names; None after a report."""
         try:
             return ir_type(value)
         except DescriptionError as error:
@@ -85,7 +85,7 @@ class Annotations:
             return None
 
     def body_type(self, node: ast.expr) -> Type | None:
-        """A type named by an expression in a body; None after a report."""
+        """Return a type named by an expression in a body; None after a report."""
         value = self.evaluated(ast.unparse(node), node)
         if value is None:
             return None
@@ -100,7 +100,7 @@ class Annotations:
 
     @staticmethod
     def type_of(value: object) -> Type | None:
-        """The type an object names, None when it names none."""
+        """Return the type that an object names, None if it names none."""
         try:
             return ir_type(value)
         except AnnotationError:

@@ -1,4 +1,4 @@
-"""Where an argument stands that a decorator, a policy or ``sa.extern`` refused: from its call to its own place."""
+"""Locate an argument that a decorator, a policy or ``sa.extern`` refused, inside its call."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def place_of_argument(argument: Argument, call: Span) -> Span:
-    """The place of an argument; that of its call where the source is not to be had or does not show it.
+    """Return the location of an argument; that of its call if the source does not show it.
 
     Args:
-        argument: Which one.
+        argument: The argument.
         call: The call, or the line it begins in.
     """
     linecache.checkcache(call.file)
@@ -34,7 +34,7 @@ def place_of_argument(argument: Argument, call: Span) -> Span:
 
 
 def _candidates(argument: Argument, call: Span, tree: ast.Module, places: Places) -> Iterator[tuple[bool, Span]]:
-    """Arguments of calls that begin in the line, those of the call that begins at the very place first."""
+    """Yield the arguments of calls that begin in the line, first those of the call that begins exactly there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.lineno == call.line:
             elsewhere = places.span(node).column != call.column

@@ -1,4 +1,4 @@
-"""Derivatives of described functions: own backward and forward functions become functions, policies become nodes."""
+"""Derivatives of described functions: custom functions and policies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CustomFunction:
 
 
 def derivative_of(world: World, described: DescribedSource) -> Derivative:
-    """What a function says about its derivative; own functions are named by key."""
+    """Return the derivative of a function; custom functions are named by key."""
     value, signature = described.object, described.signature
     own = value.backward_function is not None or value.forward_function is not None
     span = described.places.name_span(described.definition.tree)
@@ -108,7 +108,7 @@ def _surrogate(world: World, described: DescribedSource, g: object, span: Span) 
 
 
 def custom_functions(world: World, described: DescribedSource) -> list[CustomFunction]:
-    """The user's backward and forward functions of a function."""
+    """Return the user's backward and forward functions of a function."""
     value = described.object
     pairs = ((value.backward_function, Role.BACKWARD), (value.forward_function, Role.FORWARD))
     found = [_custom(world, described, f, role) for f, role in pairs if f is not None]

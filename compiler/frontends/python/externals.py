@@ -1,4 +1,4 @@
-"""``sa.extern`` functions: their signature in words becomes one like any other, their body stays in its Slang file."""
+"""Signatures of ``sa.extern`` functions; their bodies stay in the Slang file."""
 
 from __future__ import annotations
 

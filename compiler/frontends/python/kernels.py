@@ -1,4 +1,4 @@
-"""Kernels: where parameters and results live, from annotations; what one thread does becomes a function."""
+"""Kernels: memories of parameters and results from annotations, and a function for one thread."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DescribedKernel:
 
 
 def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
-    """A kernel's signature; None after everything wrong with it was reported."""
+    """Return a kernel with its signature; None after all its errors were reported."""
     definition = definition_of(value.python)
     places = Places(definition.path, definition.text)
     before = len(world.problems)
@@ -80,7 +80,7 @@ def _arguments(tree: ast.FunctionDef) -> list[ast.arg]:
 def kernel_params(
     world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations
 ) -> tuple[KernelParam, ...] | None:
-    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+    """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     params = [_param(world, function, argument, annotations) for argument in _arguments(tree)]
     known = tuple(p for p in params if p is not None)
     return known if len(known) == len(params) else None
@@ -122,7 +122,7 @@ def _param(world: World, function: FunctionType, argument: ast.arg, annotations:
 def kernel_results(
     world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations, *, optional: bool
 ) -> tuple[KernelResult, ...] | None:
-    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
+    """Return the results of a kernel or pipeline; None after all their errors were reported."""
     places = annotations.places
     if tree.returns is None and optional:
         return ()
@@ -148,7 +148,7 @@ def kernel_results(
 
 
 def _result_nodes(node: ast.expr, annotation: ResultAnnotation) -> list[ast.expr]:
-    """Where each part of a result annotation stands."""
+    """Return the node of each part of a result annotation."""
     count = len(annotation.parts)
     if annotation.is_tuple and isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -179,7 +179,7 @@ def _result(
 
 
 def try_declare(world: World, value: KernelObject) -> DescribedKernel | None:
-    """As ``declare_kernel``, a missing source reported."""
+    """Return a kernel with its signature; None after a report, also of a missing source."""
     try:
         return declare_kernel(world, value)
     except DescriptionError as error:

@@ -1,4 +1,4 @@
-"""The Python front end in one place: file -> executed module -> reachable functions -> lowered bodies -> ``Module``."""
+"""The Python front end: file -> executed module -> reachable functions -> lowered bodies -> ``Module``."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 def load_python(path: Path) -> Module:
-    """Loads a description written in Python.
+    """Load a description written in Python.
 
     Raises:
-        CompileError: with everything that is wrong with it.
+        CompileError: with all its errors.
     """
     loaded = load_file(path)
     problems = Problems()
@@ -69,7 +69,7 @@ def _nothing(path: str) -> CompileError:
 
 
 def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
-    """Declares everything described in the file itself; what that uses is reached when it is lowered."""
+    """Declare all described objects of the file; the functions they use are reached when they are lowered."""
     kernels: list[DescribedKernel] = []
     names: dict[str, KernelObject] = {}
     for value in _own_objects(loaded):
@@ -90,7 +90,7 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
 
 
 def _pipelines(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
-    """The pipelines; kernels that only they use are declared and added."""
+    """Return the pipelines; kernels that only they use are declared and added."""
     known: dict[int, DescribedKernel | None] = {id(k.object): k for k in kernels}
     names = {k.object.emitted_name: k.object for k in kernels}
 
@@ -118,7 +118,7 @@ def _reach_function(world: World, value: DescribedFunction[..., object]) -> None
 
 
 def _own_objects(loaded: LoadedFile) -> Iterator[object]:
-    """The described objects of a file in the order of their definitions, each once; imported ones only when used."""
+    """Yield the described objects of a file in the order of their definitions, each once, without imported ones."""
     found: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
         item = described_struct(value) or value
@@ -159,7 +159,7 @@ def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKer
 
 
 def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, Function], list[Kernel]]:
-    """Lowers kernels and every function reached, until nothing new is reached."""
+    """Lower kernels and every function reached, until nothing new is reached."""
     functions: dict[str, Function] = {}
     done = [_lower_kernel(world, k, functions) for k in kernels]
     while world.waiting:
@@ -182,7 +182,7 @@ def _source(tree: ast.FunctionDef, places: Places) -> BodySource:
 
 
 def _leading(tree: ast.FunctionDef, places: Places) -> int:
-    """How many lines of comments stand between the signature and the first statement."""
+    """Return the number of lines of comments between the signature and the first statement."""
     line, count = tree.body[0].lineno - 1, 0
     while line > tree.lineno and places.line_text(line).lstrip().startswith("#"):
         line, count = line - 1, count + 1
@@ -190,7 +190,7 @@ def _leading(tree: ast.FunctionDef, places: Places) -> int:
 
 
 def _sampling(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> Iterator[Sampling]:
-    """What was said about the samples of functions, kernels and pipelines."""
+    """Yield the settings of samples of functions, kernels and pipelines."""
     said = [(key, described.object.drawn) for key, described in world.functions.items()]
     said += [(declared.signature.key, declared.object.drawn) for declared in kernels]
     said += [(value.name, value.drawn) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PythonPipelineScope:
-    """Names as the body sees them: its closure, its module; kernels are declared when they are first called."""
+    """The names of a body: its closure and its module. A kernel is declared at its first call."""
 
     world: World
     function: FunctionType
     declare: Callable[[KernelObject], DescribedKernel | None]
 
     def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
-        """What a name or ``module.name`` stands for."""
+        """Return the meaning of a name or ``module.name``."""
         found, value = self._value(node)
         if not found:
             return None
@@ -71,14 +71,14 @@ class PythonPipelineScope:
         return False, None
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [*closure_of(self.function), *self.function.__globals__]
 
 
 def describe_pipeline(
     world: World, value: PipelineObject, declare: Callable[[KernelObject], DescribedKernel | None]
 ) -> Pipeline | None:
-    """A pipeline; None after everything wrong with it was reported."""
+    """Return a pipeline; None after all its errors were reported."""
     try:
         definition = definition_of(value.python)
     except DescriptionError as error:
@@ -102,7 +102,7 @@ def describe_pipeline(
 
 
 def _optimizer(given: object) -> Optimizer | None:
-    """The record of the IR for a user's ``sa.Adam(…)``."""
+    """Return the IR's optimizer for a user's ``sa.Adam(…)``."""
     if given is None:
         return None
     values = tuple(float(getattr(given, f.name)) for f in fields(given))  # type: ignore[arg-type]  # one of three dataclasses

@@ -38,7 +38,7 @@ class DescribedSource:
 
 
 def annotations_for(problems: Problems, value: DescribedFunction[..., object], places: Places) -> Annotations:
-    """The scope a function's annotations are evaluated in."""
+    """Return the scope a function's annotations are evaluated in."""
     names = scope_of(value.python, value.frame_locals, value.owner)
     return Annotations(places, problems, value.python.__globals__, names)
 
@@ -46,10 +46,10 @@ def annotations_for(problems: Problems, value: DescribedFunction[..., object], p
 def declare(
     problems: Problems, value: DescribedFunction[..., object], definition: Definition, owner: Struct | None
 ) -> DescribedSource | None:
-    """Return a function with its signature; None after everything wrong with it was reported.
+    """Return a function with its signature; None after all its errors were reported.
 
     Args:
-        problems: Where errors go.
+        problems: Receives errors.
         value: The function.
         definition: Its source.
         owner: The struct if the function is a method.
@@ -72,7 +72,7 @@ def declare(
 
 
 def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:
-    """A key no other function has: file, line and name; that of a method begins with its struct's."""
+    """Return a unique key: file, line and name; the key of a method begins with its struct's."""
     code = value.python.__code__
     where = f"{code.co_filename}:{code.co_firstlineno}"
     return f"{owner.key}.{value.name}" if owner is not None else f"{where}:{value.emitted_name}"
@@ -103,7 +103,7 @@ _NO_DIFF: Final = re.compile(r"\bNoDiff\b")
 def _without_self(
     problems: Problems, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
 ) -> Iterator[None]:
-    """Reports a method whose first parameter is not the object, or says of it what can't be."""
+    """Report a method whose first parameter is not the object or has a ``NoDiff`` annotation."""
     arguments = [*tree.args.posonlyargs, *tree.args.args]
     if not arguments or arguments[0].arg != "self":
         span = argument_span(places, arguments[0]) if arguments else places.name_span(tree)
@@ -125,7 +125,7 @@ def _without_self(
 
 
 def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
-    """The parameters that have a default, and where it stands."""
+    """Return the nodes of defaults by parameter."""
     positional = [*arguments.posonlyargs, *arguments.args]
     last = positional[len(positional) - len(arguments.defaults) :]
     found = {a.arg: d for a, d in zip(last, arguments.defaults, strict=True)}
@@ -166,7 +166,7 @@ _PASSED: Final[dict[object, Literal["keyword", "positional"]]] = {
 
 
 def argument_span(places: Places, argument: ast.arg) -> Span:
-    """The place of a parameter's name."""
+    """Return the location of a parameter's name."""
     whole = places.span(argument)
     return Span(whole.file, whole.line, whole.column, whole.line, whole.column + len(argument.arg))
 

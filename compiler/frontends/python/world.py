@@ -1,4 +1,4 @@
-"""Everything a description can reach: objects become entities, functions get signatures and wait to be lowered."""
+"""The objects that a description reaches: entities, and functions with signatures that wait to be lowered."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class World:
-    """What one description reaches.
+    """The objects that one description reaches.
 
     Attributes:
         file: The describing file.
-        problems: Where errors go.
-        functions: Functions in the order they were first reached, by key.
+        problems: Receives errors.
+        functions: Functions by key, in the order of their first use.
         externals: Slang functions by key.
         structs: Struct records by key.
-        constants: Module constants bodies used.
+        constants: Module constants that bodies use.
         bound: Constants and closures, name to text.
     """
 
@@ -71,7 +71,7 @@ class World:
     _kept: list[object] = field(default_factory=list)
 
     def entity(self, value: object, name: str, key: str) -> Entity:
-        """What an object means in a body; ``name`` and ``key`` are those of a module constant, or empty."""
+        """Return the meaning of an object in a body; ``name`` and ``key`` are those of a module constant, or empty."""
         known = vocabulary.meaning_of(value)
         if known is not None:
             return known
@@ -110,7 +110,7 @@ class World:
         return ValueEntity(value, name, key)
 
     def struct(self, record: DescribedStruct) -> Entity:
-        """A struct class as a type."""
+        """Return a struct class as a type."""
         try:
             type_ = record.type
         except FieldError:
@@ -126,7 +126,7 @@ class World:
         return TypeEntity(type_)
 
     def _refuse_changes_of_self(self, record: DescribedStruct) -> None:
-        """Methods are lowered with the struct: calls of one may come from anywhere."""
+        """Reach the methods of a struct, because every method is lowered with it."""
         for method in record.methods.values():
             self.function(method)
 
@@ -152,7 +152,7 @@ class World:
         return check_default(self.problems, field.name, value, field.type, span)
 
     def record(self, struct: Struct) -> DescribedStruct | None:
-        """The record of a struct type."""
+        """Return the record of a struct type."""
         if struct.key not in self.structs:
             found = described_struct(CLASSES.get(struct))
             if found is not None:
@@ -160,7 +160,7 @@ class World:
         return self.structs.get(struct.key)
 
     def struct_span(self, record: DescribedStruct) -> Span:
-        """The place of a struct's name."""
+        """Return the location of a struct's name."""
         try:
             definition = record.definition
         except DescriptionError:
@@ -169,11 +169,11 @@ class World:
         return places.name_span(definition.tree)
 
     def report(self, error: DescriptionError, span: Span, code: str = "SA017") -> None:
-        """A description error as a diagnostic."""
+        """Report a description error."""
         self.problems.error(code, span, error.message, help=error.help)
 
     def function(self, value: DescribedFunction[..., object]) -> Entity:
-        """A described function with its signature; its body is lowered later."""
+        """Return a described function with its signature; its body is lowered later."""
         identity = id(value)
         if identity in self._refused:
             return self._refused[identity]
@@ -204,7 +204,7 @@ class World:
         return record.type
 
     def external(self, value: ExternalFunction) -> Entity:
-        """A Slang function that stands in a file."""
+        """Return a function in a Slang file."""
         for known, signature in self.externals.values():
             if known is value:
                 return FunctionEntity(signature)
@@ -217,7 +217,7 @@ class World:
 
 @dataclass(slots=True)
 class PythonScope:
-    """Names as one function sees them: its closure, its module, Python's own."""
+    """The names that one function sees: its closure, its module, Python's own."""
 
     world: World
     function: FunctionType
@@ -225,7 +225,7 @@ class PythonScope:
     annotations: Annotations
 
     def lookup(self, name: str) -> Entity | None:
-        """What a free name means."""
+        """Return the meaning of a free name."""
         closure = closure_of(self.function)
         if name in closure:
             value = closure[name]
@@ -242,11 +242,11 @@ class PythonScope:
         return None
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [*closure_of(self.function), *self.function.__globals__, *vocabulary.builtin_names()]
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """``module.name``."""
+        """Return the meaning of ``module.name``."""
         if not hasattr(namespace.value, name):
             return None
         value = getattr(namespace.value, name)
@@ -254,11 +254,11 @@ class PythonScope:
         return self.world.entity(value, "" if public else name, "" if public else f"{namespace.name}:{name}")
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [n for n in dir(namespace.value) if not n.startswith("_")]
 
     def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
+        """Return a method of a struct."""
         record = self.world.record(struct)
         if record is None or name not in record.methods:
             return None
@@ -266,11 +266,11 @@ class PythonScope:
         return entity if isinstance(entity, (FunctionEntity, Refused)) else None
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Defaults of a struct's fields."""
+        """Return the defaults of a struct's fields."""
         record = self.world.record(struct)
         fields = record.fields if record is not None else ()
         return {f.name: f.default.make() if f.default is not None else MISSING for f in fields}
 
     def annotation(self, node: object) -> Type | None:
-        """A type named inside a body."""
+        """Return a type named inside a body."""
         return self.annotations.body_type(node) if isinstance(node, ast.expr) else None

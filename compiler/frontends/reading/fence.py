@@ -1,6 +1,6 @@
-"""Rejects, before anything else happens, every piece of syntax that a described function may not contain.
+"""Reject all syntax that a described function may not contain, before anything else happens.
 
-What is not listed is refused. All of it is reported at once, each at its keyword or token, with what to write instead.
+Unlisted syntax is refused. All errors are reported at once, each at its keyword or token, with a help.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _REFUSED_OPERATORS: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
 
 
 def fence_function(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
-    """Reports everything in a function that has no translation."""
+    """Report everything in a function that has no translation."""
     _signature(node, places, problems)
     fence_body(node.body, places, problems)
 
@@ -80,7 +80,7 @@ def _signature(node: ast.FunctionDef, places: Places, problems: Problems) -> Non
 
 
 def fence_struct(node: ast.ClassDef, places: Places, problems: Problems) -> None:
-    """Reports everything in a struct's class that has no translation."""
+    """Report everything in a struct's class that has no translation."""
     for base in node.bases:
         problems.error("SA005", places.span(base), f"struct {node.name} inherits", help="make the other struct a field")
     for stmt in node.body:
@@ -116,7 +116,7 @@ def _method_decorator(node: ast.expr, places: Places, problems: Problems) -> Non
 
 
 def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
-    """Reports every statement and expression of a body that has no translation."""
+    """Report every statement and expression of a body that has no translation."""
     if is_too_deep(body, places, problems):
         return
     for index, stmt in enumerate(body):
@@ -173,7 +173,7 @@ def _expression(node: ast.expr, places: Places, problems: Problems) -> None:
 
 
 def _in_words(help_: str, problems: Problems) -> str:
-    """The help with its ``{function}``, ``{struct}`` and ``{module}`` as the description's language has them."""
+    """Return the help with ``{function}``, ``{struct}`` and ``{module}`` in the words of the description's language."""
     words = problems.wording
     return help_.format(function=words.function, struct=words.struct, module=words.module)
 

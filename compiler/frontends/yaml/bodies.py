@@ -1,4 +1,4 @@
-"""Bodies of a description: statements or an expression become syntax with places in the file; nothing is executed."""
+"""Parse bodies of a description: statements, an expression, or raw Slang."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
-    """The statements of ``body:`` or ``expr:``; None after a report."""
+    """Return the statements of ``body:`` or ``expr:``; None after a report."""
     for key in ("body", "expr"):
         text = node.get(key)
         if isinstance(text, ScalarNode):
@@ -32,7 +32,7 @@ def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
 
 
 def read_text(world: World, text: ScalarNode, name: Span, *, expression: bool = False) -> BodySource | None:
-    """A text as the body of a function whose name stands at ``name``; None after a report."""
+    """Return a text as the body of a function; ``name`` locates the function's name. None after a report."""
     places = world.places(text).on_one_line() if expression else world.places(text)
     before = len(world.problems)
     statements = _parse(world, places, expression=expression)
@@ -65,7 +65,7 @@ def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.st
 
 
 def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -> None:
-    """Reports ``break`` and ``continue`` that no loop holds; Python finds those only when it compiles."""
+    """Report ``break`` and ``continue`` outside loops; Python finds those only when it compiles."""
     for stmt in body:
         match stmt:
             case ast.Break() | ast.Continue():
@@ -87,7 +87,7 @@ _WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
 def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> SlangBody | None:
-    """A raw Slang body; None after a report."""
+    """Return a raw Slang body; None after a report."""
     places = world.places(text)
     for param in (p for p in params if p.name in WORDS):
         world.problems.error(
@@ -118,7 +118,7 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
 
 
 def _slang_line(places: TextPlaces, number: int, line: str) -> tuple[SlangWord, ...]:
-    """What a line of a raw body is made of, with places."""
+    """Return the parts of a line of a raw body with their locations."""
     return tuple(
         SlangWord(m.start(), m.end(), places.point(number, m.start() + 1, m.end() - m.start()))
         for m in _PIECE.finditer(line)
@@ -126,7 +126,7 @@ def _slang_line(places: TextPlaces, number: int, line: str) -> tuple[SlangWord, 
 
 
 def _unbalanced(text: str) -> int | None:
-    """The index of the first bracket without a partner."""
+    """Return the index of the first bracket without a partner."""
     blanked = _NOT_CODE.sub(lambda found: " " * len(found.group()), text)
     opened: list[int] = []
     for index, character in enumerate(blanked):
@@ -140,5 +140,5 @@ def _unbalanced(text: str) -> int | None:
 
 
 def slang_words(body: SlangBody) -> frozenset[str]:
-    """The identifiers of a raw body that are not members."""
+    """Return the identifiers of a raw body that are not members."""
     return frozenset(_WORD.findall(_NOT_CODE.sub(" ", body.text)))

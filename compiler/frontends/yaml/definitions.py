@@ -1,4 +1,4 @@
-"""Everything of a description but its bodies: names, constants, structs and signatures, which bodies refer to."""
+"""Read all parts of a description except bodies: names, constants, structs and signatures."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Definitions:
-    """What is to be lowered besides the functions of the world.
+    """The kernels, pipelines and settings of a description.
 
     Attributes:
         kernels: In the order of the file.
         externals: Functions that exist in Slang, by name.
         imports: Slang files to import, as written.
-        pipelines: Complete, since their bodies only call kernels.
-        sampling: What is said about the samples of a check.
+        pipelines: Lowered pipelines, since their bodies only call kernels.
+        sampling: The settings of the samples of a check.
     """
 
     kernels: list[DeclaredKernel] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Definitions:
 
 
 def define(world: World) -> Definitions:
-    """Reads everything but bodies; what is wrong is in the world's problems."""
+    """Read all parts except bodies; errors go to the world's problems."""
     root = world.document.root
     names = check_names(root, world.problems)
     for name, key in names["structs"].items():

@@ -1,4 +1,4 @@
-"""Derivatives of a description's functions: policies become nodes, own derivatives functions."""
+"""Derivatives of a description's functions: custom bodies and policies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CustomBody:
 
 
 def derivative_of(world: World, routine: Routine) -> Derivative:
-    """What a function says about its derivative; own derivatives are named by key."""
+    """Return the derivative of a function; custom derivatives are named by key."""
     node, signature = routine.node, routine.signature
     policy = node.get("derivative")
     own = [part for part in OWN_DERIVATIVES if part in node]
@@ -112,7 +112,7 @@ def _surrogate(world: World, routine: Routine, value: ScalarNode) -> Derivative:
 
 
 def custom_bodies(world: World, routine: Routine) -> list[CustomBody]:
-    """The own backward and forward derivatives of a function."""
+    """Return the custom backward and forward derivatives of a function."""
     found = (_custom(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
     return [own for own in found if own is not None]
 

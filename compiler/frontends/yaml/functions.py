@@ -1,4 +1,4 @@
-"""The second half of reading a description: every body is lowered, every function of the module made."""
+"""Lower every body and make every function of the module."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def lower_all(world: World, definitions: Definitions) -> tuple[dict[str, Function], tuple[Kernel, ...]]:
-    """Every function by key, in the order front ends agree on, and the kernels."""
+    """Return every function by key, in the same order as other front ends, and the kernels."""
     lowered: dict[str, Function] = {}
     kernels = tuple(_kernel(world, k, lowered) for k in definitions.kernels)
     routines = [r for r in (*world.methods.values(), *world.functions.values()) if r is not None]
@@ -58,7 +58,7 @@ def _function(world: World, routine: Routine) -> Function:
 
 
 def _body(world: World, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, ...] | SlangBody, tuple[str, ...]]:
-    """A routine's body and its comment; an empty body after a report."""
+    """Return a routine's body and its comment; an empty body after a report."""
     raw = routine.node.get("slang")
     if isinstance(raw, ScalarNode):
         written = slang_body(world, raw, routine.signature.params)
@@ -74,7 +74,7 @@ def _body(world: World, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, .
 
 
 def _use_constants(world: World, body: SlangBody, role: BodyRole) -> None:
-    """Constants that a raw body names are defined in the Slang under their names."""
+    """Record the constants that a raw body names; the Slang defines them under these names."""
     words = slang_words(body) - role.params.keys()
     for name in (n for n in world.constants if n in words):
         table = table_of(world.constants[name])

@@ -1,4 +1,4 @@
-"""Kernels of a description: where parameters and results live; what one thread does becomes a function."""
+"""Kernels of a description: memories of parameters and results, and a function for one thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DeclaredKernel:
 
 
 def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
-    """A kernel's signature; None after everything wrong with it was reported."""
+    """Return a kernel with its signature; None after all its errors were reported."""
     before = len(world.problems)
     declared = read_params(world, node)
     params = [_param(world, p) for p in declared]
@@ -59,7 +59,7 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
 
 
 def shape_of(node: Node) -> tuple[int, ...]:
-    """A number of elements for each axis; one number for one axis."""
+    """Return a number of elements for each axis; one number for one axis."""
     items = node.items if isinstance(node, SequenceNode) else (node,)
     values = (item.value for item in items if isinstance(item, ScalarNode))
     return tuple(value for value in values if isinstance(value, int))
@@ -86,14 +86,14 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
 
 
 def kernel_params(world: World, node: MappingNode) -> tuple[KernelParam, ...] | None:
-    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+    """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     before = len(world.problems)
     params = [_param(world, p) for p in read_params(world, node)]
     return None if len(world.problems) != before else tuple(p for p in params if p is not None)
 
 
 def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
-    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
+    """Return the results of a kernel or pipeline; None after all their errors were reported."""
     if node.get("returns") is None:
         return ()
     found = result_words(world, node.get("returns"))

@@ -1,4 +1,4 @@
-"""The YAML front end in one place: file -> nodes -> structure -> definitions -> lowered bodies -> ``Module``."""
+"""The YAML front end: file -> nodes -> structure -> definitions -> lowered bodies -> ``Module``."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def load_yaml(path: Path) -> Module:
-    """Loads a description written in YAML; nothing in it is executed.
+    """Load a description written in YAML; nothing in it is executed.
 
     Raises:
-        CompileError: with everything that is wrong with it.
+        CompileError: with all its errors.
     """
     document = compose(str(path), read_text(path))
     problems = Problems(YAML)
@@ -50,7 +50,7 @@ def load_yaml(path: Path) -> Module:
 
 
 def read_text(path: Path) -> str:
-    """The text of a YAML file, which is UTF-8.
+    """Return the text of a YAML file, which is UTF-8.
 
     Raises:
         CompileError: when it can't be read.

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class YamlPipelineScope:
-    """Names as the body sees them; kernels that were refused are there without a meaning."""
+    """The names of a body; refused kernels have no meaning."""
 
     world: World
     kernels: Mapping[str, CalledKernel]
 
     def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
-        """What a name stands for."""
+        """Return the meaning of a name."""
         name = node.id if isinstance(node, ast.Name) else ""
         if name in self.kernels:
             return self.kernels[name]
@@ -43,14 +43,14 @@ class YamlPipelineScope:
         return None if name else Refused("no kernel")
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [*self.kernels, *self.world.constants]
 
 
 def read_pipelines(
     world: World, declared: Sequence[DeclaredKernel], found: Mapping[str, tuple[ScalarNode, Node]]
 ) -> tuple[Pipeline, ...]:
-    """The pipelines of a description by name; what is wrong is in the world's problems."""
+    """Return the pipelines of a description; errors go to the world's problems."""
     kernels = {
         k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims) for k in declared
     }
@@ -77,7 +77,7 @@ def _pipeline(world: World, scope: YamlPipelineScope, name: str, key: ScalarNode
 
 
 def _optimizer(node: Node | None) -> Optimizer | None:
-    """The optimizer: ``{adam: {lr: 0.02}}``."""
+    """Return the optimizer: ``{adam: {lr: 0.02}}``."""
     for key, settings in entries_of(node):
         given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
         usual = SETTINGS[key.text]

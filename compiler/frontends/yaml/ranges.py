@@ -1,6 +1,6 @@
 """The section ``check``: samples and seeds, ranges by ``function.parameter``, shapes by ``kernel.parameter``.
 
-Ranges and shapes are added to what functions and kernels say themselves.
+Ranges and shapes are added to those of functions and kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
-    """Adds the ranges of the section ``check`` to the functions, methods and kernels they name."""
+    """Add the ranges of the section ``check`` to the functions, methods and kernels they name."""
     check = world.document.root.get("check")
     for key, value in entries_of(check.get("ranges") if isinstance(check, MappingNode) else None):
         interval = bounds(value, world.problems)
@@ -34,7 +34,7 @@ def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
 
 
 def read_sampling(world: World, kernels: list[DeclaredKernel]) -> Iterator[Sampling]:
-    """How many samples are drawn and with which seed: of everything, and of what is named."""
+    """Yield the number and seed of samples: of everything, and of each named object."""
     check = world.document.root.get("check")
     keys = {kernel.routine.signature.name: kernel.routine.signature.key for kernel in kernels}
     for word in ("samples", "seed"):
@@ -52,7 +52,7 @@ def _sampling(of: str, word: str, number: int) -> Sampling:
 
 
 def _key_of(world: World, key: ScalarNode, kernels: Mapping[str, str]) -> str:
-    """The key of a function, method or kernel, the name of a pipeline; an error, and nothing, if there is none."""
+    """Return the key of a function, method or kernel, or the name of a pipeline; None after a report."""
     first, _, rest = key.text.partition(".")
     routine = world.methods.get((first, rest)) if rest else world.functions.get(first)
     if routine is not None:

@@ -34,7 +34,7 @@ _HEAD: Final[Json] = {
 
 
 def json_schema(table: Table = TABLE) -> Json:
-    """A schema that accepts what the loader accepts in structure: sections, keys, kinds of values, names, bounds."""
+    """Return a schema with the loader's structure: sections, keys, kinds of values, names, bounds."""
     definitions = {name: _shape(shape) for name, shape in table.definitions.items()}
     return {**_HEAD, **_shape(table.root), "$defs": definitions}
 

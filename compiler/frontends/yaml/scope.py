@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class YamlScope:
-    """Names as one body sees them."""
+    """The names that one body sees."""
 
     world: World
     places: Places
 
     def lookup(self, name: str) -> Entity | None:
-        """What a free name means: the user's own definitions first, then words of the language."""
+        """Return the meaning of a free name: the user's definitions first, then words of the language."""
         world = self.world
         if name in world.constants:
             return world.constant(name)
@@ -57,38 +57,38 @@ class YamlScope:
         return Refused(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         world = self.world
         return [*world.constants, *world.structs, *world.functions, *words.words()]
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """``sa.name``, ``math.name``."""
+        """Return the meaning of ``sa.name`` or ``math.name``."""
         return words.attribute(namespace, name)
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return words.attribute_names(namespace)
 
     def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
+        """Return a method of a struct."""
         if (struct.name, name) not in self.world.methods:
             return None
         found = self.world.methods[struct.name, name]
         return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Defaults of a struct's fields."""
+        """Return the defaults of a struct's fields."""
         entry = self.world.structs.get(struct.name)
         known = entry.defaults if entry is not None else {}
         return {f.name: known.get(f.name, MISSING) for f in struct.fields}
 
     def annotation(self, node: object) -> Type | None:
-        """A type named inside a body."""
+        """Return a type named inside a body."""
         return body_type(self, node) if isinstance(node, ast.expr) else None
 
 
 def body_type(scope: YamlScope, node: ast.expr) -> Type | None:
-    """The type an expression names; None after a report."""
+    """Return the type that an expression names; None after a report."""
     entity = _entity(scope, node.value if isinstance(node, ast.Subscript) else node)
     if isinstance(entity, Refused) and entity.reported:
         return None

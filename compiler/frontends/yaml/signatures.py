@@ -1,4 +1,4 @@
-"""Signatures of functions, methods and kernels: ``params:`` and ``returns:`` become types and places in memory."""
+"""Signatures of functions, methods and kernels: types and memories from ``params:`` and ``returns:``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Declared:
 def declare_function(
     world: World, name: str, key: ScalarNode, node: MappingNode, owner: Struct | None = None
 ) -> Routine | None:
-    """A function or method with its signature; None after everything wrong with it was reported."""
+    """Return a function or method with its signature; None after all its errors were reported."""
     before = len(world.problems)
     static = owner is None or flag(node, "static", default=False)
     declared = read_params(world, node, taken=() if static else ("self",))
@@ -56,13 +56,13 @@ def declare_function(
 
 
 def flag(node: MappingNode, name: str, *, default: bool) -> bool:
-    """A bool of a mapping."""
+    """Return a bool of a mapping."""
     value = node.get(name)
     return value.value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else default
 
 
 def read_params(world: World, node: MappingNode, taken: tuple[str, ...] = ()) -> list[Declared]:
-    """The parameters in order; what is wrong with some was reported and they are left out."""
+    """Return the parameters in order; wrong ones are reported and left out."""
     found: list[Declared] = []
     for key, value in entries_of(node.get("params")):
         declared = _declared(world, key, value)
@@ -107,7 +107,7 @@ def _parameter(world: World, declared: Declared) -> Parameter | None:
 
 
 def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
-    """The parts of ``returns:`` and whether they were written as a list; None after a report."""
+    """Return the parts of ``returns:``, and True if they were written as a list; None after a report."""
     texts = node.items if isinstance(node, SequenceNode) else (node,)
     parts = [(t, read_type(world.places(t), world, world.problems)) for t in texts if isinstance(t, ScalarNode)]
     known = tuple((text, words) for text, words in parts if words is not None)
@@ -140,7 +140,7 @@ def _result(world: World, node: MappingNode) -> Type | None:
 def ranges_of(
     world: World, node: MappingNode, declared: list[Declared], own: Mapping[str, Type] | None = None
 ) -> tuple[Range, ...]:
-    """Where to draw samples, as the function itself says; ``own`` is the object of a method."""
+    """Return the ranges of samples that the function declares; ``own`` is the object of a method."""
     found = {p.name: p.range for p in declared if p.range is not None}
     types = {**(own or {}), **{p.name: p.words.type for p in declared}}
     for key, value in entries_of(node.get("ranges")):

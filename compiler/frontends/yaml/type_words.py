@@ -1,7 +1,7 @@
-"""Types as a description spells them: ``float3``, ``no_diff each float``, ``array<float, 4>``.
+"""Types in a description's spelling: ``float3``, ``no_diff each float``, ``array<float, 4>``.
 
-A text goes in with its places; out comes where the value lives, its type and whether it carries a gradient. Errors
-point at the word at fault.
+A text becomes a memory, a type, and a flag for values without gradient. Errors
+point at the wrong word.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.locations import TextPlaces
 
 PLACES: Final = {m.value: m for m in (Memory.EACH, Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)}
-"""Words that stand before the type of what lives there."""
+"""Words for memories, before the type."""
 TENSORS: Final = {m.value: m for m in (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)}
 MAX_RANK: Final = 4
 MAX_ENTRIES: Final = 1 << 16
@@ -30,29 +30,29 @@ _TOKEN: Final = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*)|(?P<number>\d+)|(?P<mark
 
 
 class UnusableType(Exception):  # noqa: N818  (control flow)
-    """A name names a type that can't be used; without a message that was reported already."""
+    """A name names a type that can't be used; without a message the error was reported already."""
 
 
 class Types(Protocol):
-    """What names of types and lengths mean."""
+    """The meanings of names of types and lengths."""
 
     def named_type(self, name: str) -> Type | None:
-        """The type of a name; None when it names none.
+        """Return the type of a name; None if it names none.
 
         Raises:
             UnusableType: when the type was refused.
         """
 
     def type_names(self) -> Sequence[str]:
-        """Names of types, for suggestions."""
+        """Return the names of types, for suggestions."""
 
     def length(self, name: str) -> int | None:
-        """The value of an integer constant."""
+        """Return the value of an integer constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeWords:
-    """A type text taken apart; ``memory`` is None for a value that doesn't say where it lives."""
+    """The parts of a type text; ``memory`` is None if the text names no memory."""
 
     type: Type
     memory: Memory | None = None
@@ -70,7 +70,7 @@ class _Token:
 
 
 def read_type(places: TextPlaces, types: Types, problems: Problems) -> TypeWords | None:
-    """The type a text names; None after a report."""
+    """Return the type that a text names; None after a report."""
     try:
         return _Reader(places, types, problems).whole()
     except Rejected:
@@ -89,7 +89,7 @@ class _Reader:
         self.at = 0
 
     def whole(self) -> TypeWords:
-        """Words before the type, the type, and nothing after it."""
+        """Parse the words before the type, the type, and the end."""
         memory, no_diff = self._prefixes()
         token = self._peek()
         made: TypeWords
@@ -241,7 +241,7 @@ class _Reader:
 
 
 def entries_of_type(type_: Type) -> int:
-    """How many scalars a stored type has."""
+    """Return the number of scalars of a stored type."""
     match type_:
         case Vector(size=size):
             return size

@@ -1,4 +1,4 @@
-"""Nodes against the table of sections: everything that is not in the table is refused, at its place, all at once."""
+"""Check nodes against the table of sections; report all differences at once, each at its location."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _MAX_WORD: Final = 64
 
 
 def validate(node: Node, table: Table, problems: Problems) -> bool:
-    """Reports everything in a document that its table does not have; whether there is nothing."""
+    """Report everything in a document that its table does not have; return True if there is nothing."""
     before = len(problems)
     _Validator(table, problems).check(node, table.root, node.span)
     return len(problems) == before
 
 
 def kind_of(node: Node) -> Kind:
-    """What sort of value a node is; a number without a fraction is an integer, as in JSON Schema."""
+    """Return the kind of a node; a number without a fraction is an integer, as in JSON Schema."""
     match node:
         case SequenceNode():
             return "list"
@@ -78,7 +78,7 @@ class _Validator:
         self.problems = problems
 
     def check(self, node: Node, shape: Shape, owner: Span) -> None:
-        """Checks one node; ``owner`` is the place of the key it belongs to."""
+        """Check one node; ``owner`` is the location of its key."""
         kind = kind_of(node)
         options = self.table.alternatives(shape)
         fitting = next((o for o in options if not isinstance(o, (Either, Named)) and kind in kinds(o)), None)
@@ -285,7 +285,7 @@ def _cut(text: str) -> str:
 
 
 def _cut_at_comma(key: str) -> str:
-    """Help for what is the second half of a text rather than a key; nothing for keys."""
+    """Return a help for the second half of a text that was read as a key; empty for keys."""
     return "inside { } a text with a comma needs quotes" if any(c in key for c in ")>]") else ""
 
 

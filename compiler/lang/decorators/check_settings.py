@@ -1,4 +1,4 @@
-"""``check=`` of decorators: what a user wrote goes in, how often and from which seed the check draws comes out."""
+"""``check=`` of decorators: the number and seed of the samples of a check."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ MOST_SAMPLES: Final = 1_000_000
 
 
 class Drawn(NamedTuple):
-    """Samples of a check and the seed they are drawn with; None where nothing was said."""
+    """The number of samples of a check and their seed; None if not given."""
 
     samples: int | None = None
     seed: int | None = None
 
 
 def read_check(name: str, check: object) -> Drawn:
-    """Checks ``check=``: ``samples`` and ``seed``.
+    """Check ``check=``: ``samples`` and ``seed``.
 
     Raises:
-        DescriptionError: when it says something else.
+        DescriptionError: if it is malformed.
     """
     if check is None:
         return Drawn()

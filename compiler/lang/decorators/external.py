@@ -1,7 +1,7 @@
-"""``sa.extern``: a function that exists in a Slang file, declared with a signature in words.
+"""``sa.extern``: a function in a Slang file, declared with a signature as text.
 
-In: name, file and ``"(x: float, k: no_diff float) -> float"``. Out: an ``ExternalFunction``, whose types resolve in the
-describing file; in Python execution a stand-in runs in its place.
+``sa.extern("f", "f.slang", "(x: float, k: no_diff float) -> float")`` is an ``ExternalFunction``. Its types resolve in
+the describing file. In Python execution ``python=`` runs in its place.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class ExternalFunction:
         name: Its name there.
         file: The path as written, relative to the describing file.
         signature: As written.
-        differentiable: Whether Slang can differentiate it.
-        python: What stands for it in Python execution, if anything.
-        place: Where it was declared.
+        differentiable: True if Slang can differentiate it.
+        python: Its replacement in Python execution, if any.
+        place: The location of the declaration.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ExternalFunction:
         return Path(self.place.file).parent / self.file
 
     def parameters(self) -> tuple[ExternalParameter, ...]:
-        """The parameters in order.
+        """Return the parameters in order.
 
         Raises:
             AnnotationError: when one names no type.
@@ -69,7 +69,7 @@ class ExternalFunction:
         return tuple(self._parameter(name, text) for name, text in _parse(self)[0])
 
     def result(self) -> Type:
-        """The type of the result.
+        """Return the type of the result.
 
         Raises:
             AnnotationError: when it names no type.
@@ -87,7 +87,7 @@ class ExternalFunction:
             raise AnnotationError(error.message, error.help, name) from None
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the stand-in.
+        """Run the replacement.
 
         Raises:
             DescriptionError: when there is none.
@@ -105,7 +105,7 @@ def _names(place: Place) -> dict[str, object]:
 
 
 def _parse(extern: ExternalFunction) -> tuple[list[tuple[str, str]], str]:
-    """Names and type texts of a signature, split at top-level commas."""
+    """Return the names and type texts of a signature and the text of its result."""
     text = extern.signature.strip()
     head, arrow, result = text.rpartition("->")
     head = head.strip() if arrow else text
@@ -141,14 +141,14 @@ def extern(
     differentiable: bool = False,
     python: Callable[..., object] | None = None,
 ) -> ExternalFunction:
-    """Declares a function of a Slang file.
+    """Declare a function of a Slang file.
 
     Args:
         name: Its name there.
         file: The Slang file, relative to the describing file.
         signature: ``"(x: float, k: no_diff float) -> float"``.
-        differentiable: Whether it is ``[Differentiable]`` or has derivatives of its own.
-        python: What stands for it in Python execution.
+        differentiable: True if it is ``[Differentiable]`` or has custom derivatives.
+        python: Its replacement in Python execution.
 
     Raises:
         DescriptionError: when the signature can't be read.

@@ -1,7 +1,6 @@
-"""``@sa.differentiable`` and ``@sa.function``: a Python function becomes a described one, still callable in Python.
+"""``@sa.differentiable`` and ``@sa.function``: they make a ``DescribedFunction`` of a Python function.
 
-In: the user's function and the decorator's keywords. Out: a ``DescribedFunction``, which front ends translate and whose
-call runs the function on slangad's values.
+Front ends translate it. A call of it runs the function on slangad's values.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ class DescribedFunction(Generic[P, R]):
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated, with the names around it.
+        place: The location of the decorator, with the names around it.
         differentiable: False for ``@sa.function``.
-        policy: What ``derivative=`` said.
+        policy: The policy of ``derivative=``.
         prefer: ``recompute``, ``checkpoint`` or empty.
-        ranges: Where the check draws samples, parameter to (low, high).
-        drawn: How many it draws, and with which seed.
-        backward_function: The user's own backward derivative.
-        forward_function: The user's own forward derivative.
-        factory_suffix: What the factory's arguments add to the name.
+        ranges: The ranges of samples of the check, parameter to (low, high).
+        drawn: The number of samples and their seed.
+        backward_function: The custom backward derivative.
+        forward_function: The custom forward derivative.
+        factory_suffix: The suffix that the factory's arguments append to the name.
         owner: The struct class it is a method of.
-        static: Whether it is a static method.
+        static: True if it is a static method.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class DescribedFunction(Generic[P, R]):
 
     @property
     def factory_suffix(self) -> str:
-        """What the factory's arguments add to the name: ``_4_16``."""
+        """The suffix that the factory's arguments append to the name: ``_4_16``."""
         return self.instance.suffix
 
     @property
@@ -89,7 +88,7 @@ class DescribedFunction(Generic[P, R]):
         return self.name + self.factory_suffix
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Runs the function in Python on slangad's values."""
+        """Run the function in Python on slangad's values."""
         return cast("R", python_execution().call(self, args, kwargs))
 
     @overload
@@ -101,16 +100,16 @@ class DescribedFunction(Generic[P, R]):
     ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
-        """A method of an instance, as Python's own functions do."""
+        """Return a method of an instance, as Python's own functions do."""
         return self if instance is None else BoundMethod(cast("DescribedFunction[..., object]", self), instance)
 
     def backward(self, function: F) -> F:
-        """Makes ``function`` the backward derivative: the parameters by name, then ``d_out``; gives the gradients."""
+        """Make ``function`` the backward derivative: it takes the parameters and ``d_out``, and returns gradients."""
         self.backward_function = _own_derivative(self.name, "backward", function, self.backward_function)
         return function
 
     def forward(self, function: F) -> F:
-        """Makes ``function`` the forward derivative: pairs ``.p``, ``.d``; gives value and tangent."""
+        """Make ``function`` the forward derivative: it takes pairs ``.p``, ``.d`` and returns value and tangent."""
         self.forward_function = _own_derivative(self.name, "forward", function, self.forward_function)
         return function
 
@@ -119,7 +118,7 @@ class DescribedFunction(Generic[P, R]):
 
 
 class BoundMethod:
-    """A method and the object it was reached through."""
+    """A method and its object."""
 
     __slots__ = ("function", "instance")
 
@@ -128,7 +127,7 @@ class BoundMethod:
         self.instance = instance
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the method in Python."""
+        """Run the method in Python."""
         return self.function(self.instance, *args, **kwargs)
 
 
@@ -159,7 +158,7 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
 
 
 def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
-    """Checks ``ranges=``: parameter (or a part of one, ``m.roughness``) to (low, high).
+    """Check ``ranges=``: parameter (or a part of one, ``m.roughness``) to (low, high).
 
     Raises:
         DescriptionError: when it says something else.
@@ -185,7 +184,7 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
 
 
 def _bound(value: float) -> float:
-    """A bound as a float; infinite if it is too large for one."""
+    """Return a bound as a float; infinite if it is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -193,7 +192,7 @@ def _bound(value: float) -> float:
 
 
 def describe(function: FunctionType) -> DescribedFunction[..., object]:
-    """A plain function as if decorated with ``@sa.differentiable``; the same one each time."""
+    """Return a plain function as if decorated with ``@sa.differentiable``, the same object each time."""
     known = function.__dict__.get("__slangad_described__")
     if isinstance(known, DescribedFunction):
         return known
@@ -206,7 +205,7 @@ def describe(function: FunctionType) -> DescribedFunction[..., object]:
 
 
 def describe_neighbours(place: Place) -> None:
-    """Describes the plain functions of the same factory, so that their annotations see the names around them."""
+    """Describe the plain functions of the same factory, because their annotations need the names around them."""
     if place.factory is None:
         return
     for value in place.locals.values():
@@ -237,7 +236,7 @@ def _make(
 
 
 def factory_instance(function: FunctionType, place: Place, options: Mapping[str, object]) -> Instance:
-    """What a decorated function is among those its factory makes."""
+    """Return the instance of a decorated function."""
     if place.factory is None:
         return PLAIN
     try:
@@ -261,12 +260,12 @@ def differentiable(
 
 
 def differentiable(python: object = None, /, **options: object) -> object:
-    """Describes a function that is differentiated.
+    """Describe a function that is differentiated.
 
     Args:
         python: The function, when used bare.
-        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` where to sample,
-            ``check=`` how many samples, and with which seed.
+        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` for samples,
+            ``check=`` their number and seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -287,11 +286,11 @@ def function(
 
 
 def function(python: object = None, /, **options: object) -> object:
-    """Describes a device function that is not differentiated.
+    """Describe a device function that is not differentiated.
 
     Args:
         python: The function, when used bare.
-        **options: ``ranges=`` where to sample.
+        **options: ``ranges=`` for samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.

@@ -1,4 +1,4 @@
-"""``@sa.kernel`` and ``@sa.pipeline``: what runs once per element of a domain, and chains of that."""
+"""``@sa.kernel``: a function that runs once per element of a domain. ``@sa.pipeline``: a sequence of kernel calls."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class KernelObject:
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated, with the names around it.
+        place: The location of the decorator, with the names around it.
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
-        ranges: Where the check draws samples.
-        drawn: How many it draws, and with which seed.
-        shapes: Of arrays, as the check is to make them.
+        ranges: The ranges of samples of the check.
+        drawn: The number of samples and their seed.
+        shapes: The shapes of the arrays that the check makes.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class KernelObject:
 
     @property
     def factory_suffix(self) -> str:
-        """What the factory's arguments add to the name."""
+        """The suffix that the factory's arguments append to the name."""
         return self.instance.suffix
 
     @property
@@ -66,12 +66,12 @@ class KernelObject:
         return self.name + self.factory_suffix
 
     def __call__(self, *args: object, domain: int | tuple[int, ...] | None = None, **kwargs: object) -> object:
-        """Runs every thread in Python, one after another.
+        """Run every thread in Python, one after another.
 
         Args:
             *args: Arrays for ``Each`` and tensors, values for the rest; structs of arrays as mappings.
-            domain: The shape of the domain, where no ``Each`` argument tells it.
-            **kwargs: The same by name.
+            domain: The shape of the domain, needed if there is no ``Each`` argument.
+            **kwargs: Further arguments by name.
 
         Returns:
             One array per result, a tuple when there are several.
@@ -100,7 +100,7 @@ def _read_options(
 
 
 def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
-    """Checks ``shapes=``: parameter to extents."""
+    """Check ``shapes=``: parameter to extents."""
     if shapes is None:
         return {}
     checked: dict[str, tuple[int, ...]] = {}
@@ -144,12 +144,12 @@ def kernel(
 
 
 def kernel(python: object = None, /, **options: object) -> object:
-    """Describes a function that runs once per element of a domain.
+    """Describe a function that runs once per element of a domain.
 
     Args:
         python: The function, when used bare.
-        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample,
-            ``shapes=`` of tensors in checks, ``check=`` how many samples, and with which seed.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` of samples,
+            ``shapes=`` of tensors in checks, ``check=`` the number and seed of samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -207,15 +207,15 @@ Optimizer = SGD | Adam | AdamW
 
 
 class PipelineObject:
-    """A chain of kernel calls; calling it runs them in Python.
+    """A pipeline of kernel calls; calling it runs them in Python.
 
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated.
-        optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
-        fuse: Whether neighbouring kernels over one domain may become one.
-        drawn: How many samples the check draws, and with which seed.
+        place: The location of the decorator.
+        optimizer: The optimizer of ``slangad train``, None if the pipeline isn't trained.
+        fuse: True if neighbouring kernels over one domain may become one.
+        drawn: The number of samples of the check and their seed.
     """
 
     drawn = Drawn()
@@ -234,7 +234,7 @@ class PipelineObject:
         return self.place.locals
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the kernels of the body in Python."""
+        """Run the kernels of the body in Python."""
         return self.python(*args, **kwargs)
 
 
@@ -249,12 +249,12 @@ def pipeline(
 
 
 def pipeline(python: object = None, /, **options: object) -> object:
-    """Describes a straight line of kernel calls.
+    """Describe a straight line of kernel calls.
 
     Args:
         python: The function, when used bare.
         **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart;
-            ``check=`` how many samples the check draws, and with which seed.
+            ``check=`` the number and seed of the samples of a check.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.

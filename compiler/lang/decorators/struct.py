@@ -1,7 +1,7 @@
-"""``@sa.struct``: a class of annotated fields becomes a value type, its functions become methods.
+"""``@sa.struct``: it makes a value type of a class of annotated fields; functions of the class become methods.
 
-In: the user's class. Out: the same class with a constructor, value semantics, and a ``StructRecord`` under
-``__slangad_struct__`` that resolves field types when they are first asked for.
+The class gets a constructor, value semantics, and a ``DescribedStruct`` under ``__slangad_struct__``. The record
+resolves field types at their first use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform() -> object:
-        """Tells type checkers how instances are made; nothing at run time."""
+        """Tell type checkers how instances are made; nothing at run time."""
         return lambda decorator: decorator
 
 
@@ -92,7 +92,7 @@ class DescribedStruct(StructRecord):
         return self._fields
 
     def field_errors(self) -> Iterator[FieldError]:
-        """What is wrong with each field; in fields of other structs, those of the inner one."""
+        """Yield the errors of each field; for a field of another struct, the error of the inner field."""
         for name in self.annotations:
             try:
                 self._checked_field(name)
@@ -127,10 +127,10 @@ def described_struct(cls: object) -> DescribedStruct | None:
 
 @dataclass_transform()
 def struct(cls: C) -> C:
-    """Makes a class of annotated fields a struct of the language.
+    """Make a class of annotated fields a struct of the language.
 
     Raises:
-        DescriptionError: for what structs can't have: bases, properties, class methods, operators of their own.
+        DescriptionError: for bases, properties, class methods and operators.
     """
     place = caller(1)
     instance = _instance(cls, place)
@@ -213,7 +213,7 @@ def _default(value: object) -> DefaultValue | None:
 
 
 def _add_behaviour(cls: type) -> None:
-    """Gives instances their constructor, checked stores, equality by value and a readable form."""
+    """Give instances their constructor, checked stores, equality by value and a readable form."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:  # noqa: N807  (becomes the class' own)
         from slangad.compiler.lang.types.construct import fill_struct

@@ -1,4 +1,4 @@
-"""Rows of the intrinsics table: comparison, rounding, remainders, interpolation. Conventions at kinks are Slang's."""
+"""Rows for comparison, rounding, remainders and interpolation. Values at kinks follow Slang's conventions."""
 
 # ruff: noqa: ARG005  (all functions of a row take the same arguments)
 

@@ -1,6 +1,6 @@
-"""Rows of the intrinsics table: vectors and matrices as wholes. Derivatives come from ``composed`` definitions.
+"""Rows for whole vectors and matrices. Their derivatives come from ``composed`` definitions.
 
-Values of a row have their vector or matrix axes last, so that meanings also take whole batches; only ``mul`` tells
+Values of a row have their vector or matrix axes last, so that a ``meaning`` also takes a batch. Only ``mul`` tells
 vectors from matrices by their number of axes.
 """
 

@@ -1,4 +1,4 @@
-"""Rows of the intrinsics table: bools, choice, classification and bit patterns."""
+"""Rows for bools, choice, classification and bit patterns."""
 
 # ruff: noqa: ARG005  (all functions of a row take the same arguments)
 

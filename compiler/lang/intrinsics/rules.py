@@ -1,4 +1,4 @@
-"""Type rules shared by rows of the intrinsics table: from argument types to a signature, or ``TypeRuleError``."""
+"""Type rules of rows: functions that map argument types to a signature or raise ``TypeRuleError``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def meet(types: Sequence[Type], *, first: int = 0) -> Type:
-    """The type all arguments convert to; ``first`` is the number of the first one, for messages."""
+    """Return the type that all arguments convert to; ``first`` is the index of the first one, for messages."""
     met = types[0]
     for index, type_ in enumerate(types):
         _require_numbers(type_, first + index)
@@ -54,7 +54,7 @@ def _require_numbers(type_: Type, index: int) -> None:
 
 
 def as_floating(type_: Type, index: int) -> Type:
-    """The floating type a number converts to by itself: literals and ints become ``float``."""
+    """Return the floating type a number converts to by itself: literals and ints become ``float``."""
     element = element_of_weak(type_)
     if isinstance(element, Weak) or (element is not None and element.name == "int"):
         return with_element(type_, FLOAT)
@@ -65,32 +65,32 @@ def as_floating(type_: Type, index: int) -> Type:
 
 
 def floating(types: Sequence[Type]) -> Signature:
-    """All arguments and the result are one floating type, scalar or vector."""
+    """Take arguments of one floating type, scalar or vector; the result has that type."""
     met = as_floating(meet(types), 0)
     return Signature((met,) * len(types), met)
 
 
 def number(types: Sequence[Type]) -> Signature:
-    """All arguments and the result are one type of numbers; two literals meet in what they would be."""
+    """Take arguments of one type of numbers; the result has that type. Literals take their default type."""
     met = meet(types)
     strong = Scalar(met.name) if isinstance(met, Weak) else met
     return Signature((strong,) * len(types), strong)
 
 
 def integral(types: Sequence[Type]) -> Signature:
-    """One argument, floating; the result has ``int`` components."""
+    """Take one floating argument; the result has ``int`` components."""
     met = as_floating(meet(types), 0)
     return Signature((met,), with_element(met, Scalar("int")))
 
 
 def classify(types: Sequence[Type]) -> Signature:
-    """One floating argument; the result has ``bool`` components."""
+    """Take one floating argument; the result has ``bool`` components."""
     met = as_floating(meet(types), 0)
     return Signature((met,), with_element(met, BOOL))
 
 
 def reduce_bools(types: Sequence[Type]) -> Signature:
-    """A bool vector to one bool."""
+    """Take a bool vector; the result is a bool."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element != BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a bool vector", "compare first: any(v > 0.0)")
@@ -98,7 +98,7 @@ def reduce_bools(types: Sequence[Type]) -> Signature:
 
 
 def reduce_numbers(types: Sequence[Type]) -> Signature:
-    """A vector of numbers to one of them."""
+    """Take a vector of numbers; the result is a number of its element type."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element == BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a vector of numbers", "add the entries of an array in a loop")
@@ -106,7 +106,7 @@ def reduce_numbers(types: Sequence[Type]) -> Signature:
 
 
 def choose(types: Sequence[Type]) -> Signature:
-    """A bool or bool vector, and two values of one type."""
+    """Take a bool or bool vector and two values of one type; the result has that type."""
     condition, *values = types
     if element_of(condition) != BOOL:
         raise TypeRuleError(0, f"the condition is {show(condition)}, not bool", "compare: x > 0.0")
@@ -131,7 +131,7 @@ def _spread(type_: Type, size: int) -> Type:
 
 
 def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scalars: int = 0) -> Rule:
-    """``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
+    """Take ``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
 
     def rule(types: Sequence[Type]) -> Signature:
         for index, type_ in enumerate(types[:count]):
@@ -160,13 +160,13 @@ def _matrix(type_: Type, index: int) -> Matrix:
 
 
 def transposed(types: Sequence[Type]) -> Signature:
-    """A matrix to one with rows and columns swapped."""
+    """Take a matrix; the result has rows and columns swapped."""
     matrix = _matrix(types[0], 0)
     return Signature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
 
 
 def square(types: Sequence[Type]) -> Signature:
-    """A square matrix to a scalar."""
+    """Take a square matrix; the result is a scalar."""
     matrix = _matrix(types[0], 0)
     if matrix.rows != matrix.columns:
         raise TypeRuleError(0, f"{show(matrix)} is not square")
@@ -174,7 +174,7 @@ def square(types: Sequence[Type]) -> Signature:
 
 
 def product(types: Sequence[Type]) -> Signature:
-    """Matrix by matrix, matrix by vector, or vector (a row) by matrix."""
+    """Take matrix and matrix, matrix and vector, or vector (a row) and matrix."""
     left, right = (_as_factor(t, i) for i, t in enumerate(types))
     if isinstance(left, Vector) and isinstance(right, Vector):
         raise TypeRuleError(1, "two vectors have no matrix product", "use sa.dot(a, b), or a * b by component")
@@ -202,7 +202,7 @@ def _as_factor(type_: Type, index: int) -> Vector | Matrix:
 
 
 def _one_element(left: Vector | Matrix, right: Vector | Matrix) -> tuple[Vector | Matrix, Vector | Matrix]:
-    """An int vector converts to the matrix' floating type; other elements must agree."""
+    """Convert an int vector to the matrix' floating type; other elements must agree."""
     if left.element == right.element:
         return left, right
     met = join(left.element, right.element)
@@ -218,7 +218,7 @@ def _with(type_: Vector | Matrix, element: Scalar) -> Vector | Matrix:
 
 
 def bits(result: Scalar, sources: tuple[str, ...]) -> Rule:
-    """A reinterpretation of 32 bits, by component."""
+    """Take values of 32 bits; the result reinterprets each component."""
 
     def rule(types: Sequence[Type]) -> Signature:
         (type_,) = types

@@ -1,4 +1,4 @@
-"""Rows of the intrinsics table: roots, exponentials, logarithms, powers, trigonometry."""
+"""Rows for roots, exponentials, logarithms, powers, trigonometry."""
 
 # ruff: noqa: ARG005  (all functions of a row take the same arguments)
 
@@ -15,7 +15,7 @@ _UNIT = Interval(-1.0, 1.0, low_open=True, high_open=True)
 
 
 def over_square(f: Any, a: Any, b: Any) -> Any:  # noqa: ANN401  (arrays or traced values, told apart at run time)
-    """a / (a * a + b * b); zero at the origin."""  # noqa: D403  (a formula)
+    """Return a / (a * a + b * b), zero at the origin."""
     square = a * a + b * b
     return f.where(square == 0.0, 0.0, a / square)
 
