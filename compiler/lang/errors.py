@@ -51,7 +51,7 @@ class AnnotationError(DescriptionError):
         self.parameter = parameter
 
 
-class UnknownNameError(AnnotationError):
+class UndefinedNameError(AnnotationError):
     """An annotation uses a ``name`` that is not defined."""
 
     def __init__(self, name: str, message: str, help: str = "", parameter: str = "") -> None:  # noqa: A002  (as above)

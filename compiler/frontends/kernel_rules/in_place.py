@@ -48,7 +48,7 @@ def check_in_place(kernel: Kernel, function: Function, problems: Problems) -> No
     if not names:
         return
     _Order(names, problems).block(statements(function), {}, _Left())
-    own = Own(kernel, function)
+    own = LocalExpressions(kernel, function)
     for name in sorted(names):
         own.check(name, problems)
 
@@ -138,7 +138,7 @@ def _place(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}"
 
 
-class Own:
+class LocalExpressions:
     """The locals of a kernel that equal one expression, so that indices can be compared."""
 
     def __init__(self, kernel: Kernel, function: Function) -> None:

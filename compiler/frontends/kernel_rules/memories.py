@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.reading.signatures import Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import (
     BOOL,
@@ -135,7 +135,7 @@ def is_active(params: Sequence[KernelParam], result: Type) -> bool:
 
 def kernel_signature(
     key: str, name: str, params: tuple[KernelParam, ...], results: tuple[KernelResult, ...]
-) -> Signature:
+) -> CallSignature:
     """Return the signature of the function that one thread of a kernel runs."""
     if not results:
         result: Type = VOID
@@ -143,7 +143,7 @@ def kernel_signature(
         result = results[0].type
     else:
         result = Tuple(tuple(r.type for r in results))
-    return Signature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
+    return CallSignature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
 
 
 def yaml_spelling(memory: Memory) -> str:

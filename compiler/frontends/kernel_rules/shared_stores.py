@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
-from slangad.compiler.frontends.kernel_rules.in_place import Own, read_exprs
+from slangad.compiler.frontends.kernel_rules.in_place import LocalExpressions, read_exprs
 from slangad.compiler.ir.nodes import Assign, Binary, Break, Continue, Expr, For, Memory, Read, Return, ThreadId, Var
 from slangad.compiler.ir.walk import statements, walk, walk_stmts
 
@@ -31,7 +31,7 @@ def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) 
         own = {*range(kernel.dims)}
     in_place = {node.source.name for node in read if isinstance(node, Read) and isinstance(node.source, Var)}
     left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
-    known = Own(kernel, function)
+    known = LocalExpressions(kernel, function)
     for target, counters in _certain(body, known, frozenset()):
         assert isinstance(target.source, Var)  # noqa: S101  (stores are into parameters)
         axes = _told_apart(target, known, counters)
@@ -53,7 +53,9 @@ def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
     )
 
 
-def _certain(body: tuple[Stmt, ...], known: Own, counters: frozenset[str]) -> Iterator[tuple[Read, frozenset[str]]]:
+def _certain(
+    body: tuple[Stmt, ...], known: LocalExpressions, counters: frozenset[str]
+) -> Iterator[tuple[Read, frozenset[str]]]:
     """Yield the stores that all threads reach, with the counters of the loops around them."""
     for stmt in body:
         if any(isinstance(inner, (Return, Break, Continue)) for inner in walk_stmts((stmt,))):
@@ -69,7 +71,7 @@ def _certain(body: tuple[Stmt, ...], known: Own, counters: frozenset[str]) -> It
                 continue
 
 
-def _told_apart(target: Read, known: Own, counters: frozenset[str]) -> set[int] | None:
+def _told_apart(target: Read, known: LocalExpressions, counters: frozenset[str]) -> set[int] | None:
     """Return the axes whose ids are in the indices; None if another value may differ between threads."""
     axes: set[int] = set()
     for index in target.indices:

@@ -44,7 +44,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class AliasRead:
     """``name`` is read."""
 
     name: str
@@ -71,7 +71,7 @@ class Loop:
     body: Block
 
 
-Event = Bind | Write | Read | Jump | Branch | Loop
+Event = Bind | Write | AliasRead | Jump | Branch | Loop
 Block = tuple[Event, ...]
 
 
@@ -100,7 +100,7 @@ class AliasLog:
 
     def read(self, name: str) -> None:
         """Log that a name is read."""
-        self._open[-1].append(Read(name))
+        self._open[-1].append(AliasRead(name))
 
     def jump(self, kind: JumpKind) -> None:
         """Log a ``break``, ``continue`` or ``return``."""
@@ -139,7 +139,7 @@ def _live(
     live = after
     for event in reversed(block):
         match event:
-            case Read(name):
+            case AliasRead(name):
                 live |= {name}
             case Bind(name):
                 live -= {name}
@@ -201,7 +201,7 @@ class _Sharing:
                     state = _join(reached)
                 case Loop(body):
                     state = self._follow_loop(body, state, jumps)
-                case Read():
+                case AliasRead():
                     continue
                 case _:
                     assert_never(event)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Scope
-    from slangad.compiler.frontends.reading.locations import Places
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.lowering.entities import BodyScope
+    from slangad.compiler.frontends.reading.locations import SourceLocations
+    from slangad.compiler.frontends.reading.signatures import CallSignature
 
 _MAX_ROUNDS: Final = 16
 
@@ -33,14 +33,14 @@ class BodySource:
     """A body to lower.
 
     Attributes:
-        places: The locations in its file.
+        locations: The locations in its file.
         statements: The body, docstring included.
         name_span: The location of the function's name.
         first_line: First line of the body in the parsed text, for comments.
         last_line: Last line.
     """
 
-    places: Places
+    locations: SourceLocations
     statements: Sequence[ast.stmt]
     name_span: Span
     first_line: int
@@ -65,7 +65,7 @@ class BodyRole:
     dims: int = 0
 
 
-def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> BodyRole:
+def role_of(signature: CallSignature, role: Role = Role.PLAIN, dims: int = 0) -> BodyRole:
     """Return the role of a function's body; ``dims`` is the number of axes of a kernel's domain, else 0."""
     params = signature.all_params
     passive = frozenset(p.name for p in params if p.no_diff)
@@ -73,7 +73,12 @@ def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> Bod
 
 
 def lower_body(
-    source: BodySource, scope: Scope, signature: Signature, role: BodyRole, constants: Constants, problems: Problems
+    source: BodySource,
+    scope: BodyScope,
+    signature: CallSignature,
+    role: BodyRole,
+    constants: Constants,
+    problems: Problems,
 ) -> LoweredBody:
     """Lower a body; errors go to ``problems``."""
     names = stored_names(source.statements)
@@ -84,7 +89,7 @@ def lower_body(
     for turn in itertools.count():
         found = Problems(problems.wording)
         ctx = Context(
-            source.places, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
+            source.locations, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
             in_kernel=role.dims, declared=declared, private_counters=private, comments=list(comments),
             assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
@@ -162,10 +167,10 @@ def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 def whole_line_comments(source: BodySource) -> Iterator[tuple[int, str]]:
     """Yield the comments of a body that fill their line: line and text without ``#``."""
-    lines = source.places.text.split("\n")[source.first_line - 1 : source.last_line]
+    lines = source.locations.text.split("\n")[source.first_line - 1 : source.last_line]
     if not any(line.lstrip().startswith("#") for line in lines):
         return
-    reader = io.StringIO(source.places.text).readline
+    reader = io.StringIO(source.locations.text).readline
     try:
         for token in tokenize.generate_tokens(reader):
             line = token.start[0]

@@ -18,13 +18,13 @@ from slangad.compiler.frontends.lowering.entities import (
     FunctionEntity,
     IntrinsicEntity,
     NamespaceEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
-from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.lang.intrinsics.model import Intrinsic
+    from slangad.compiler.lang.intrinsics.model import IntrinsicRow
 
 
 def call(ctx: Context, node: ast.Call) -> Expr:
@@ -75,7 +75,7 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
             return constructors.construct(ctx, node, type_)
         case FormEntity(name):
             return forms.form(ctx, node, name)
-        case Refused():
+        case RefusedEntity():
             _check_arguments(ctx, node)
             raise ctx.refused(entity, ctx.span(node.func))
         case ArrayEntity():
@@ -89,7 +89,7 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
 def callee_span(ctx: Context, node: ast.Call) -> Span:
     """Return the place of the called name: the last part of ``a.b.f``."""
     if isinstance(node.func, ast.Attribute):
-        return ctx.places.after(node.func.value, len(node.func.attr))
+        return ctx.locations.after(node.func.value, len(node.func.attr))
     return ctx.span(node.func)
 
 
@@ -125,7 +125,7 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
     return function_call(ctx, node, signature, () if signature.static else (value,))
 
 
-def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signature:
+def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> CallSignature:
     """Return a method by name.
 
     Raises:
@@ -134,12 +134,12 @@ def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signatur
     found = ctx.scope.method(struct, name)
     if isinstance(found, FunctionEntity):
         return found.signature
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedEntity):
         raise ctx.refused(found, span)
     raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
 
 
-def function_call(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Expr, ...]) -> Expr:
+def function_call(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Expr, ...]) -> Expr:
     """Return a call of a described function; ``first`` is the object of a method."""
     args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords)
     ctx.calls.setdefault(signature.key, callee_span(ctx, node))
@@ -245,7 +245,7 @@ def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: 
     return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
 
 
-def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
+def intrinsic_call(ctx: Context, node: ast.Call, row: IntrinsicRow) -> Expr:
     """Lower a call of an intrinsic; keywords are allowed."""
     nodes = _ordered(ctx, node, row)
     if row.name == "pow" and len(nodes) == 2:
@@ -257,7 +257,7 @@ def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
     return call_intrinsic(ctx, row.name, args, callee_span(ctx, node), [ctx.span(n) for n in nodes])
 
 
-def _ordered(ctx: Context, node: ast.Call, row: Intrinsic) -> list[ast.expr]:
+def _ordered(ctx: Context, node: ast.Call, row: IntrinsicRow) -> list[ast.expr]:
     if not node.keywords:
         if any(isinstance(a, ast.Starred) for a in node.args):
             raise ctx.error("SA015", callee_span(ctx, node), "'*' arguments are not supported")

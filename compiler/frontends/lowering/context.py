@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Refused, Scope
-    from slangad.compiler.frontends.reading.locations import Places
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.lowering.entities import BodyScope, RefusedEntity
+    from slangad.compiler.frontends.reading.locations import SourceLocations
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Type
 
 
@@ -64,10 +64,10 @@ class Context:
         in_kernel: The dimensions of the body's kernel, or 0.
     """
 
-    places: Places
+    locations: SourceLocations
     problems: Problems
-    scope: Scope
-    signature: Signature
+    scope: BodyScope
+    signature: CallSignature
     role: Role
     params: dict[str, Type]
     names: frozenset[str]
@@ -91,7 +91,7 @@ class Context:
 
     def span(self, node: ast.AST) -> Span:
         """Return the place of a node."""
-        return self.places.span(node)
+        return self.locations.span(node)
 
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
         """Report an error; return the exception that abandons the expression."""
@@ -123,7 +123,7 @@ class Context:
             raise Rejected(ast.unparse(node))
         return found
 
-    def refused(self, what: Refused, span: Span) -> Rejected:
+    def refused(self, what: RefusedEntity, span: Span) -> Rejected:
         """Report an entity that can't be used, unless it was reported already; return the exception to raise."""
         return Rejected(what.message) if what.reported else self.error(what.code, span, what.message, help=what.help)
 
@@ -157,5 +157,5 @@ class Context:
         found: list[Stmt] = []
         while self.comments and self.comments[0][0] < line:
             at, text = self.comments.pop(0)
-            found.append(Comment(text, self.places.point(at, 1)))
+            found.append(Comment(text, self.locations.point(at, 1)))
         return found

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Struct, Type
-    from slangad.compiler.lang.intrinsics import Intrinsic
+    from slangad.compiler.lang.intrinsics import IntrinsicRow
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionEntity:
     """A described function."""
 
-    signature: Signature
+    signature: CallSignature
 
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicEntity:
     """A row of the intrinsics table."""
 
-    row: Intrinsic
+    row: IntrinsicRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TypedValue:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceEntity:
-    """A module: attributes are looked up by ``Scope.attribute``."""
+    """A module: attributes are looked up by ``BodyScope.attribute``."""
 
     value: object
     name: str
@@ -72,7 +72,7 @@ class FormEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedEntity:
     """Something that exists and can't be used in a described function; ``reported`` if an error says that already."""
 
     message: str
@@ -82,11 +82,18 @@ class Refused:
 
 
 Entity = (
-    FunctionEntity | IntrinsicEntity | TypeEntity | ArrayEntity | ValueEntity | NamespaceEntity | FormEntity | Refused
+    FunctionEntity
+    | IntrinsicEntity
+    | TypeEntity
+    | ArrayEntity
+    | ValueEntity
+    | NamespaceEntity
+    | FormEntity
+    | RefusedEntity
 )
 
 
-class Scope(Protocol):
+class BodyScope(Protocol):
     """Name look-up for one body. Answers stay the same while the body is lowered."""
 
     def lookup(self, name: str) -> Entity | None:
@@ -101,7 +108,7 @@ class Scope(Protocol):
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
         """Return the names to suggest for a misspelt attribute."""
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts
-from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, Refused, ValueEntity
+from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, RefusedEntity, ValueEntity
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
@@ -70,7 +70,7 @@ def name(ctx: Context, node: ast.Name) -> Expr:
     entity = resolve(ctx, node)
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, span)
-    if isinstance(entity, Refused):
+    if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
     raise ctx.error("SA026", span, f"'{node.id}' is not a value", help="call it, or use one of its members")
 
@@ -127,7 +127,7 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
             if found is None:
                 raise ctx.error(
                     "SA010",
-                    ctx.places.after(value, len(attr)),
+                    ctx.locations.after(value, len(attr)),
                     f"'{owner.name}' has no '{attr}'",
                     label="not defined",
                     help=did_you_mean(attr, ctx.scope.attribute_names(owner)),
@@ -140,10 +140,10 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
 def attribute(ctx: Context, node: ast.Attribute) -> Expr:
     """Lower a field, swizzle or part of a pair, or a constant of a module."""
     entity = entity_of(ctx, node)
-    span = ctx.places.after(node.value, len(node.attr))
+    span = ctx.locations.after(node.value, len(node.attr))
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, ctx.span(node))
-    if isinstance(entity, Refused):
+    if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
     if entity is not None:
         raise ctx.error("SA026", span, f"'{node.attr}' is not a value", help="call it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
 from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, TypeEntity
-from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature, gradient_types
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter, gradient_types
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Const,
@@ -208,7 +208,7 @@ def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
 
 def _differentiated(
     ctx: Context, node: ast.expr, entity: Entity | None, name: str
-) -> tuple[Signature, tuple[Parameter, ...]]:
+) -> tuple[CallSignature, tuple[Parameter, ...]]:
     """Return the function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
     if isinstance(entity, FunctionEntity):
         return entity.signature, ()
@@ -221,12 +221,12 @@ def _differentiated(
             from slangad.compiler.ir.types import Struct
 
             if isinstance(owner.type, Struct):
-                signature = find_method(ctx, owner.type, node.attr, ctx.places.after(node.value, len(node.attr)))
+                signature = find_method(ctx, owner.type, node.attr, ctx.locations.after(node.value, len(node.attr)))
                 return signature, () if signature.static else (Parameter("self", owner.type),)
     raise ctx.error("SA026", ctx.span(node), f"sa.{name} takes a described function", help="pass the function itself")
 
 
-def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) -> None:
+def _require_differentiable(ctx: Context, node: ast.Call, signature: CallSignature) -> None:
     if not signature.differentiable:
         raise ctx.error(
             "SA028",
@@ -244,7 +244,7 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) 
         )
 
 
-def _backward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+def _backward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     _require_differentiable(ctx, node, signature)
@@ -259,7 +259,7 @@ def _backward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[P
     return BackwardCall(signature.key, args, type_, ctx.span(node))
 
 
-def _forward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+def _forward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
     from slangad.compiler.frontends.lowering.calls import match_arguments
 
     _require_differentiable(ctx, node, signature)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
+    from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 
 
 def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, arg_spans: Sequence[Span]) -> Expr:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class LoopIterations:
     """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number."""
 
     start: Expr
@@ -28,16 +28,16 @@ class Turns:
     unroll: bool = False
 
     @staticmethod
-    def counted(number: int, span: Span) -> Turns:
+    def counted(number: int, span: Span) -> LoopIterations:
         """Return ``number`` iterations from 0."""
-        return Turns(Const(0, INT, span), Const(number, INT, span), 1, number, number)
+        return LoopIterations(Const(0, INT, span), Const(number, INT, span), 1, number, number)
 
-    def reversed(self) -> Turns:
+    def reversed(self) -> LoopIterations:
         """Return the same iterations, last first; their number is known."""
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
-        return Turns(
+        return LoopIterations(
             Const(last, INT, span),
             Const(last - count * self.step, INT, span),
             -self.step,
@@ -47,7 +47,7 @@ class Turns:
         )
 
 
-def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
+def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
     """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
 
     Raises:
@@ -78,7 +78,7 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return Turns(start, stop, step, limit if exact is None else exact, exact, unroll)
+        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll)
     if exact is None:
         raise ctx.error(
             "SA021",
@@ -87,7 +87,7 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
             label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
-    return Turns(start, stop, step, exact, exact, unroll)
+    return LoopIterations(start, stop, step, exact, exact, unroll)
 
 
 def _step(ctx: Context, node: ast.Call, bounds: list[Expr]) -> int:

@@ -182,7 +182,7 @@ def _unknown(ctx: Context, node: ast.Attribute, source: Var) -> Rejected:
     texture = isinstance(source.type, Texture)
     known = ["sample", "load", "size"] if texture else ["shape"]
     shown = ".sample(uv), .load(row, column) and .size" if texture else ".shape"
-    at = ctx.places.after(node.value, len(node.attr))
+    at = ctx.locations.after(node.value, len(node.attr))
     if node.attr in known:
         return ctx.error("SA026", at, f"'{node.attr}' must be called", help=f"a {show(source.type)} has {shown}")
     return ctx.error(
@@ -193,7 +193,7 @@ def _unknown(ctx: Context, node: ast.Attribute, source: Var) -> Rejected:
 
 def method(ctx: Context, node: ast.Call, func: ast.Attribute, source: Var) -> Expr:
     """Lower ``t.sample(uv)`` and ``t.load(row, column)``."""
-    at = ctx.places.after(func.value, len(func.attr))
+    at = ctx.locations.after(func.value, len(func.attr))
     if not isinstance(source.type, Texture) or func.attr not in _METHODS:
         if func.attr in ("shape", "size"):
             raise ctx.error("SA026", at, f"'{func.attr}' is not a method", help=f"write .{func.attr} without brackets")

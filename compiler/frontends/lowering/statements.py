@@ -89,7 +89,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
         case ast.Expr():
             return _expression(ctx, node)
         case _:
-            raise ctx.error("SA004", ctx.places.keyword_span(node), "this statement is not supported")
+            raise ctx.error("SA004", ctx.locations.keyword_span(node), "this statement is not supported")
 
 
 def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
@@ -131,7 +131,7 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
         ctx.assigned = after_other
     if failed is not None or test is None:
         raise failed or Rejected("if")
-    return [If(test, then, other, ctx.places.keyword_span(node))]
+    return [If(test, then, other, ctx.locations.keyword_span(node))]
 
 
 def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  # noqa: FBT001  (which of the two)
@@ -146,7 +146,7 @@ def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  #
 
 
 def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
-    span = ctx.places.keyword_span(node)
+    span = ctx.locations.keyword_span(node)
     wanted = ctx.signature.result
     if node.value is None:
         if not isinstance(wanted, Void):

@@ -33,7 +33,7 @@ _SETS: Final = ("xyzw", "rgba")
 
 def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
     """Lower ``value.name``."""
-    span = ctx.places.after(node.value, len(node.attr))
+    span = ctx.locations.after(node.value, len(node.attr))
     match value.type:
         case Struct(fields=fields, name=struct):
             for field in fields:

@@ -51,7 +51,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PipelineValue:
     """A value of a pipeline; ``axes`` is 0 for any number of axes (an ``Each`` parameter)."""
 
     memory: Memory
@@ -70,7 +70,7 @@ def element(type_: Type) -> Type:
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
-def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
+def bind(value: PipelineValue, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
     """Return a value for a kernel's parameter.
 
     Raises:

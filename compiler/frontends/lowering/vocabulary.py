@@ -13,7 +13,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FormEntity,
     IntrinsicEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
 )
 from slangad.compiler.ir.types import BOOL, FLOAT, INT
@@ -79,7 +79,7 @@ def public_words() -> dict[str, Entity]:
     return {name: entity for name, entity in words.items() if entity is not None}
 
 
-def refusal(value: object) -> Refused | None:
+def refusal(value: object) -> RefusedEntity | None:
     """Return a specific reason why an object of Python or a library can't be used, None if there is none."""
     module = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", type(value).__name__)
@@ -87,13 +87,13 @@ def refusal(value: object) -> Refused | None:
         return None
     if module.partition(".")[0] == "numpy" and callable(value):
         near = f"sa.{name}" if name in INTRINSICS else _NUMPY.get(name, "an intrinsic of slangad")
-        return Refused(f"numpy's {name} can't be used in a described function", f"write {near}")
+        return RefusedEntity(f"numpy's {name} can't be used in a described function", f"write {near}")
     if any(getattr(module, name, module) is value for module in (builtins, math)):
-        return Refused(f"'{name}' can't be used in a described function", _instead(name))
+        return RefusedEntity(f"'{name}' can't be used in a described function", _instead(name))
     if isinstance(value, type):
         if module.partition(".")[0] == "slangad":
-            return Refused(f"'{name}' is for annotations")
-        return Refused(f"class {name} is not described", "decorate it with @sa.struct, or use a module constant")
+            return RefusedEntity(f"'{name}' is for annotations")
+        return RefusedEntity(f"class {name} is not described", "decorate it with @sa.struct, or use a module constant")
     return None
 
 

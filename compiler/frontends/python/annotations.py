@@ -6,10 +6,10 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.decorators.struct import DescribedStruct
-from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UnknownNameError
+from slangad.compiler.lang.errors import AnnotationError, DescriptionError, FieldError, UndefinedNameError
 from slangad.compiler.lang.types.annotations import Memory, ir_type, memory_annotation
 
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.types import Type
 
 
-def report_annotation(error: DescriptionError, node: ast.AST, places: Places, problems: Problems) -> None:
+def report_annotation(error: DescriptionError, node: ast.AST, locations: SourceLocations, problems: Problems) -> None:
     """Report the error of an annotation; an unknown name at the name."""
-    if not isinstance(error, UnknownNameError):
-        problems.error("SA017", places.span(node), error.message, help=error.help)
+    if not isinstance(error, UndefinedNameError):
+        problems.error("SA017", locations.span(node), error.message, help=error.help)
         return
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id == error.name:
-            span = places.span(inner)
+            span = locations.span(inner)
             break
         if isinstance(inner, ast.Attribute) and inner.attr == error.name:
-            span = places.after(inner.value, len(inner.attr))
+            span = locations.after(inner.value, len(inner.attr))
             break
     else:
-        span = places.span(node)
+        span = locations.span(node)
     problems.error("SA010", span, error.message, label="not defined", help=error.help)
 
 
@@ -43,17 +43,17 @@ def report_fields(struct: object, problems: Problems) -> None:
         owner = found.struct
         assert isinstance(owner, DescribedStruct)  # noqa: S101  (as above)
         definition = owner.definition
-        places = Places(definition.path, definition.text)
+        locations = SourceLocations(definition.path, definition.text)
         fields = (s for s in definition.tree.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name))
         nodes = {s.target.id: s.annotation for s in fields if isinstance(s.target, ast.Name)}
-        report_annotation(found.error, nodes.get(found.parameter, definition.tree), places, problems)
+        report_annotation(found.error, nodes.get(found.parameter, definition.tree), locations, problems)
 
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
     """The scope in which annotations of one function are evaluated."""
 
-    places: Places
+    locations: SourceLocations
     problems: Problems
     module: dict[str, object]
     names: Mapping[str, object]
@@ -96,7 +96,7 @@ class Annotations:
         if isinstance(error, FieldError):
             report_fields(error.struct, self.problems)
         else:
-            report_annotation(error, node, self.places, self.problems)
+            report_annotation(error, node, self.locations, self.problems)
 
     @staticmethod
     def type_of(value: object) -> Type | None:

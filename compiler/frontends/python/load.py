@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.python.arguments import place_of_argument
+from slangad.compiler.frontends.python.arguments import location_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.fence import fence_function, fence_struct
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
@@ -42,7 +42,7 @@ _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "fo
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile:
+class ExecutedFile:
     """An executed description: its module, its text, and the files it imported."""
 
     path: str
@@ -51,7 +51,7 @@ class LoadedFile:
     imported: tuple[str, ...]
 
 
-def load_file(path: Path) -> LoadedFile:
+def load_file(path: Path) -> ExecutedFile:
     """Execute a description.
 
     Raises:
@@ -59,14 +59,14 @@ def load_file(path: Path) -> LoadedFile:
     """
     text = read_text(path)
     tree = parse(text, str(path))
-    fence(tree, Places(str(path), text))
+    fence(tree, SourceLocations(str(path), text))
     remember_source(str(path), text)
     before = set(sys.modules)
     fresh = fresh_imports(is_library)
     with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _forgetting(path, before):
         module = _execute(path, text, tree)
         imported = _imported_files(before, path)
-    return LoadedFile(str(path), text, module, imported)
+    return ExecutedFile(str(path), text, module, imported)
 
 
 def read_text(path: Path) -> str:
@@ -119,7 +119,7 @@ def syntax_diagnostic(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic("SA001", f"syntax error: {error.msg}", Span(error.filename or file, line, column, end_line, end))
 
 
-def fence(tree: ast.Module, places: Places) -> None:
+def fence(tree: ast.Module, locations: SourceLocations) -> None:
     """Refuse unsupported syntax in every function that is visibly described, before the file is executed.
 
     Raises:
@@ -129,19 +129,19 @@ def fence(tree: ast.Module, places: Places) -> None:
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                fence_function(node, places, problems)
+                fence_function(node, locations, problems)
             case ast.AsyncFunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                span = places.keyword_span(node)
+                span = locations.keyword_span(node)
                 problems.error("SA004", span, "an async function can't be described", help="write a plain def")
             case ast.ClassDef(decorator_list=decorators) if _is_decorated(decorators, frozenset({"struct"})):
-                fence_struct(node, places, problems)
+                fence_struct(node, locations, problems)
             case _:
                 continue
-    _refuse_repetition(tree, places, problems)
+    _refuse_repetition(tree, locations, problems)
     problems.raise_if_any()
 
 
-def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> None:
+def _refuse_repetition(tree: ast.Module, locations: SourceLocations, problems: Problems) -> None:
     """Report a second definition of a name, which would silently replace the first."""
     first: dict[str, int] = {}
     for node in tree.body:
@@ -151,7 +151,7 @@ def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> 
         if line != node.lineno:
             problems.error(
                 "SA006",
-                places.name_span(node),
+                locations.name_span(node),
                 f"'{node.name}' is defined twice",
                 label="the second",
                 help=f"rename one; the other one is in line {line}",
@@ -247,7 +247,7 @@ def _guarded(path: Path, text: str, run: object) -> None:
     except DescriptionError as error:
         span = raised_at(error.__traceback__, path, text)
         if isinstance(error, ArgumentError):
-            span = place_of_argument(error.argument, span)
+            span = location_of_argument(error.argument, span)
         code = "SA017" if isinstance(error, AnnotationError) else "SA005"
         raise CompileError([Diagnostic(code, error.message, span, help=error.help)]) from error
     except NameError as error:

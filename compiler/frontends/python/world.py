@@ -17,15 +17,15 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FunctionEntity,
     NamespaceEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
 from slangad.compiler.frontends.python.externals import declare_external
 from slangad.compiler.frontends.python.signatures import DescribedSource, declare
-from slangad.compiler.frontends.reading.locations import Places
-from slangad.compiler.frontends.reading.signatures import MISSING, Signature
+from slangad.compiler.frontends.reading.locations import SourceLocations
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class World:
+class PythonWorld:
     """The objects that one description reaches.
 
     Attributes:
@@ -60,14 +60,14 @@ class World:
     file: str
     problems: Problems
     functions: dict[str, DescribedSource] = field(default_factory=dict)
-    externals: dict[str, tuple[ExternalFunction, Signature]] = field(default_factory=dict)
+    externals: dict[str, tuple[ExternalFunction, CallSignature]] = field(default_factory=dict)
     structs: dict[str, DescribedStruct] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
     _keys: dict[int, str] = field(default_factory=dict)
-    _refused: dict[int, Refused] = field(default_factory=dict)
+    _refused: dict[int, RefusedEntity] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)
 
     def entity(self, value: object, name: str, key: str) -> Entity:
@@ -81,7 +81,7 @@ class World:
             case ExternalFunction():
                 return self.external(value)
             case KernelObject() | PipelineObject():
-                return Refused(
+                return RefusedEntity(
                     f"'{value.name}' is a kernel and can't be called here", "move the shared part into a function"
                 )
             case ModuleType():
@@ -115,11 +115,11 @@ class World:
             type_ = record.type
         except FieldError:
             report_fields(record, self.problems)
-            return Refused(f"'{record.name}' has a field that was refused", reported=True)
+            return RefusedEntity(f"'{record.name}' has a field that was refused", reported=True)
         if record.key not in self.structs:
             fitting = [self._fitting_default(record, f) for f in record.fields]
             if not all(fitting):
-                return Refused(f"'{record.name}' has a default that was refused", reported=True)
+                return RefusedEntity(f"'{record.name}' has a default that was refused", reported=True)
             self.structs[record.key] = record
             self.sources.add(record.file)
             self._refuse_changes_of_self(record)
@@ -136,14 +136,14 @@ class World:
         span = self.struct_span(record)
         with contextlib.suppress(DescriptionError):
             definition = record.definition
-            places = Places(definition.path, definition.text)
+            locations = SourceLocations(definition.path, definition.text)
             for stmt in definition.tree.body:
                 if (
                     isinstance(stmt, ast.AnnAssign)
                     and ast.unparse(stmt.target) == field.name
                     and stmt.value is not None
                 ):
-                    span = places.span(stmt.value)
+                    span = locations.span(stmt.value)
         try:
             value = field.default.make()
         except Exception as error:  # whatever the user's factory raises
@@ -165,8 +165,8 @@ class World:
             definition = record.definition
         except DescriptionError:
             return Span(record.file, record.line, 1, record.line, 2)
-        places = Places(definition.path, definition.text)
-        return places.name_span(definition.tree)
+        locations = SourceLocations(definition.path, definition.text)
+        return locations.name_span(definition.tree)
 
     def report(self, error: DescriptionError, span: Span, code: str = "SA017") -> None:
         """Report a description error."""
@@ -183,11 +183,11 @@ class World:
         try:
             definition = definition_of(value.python)
         except DescriptionError as error:
-            self._refused[identity] = Refused(error.message, error.help, code="SA038")
+            self._refused[identity] = RefusedEntity(error.message, error.help, code="SA038")
             return self._refused[identity]
         declared = declare(self.problems, value, definition, self._owner(value))
         if declared is None:
-            self._refused[identity] = Refused(f"'{value.name}' was refused", reported=True)
+            self._refused[identity] = RefusedEntity(f"'{value.name}' was refused", reported=True)
             return self._refused[identity]
         self._keys[identity] = declared.signature.key
         self.functions[declared.signature.key] = declared
@@ -210,7 +210,7 @@ class World:
                 return FunctionEntity(signature)
         declared = declare_external(self.problems, value)
         if declared is None:
-            return Refused(f"'{value.name}' was refused", reported=True)
+            return RefusedEntity(f"'{value.name}' was refused", reported=True)
         self.externals[declared.key] = (value, declared)
         return FunctionEntity(declared)
 
@@ -219,9 +219,9 @@ class World:
 class PythonScope:
     """The names that one function sees: its closure, its module, Python's own."""
 
-    world: World
+    world: PythonWorld
     function: FunctionType
-    places: Places
+    locations: SourceLocations
     annotations: Annotations
 
     def lookup(self, name: str) -> Entity | None:
@@ -257,13 +257,13 @@ class PythonScope:
         """Return the names to suggest."""
         return [n for n in dir(namespace.value) if not n.startswith("_")]
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
         """Return a method of a struct."""
         record = self.world.record(struct)
         if record is None or name not in record.methods:
             return None
         entity = self.world.function(record.methods[name])
-        return entity if isinstance(entity, (FunctionEntity, Refused)) else None
+        return entity if isinstance(entity, (FunctionEntity, RefusedEntity)) else None
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
         """Return the defaults of a struct's fields."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.problems import Problems
 
 MAX_DEPTH: Final = 100
 
 
-def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) -> bool:
+def is_too_deep(body: Sequence[ast.stmt], locations: SourceLocations, problems: Problems) -> bool:
     """Report nesting that is too deep for recursion over the tree. The search itself does not recurse."""
     waiting: list[tuple[ast.AST, int]] = [(stmt, 1) for stmt in body]
     while waiting:
@@ -22,7 +22,7 @@ def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) ->
         if depth > MAX_DEPTH and isinstance(node, (ast.stmt, ast.expr)):
             problems.error(
                 "SA004",
-                places.span(node),
+                locations.span(node),
                 f"this is nested more than {MAX_DEPTH} deep",
                 help="compute parts of it in separate statements",
             )

@@ -19,7 +19,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SourceLocations:
     """The text that a tree was parsed from, and its location.
 
     ``line_offset`` and ``column_offset`` move positions into the surrounding file (a block scalar of a YAML document).

@@ -33,13 +33,13 @@ from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.yaml.nodes import (
     Document,
-    Entry,
+    MappingEntry,
     MappingNode,
     Node,
     ScalarNode,
     SequenceNode,
-    Source,
     Style,
+    YamlText,
 )
 from slangad.compiler.frontends.yaml.scalars import resolve, resolve_as
 
@@ -103,7 +103,7 @@ def compose(file: str, text: str) -> Document:
     Raises:
         CompileError: with its errors as YAML.
     """
-    source = Source(file, text)
+    source = YamlText(file, text)
     problems = Problems()
     composer = _Composer(source, problems)
     root: Node | None = None
@@ -122,7 +122,7 @@ def compose(file: str, text: str) -> Document:
     return Document(source, root)
 
 
-def _report_syntax(source: Source, problems: Problems, error: Exception) -> None:
+def _report_syntax(source: YamlText, problems: Problems, error: Exception) -> None:
     index, message, help_ = 0, str(error), ""
     if isinstance(error, ReaderError):
         index = error.position
@@ -154,7 +154,7 @@ def _syntax_help(message: str) -> str:
 class _Composer:
     """Build nodes bottom up with an explicit stack, so that depth needs no recursion."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: YamlText, problems: Problems) -> None:
         self.source = source
         self.problems = problems
         self.open: list[_Open] = []
@@ -290,9 +290,9 @@ class _Composer:
         self._name(done.anchor, node, done.size)
         return node, done.size
 
-    def _pairs(self, items: list[Node]) -> list[Entry]:
+    def _pairs(self, items: list[Node]) -> list[MappingEntry]:
         """Return the entries of a mapping; each key is text and unique."""
-        entries: list[Entry] = []
+        entries: list[MappingEntry] = []
         seen: dict[str, Span] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if not isinstance(key, ScalarNode):
@@ -308,15 +308,15 @@ class _Composer:
                 )
                 continue
             seen[key.text] = key.span
-            entries.append(Entry(key, value))
+            entries.append(MappingEntry(key, value))
         return entries
 
-    def _merged(self, entries: list[Entry]) -> tuple[Entry, ...]:
+    def _merged(self, entries: list[MappingEntry]) -> tuple[MappingEntry, ...]:
         """Return the entries with those of ``<<`` first; own keys win, then those of earlier mappings."""
         merges = [e for e in entries if e.key.text == "<<" and e.key.style == "plain"]
         if not merges:
             return tuple(entries)
-        found: dict[str, Entry] = {}
+        found: dict[str, MappingEntry] = {}
         for value in [v for m in merges for v in (m.value.items if isinstance(m.value, SequenceNode) else (m.value,))]:
             if not isinstance(value, MappingNode):
                 self.problems.error("SA059", value.span, "<< takes a mapping or a list of them", help="write <<: *name")

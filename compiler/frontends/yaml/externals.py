@@ -12,24 +12,24 @@ from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, Seque
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.yaml.nodes import Node
-    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.frontends.yaml.world import Routine, YamlWorld
 
 _SUFFIX = ".slang"
 
 
-def imported_files(world: World) -> tuple[str, ...]:
+def imported_files(world: YamlWorld) -> tuple[str, ...]:
     """Return the files under ``imports:`` in order, as written; missing ones are reported."""
     node = world.document.root.get("imports")
     texts = [item for item in node.items if isinstance(item, ScalarNode)] if isinstance(node, SequenceNode) else []
     return tuple(dict.fromkeys(t.text for t in texts if _is_there(world, t.text, t.span)))
 
 
-def path_of(world: World, file: str) -> Path:
+def path_of(world: YamlWorld, file: str) -> Path:
     """Return the path of a Slang file that the description names."""
     return Path(world.file).parent / file
 
 
-def _is_there(world: World, file: str, span: Span) -> bool:
+def _is_there(world: YamlWorld, file: str, span: Span) -> bool:
     if os.path.isfile(path_of(world, file)):  # noqa: PTH113  (Path.is_file raises for names that are too long)
         return True
     world.problems.error(
@@ -38,7 +38,7 @@ def _is_there(world: World, file: str, span: Span) -> bool:
     return False
 
 
-def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tuple[str, str] | None:
+def external_of(world: YamlWorld, routine: Routine, imports: tuple[str, ...]) -> tuple[str, str] | None:
     """Return name and file of the Slang function that an ``extern:`` names; None after a report."""
     node = routine.node.get("extern")
     symbol, file = _named(routine, node)

@@ -22,7 +22,7 @@ from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Node
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.yaml.world import YamlWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class DeclaredKernel:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
+def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
     """Return a kernel with its signature; None after all its errors were reported."""
     before = len(world.problems)
     declared = read_params(world, node)
@@ -69,7 +69,7 @@ def _shapes(node: Node | None) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((key.text, shape_of(value)) for key, value in entries_of(node))
 
 
-def _param(world: World, declared: Declared) -> KernelParam | None:
+def _param(world: YamlWorld, declared: Declared) -> KernelParam | None:
     words, where = declared.words, declared.text.span
     if words.memory is None:
         text = declared.text.text.strip()
@@ -85,14 +85,14 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
     return KernelParam(declared.name, words.memory, type_, passive, declared.key.span)
 
 
-def kernel_params(world: World, node: MappingNode) -> tuple[KernelParam, ...] | None:
+def kernel_params(world: YamlWorld, node: MappingNode) -> tuple[KernelParam, ...] | None:
     """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     before = len(world.problems)
     params = [_param(world, p) for p in read_params(world, node)]
     return None if len(world.problems) != before else tuple(p for p in params if p is not None)
 
 
-def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
+def kernel_results(world: YamlWorld, node: MappingNode) -> tuple[KernelResult, ...] | None:
     """Return the results of a kernel or pipeline; None after all their errors were reported."""
     if node.get("returns") is None:
         return ()
@@ -118,7 +118,7 @@ def _whole(node: Node | None, default: int) -> int:
     return int(value) if isinstance(value, (int, float)) else default
 
 
-def _group_size(world: World, node: Node | None, dims: int) -> tuple[int, ...]:
+def _group_size(world: YamlWorld, node: Node | None, dims: int) -> tuple[int, ...]:
     if node is None:
         return GROUP_SIZES[dims]
     items = node.items if isinstance(node, SequenceNode) else (node,)

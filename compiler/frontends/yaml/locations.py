@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import NOWHERE, Span
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.yaml.text import character_ranges, line_starts
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
+    from slangad.compiler.frontends.yaml.nodes import ScalarNode, YamlText
 
 
 @dataclass(frozen=True, slots=True)
-class TextPlaces(Places):
+class TextLocations(SourceLocations):
     """The locations of the characters of a scalar's text.
 
     Attributes:
@@ -40,7 +40,7 @@ class TextPlaces(Places):
         stop = self.ends[end - 1] if end > start else (line, column)
         return Span(self.file, line, column, *max(stop, (line, column + 1)))
 
-    def on_one_line(self) -> TextPlaces:
+    def on_one_line(self) -> TextLocations:
         """The text without white space around it and with its lines joined, for an expression over several lines."""
         text = self.text.rstrip()
         cut = len(text) - len(text.lstrip())
@@ -60,10 +60,10 @@ class TextPlaces(Places):
         return self.lines[max(line, 1) - 1] + max(column, 0)
 
 
-def text_places(source: Source, node: ScalarNode) -> TextPlaces:
+def text_locations(source: YamlText, node: ScalarNode) -> TextLocations:
     """Return the locations of a scalar's text."""
     ranges = character_ranges(source.text, node.start, node.end, node.style, node.text)
-    return TextPlaces(
+    return TextLocations(
         source.file,
         node.text,
         whole=node.span,

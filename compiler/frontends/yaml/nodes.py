@@ -52,7 +52,7 @@ class SequenceNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MappingEntry:
     """One key of a mapping and its value."""
 
     key: ScalarNode
@@ -63,7 +63,7 @@ class Entry:
 class MappingNode:
     """A mapping; its keys are text and unique."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MappingEntry, ...]
     span: Span
 
     def get(self, name: str) -> Node | None:
@@ -81,7 +81,7 @@ class MappingNode:
 Node = ScalarNode | SequenceNode | MappingNode
 
 
-class Source:
+class YamlText:
     """The text of a file and its lines."""
 
     def __init__(self, file: str, text: str) -> None:
@@ -113,7 +113,7 @@ class Source:
 class Document:
     """A file and its root mapping."""
 
-    source: Source
+    source: YamlText
     root: MappingNode
 
 

@@ -26,7 +26,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Number,
     Record,
     Shape,
-    Table,
+    ShapeTable,
     Text,
     When,
 )
@@ -281,4 +281,4 @@ ROOT: Final = Record(
     some_of=("structs", "functions", "kernels", "pipelines"),
 )  # fmt: skip
 
-TABLE: Final = Table(ROOT, DEFINITIONS)
+TABLE: Final = ShapeTable(ROOT, DEFINITIONS)

@@ -151,7 +151,7 @@ Shape = Text | Choice | Integer | Number | Flag | ListOf | MapOf | Record | Eith
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShapeTable:
     """All shapes of a format: the root and the named ones."""
 
     root: Shape

@@ -18,7 +18,7 @@ from slangad.compiler.lang.types.annotations import ADDRESSES, FILTERS, TextureO
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.yaml.locations import TextPlaces
+    from slangad.compiler.frontends.yaml.locations import TextLocations
 
 PLACES: Final = {m.value: m for m in (Memory.EACH, Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)}
 """Words for memories, before the type."""
@@ -69,22 +69,22 @@ class _Token:
     end: int
 
 
-def read_type(places: TextPlaces, types: Types, problems: Problems) -> TypeWords | None:
+def read_type(locations: TextLocations, types: Types, problems: Problems) -> TypeWords | None:
     """Return the type that a text names; None after a report."""
     try:
-        return _Reader(places, types, problems).whole()
+        return _TypeReader(locations, types, problems).whole()
     except Rejected:
         return None
 
 
-class _Reader:
-    def __init__(self, places: TextPlaces, types: Types, problems: Problems) -> None:
-        self.places = places
+class _TypeReader:
+    def __init__(self, locations: TextLocations, types: Types, problems: Problems) -> None:
+        self.locations = locations
         self.types = types
         self.problems = problems
         self.tokens = [
             _Token(str(m.lastgroup), m[str(m.lastgroup)], m.start(str(m.lastgroup)), m.end())
-            for m in _TOKEN.finditer(places.text)
+            for m in _TOKEN.finditer(locations.text)
         ]
         self.at = 0
 
@@ -229,14 +229,14 @@ class _Reader:
             raise self._error(token, f"expected '{text}', found '{token.text}'", help_)
 
     def _end(self, what: str, help_: str = "") -> Rejected:
-        end = len(self.places.text.rstrip())
-        span = self.places.range(max(end - 1, 0), max(end, 1)) if end else self.places.whole
+        end = len(self.locations.text.rstrip())
+        span = self.locations.range(max(end - 1, 0), max(end, 1)) if end else self.locations.whole
         return self.problems.error(
             "SA058", span, f"expected {what} after this" if end else f"expected {what}", help=help_
         )
 
     def _error(self, token: _Token, message: str, help_: str, label: str = "") -> Rejected:
-        span = self.places.range(token.start, token.end)
+        span = self.locations.range(token.start, token.end)
         return self.problems.error("SA058", span, message, label=label, help=help_)
 
 

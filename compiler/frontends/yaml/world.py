@@ -13,10 +13,10 @@ from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
     ValueEntity,
 )
-from slangad.compiler.frontends.reading.signatures import MISSING, Signature
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.literals import typed_value
-from slangad.compiler.frontends.yaml.locations import TextPlaces, text_places
+from slangad.compiler.frontends.yaml.locations import TextLocations, text_locations
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
@@ -43,7 +43,7 @@ class Routine:
 
     key: ScalarNode
     node: MappingNode
-    signature: Signature
+    signature: CallSignature
     ranges: tuple[Range, ...] = ()
 
 
@@ -60,7 +60,7 @@ class StructEntry:
 
 
 @dataclass(slots=True)
-class World:
+class YamlWorld:
     """One description.
 
     Attributes:
@@ -96,9 +96,9 @@ class World:
         """Return the key of one of the description's own definitions."""
         return f"{self.file}:{name}"
 
-    def places(self, node: ScalarNode) -> TextPlaces:
+    def locations(self, node: ScalarNode) -> TextLocations:
         """Return the locations of a scalar's text."""
-        return text_places(self.document.source, node)
+        return text_locations(self.document.source, node)
 
     def named_type(self, name: str) -> Type | None:
         """Return the type of a name, the user's definitions first; None if it names none.
@@ -130,7 +130,7 @@ class World:
         return ValueEntity(value, name, self.key(name))
 
 
-def struct_type(world: World, entry: StructEntry) -> Type:
+def struct_type(world: YamlWorld, entry: StructEntry) -> Type:
     """Return the type of a struct.
 
     Raises:
@@ -147,7 +147,7 @@ def struct_type(world: World, entry: StructEntry) -> Type:
     return entry.type
 
 
-def _make(world: World, entry: StructEntry) -> Struct | None:
+def _make(world: YamlWorld, entry: StructEntry) -> Struct | None:
     before = len(world.problems)
     fields: list[Field] = []
     for key, value in entries_of(entry.node.get("fields")):
@@ -161,10 +161,10 @@ def _make(world: World, entry: StructEntry) -> Struct | None:
     return Struct(world.key(entry.name), entry.name, tuple(fields))
 
 
-def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:
+def _field(world: YamlWorld, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:
     name = good_name(key, world.problems)
     text = value.get("type") if isinstance(value, MappingNode) else value
-    words = read_type(world.places(text), world, world.problems) if isinstance(text, ScalarNode) else None
+    words = read_type(world.locations(text), world, world.problems) if isinstance(text, ScalarNode) else None
     if name is None or words is None or text is None:
         return None
     if words.memory is not None:
@@ -174,7 +174,7 @@ def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Fi
     return Field(name, words.type, words.no_diff)
 
 
-def _default(world: World, entry: StructEntry, key: ScalarNode, value: Node, type_: Type) -> object:
+def _default(world: YamlWorld, entry: StructEntry, key: ScalarNode, value: Node, type_: Type) -> object:
     node = value.get("default") if isinstance(value, MappingNode) else None
     if node is None:
         if any(default is not MISSING for default in entry.defaults.values()):

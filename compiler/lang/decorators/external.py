@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.errors import AnnotationError, Argument, ArgumentError, DescriptionError
 from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
@@ -45,7 +45,7 @@ class ExternalFunction:
         signature: As written.
         differentiable: True if Slang can differentiate it.
         python: Its replacement in Python execution, if any.
-        place: The location of the declaration.
+        location: The location of the declaration.
     """
 
     name: str
@@ -53,12 +53,12 @@ class ExternalFunction:
     signature: str
     differentiable: bool
     python: Callable[..., object] | None
-    place: Place = field(repr=False)
+    location: DecoratorLocation = field(repr=False)
 
     @property
     def path(self) -> Path:
         """The Slang file."""
-        return Path(self.place.file).parent / self.file
+        return Path(self.location.file).parent / self.file
 
     def parameters(self) -> tuple[ExternalParameter, ...]:
         """Return the parameters in order.
@@ -74,12 +74,12 @@ class ExternalFunction:
         Raises:
             AnnotationError: when it names no type.
         """
-        return ir_type(resolve(_parse(self)[1], self.place.globals, self.place.locals, "return"))
+        return ir_type(resolve(_parse(self)[1], self.location.globals, self.location.locals, "return"))
 
     def _parameter(self, name: str, text: str) -> ExternalParameter:
         words = text.split(maxsplit=1)
         no_diff = words[0] == "no_diff"
-        annotation = resolve(words[1] if no_diff else text, _names(self.place), self.place.locals, name)
+        annotation = resolve(words[1] if no_diff else text, _names(self.location), self.location.locals, name)
         memory = memory_annotation(annotation)
         try:
             return ExternalParameter(name, ir_type(memory.value), no_diff or memory.no_diff)
@@ -97,11 +97,11 @@ class ExternalFunction:
         return self.python(*args, **kwargs)
 
 
-def _names(place: Place) -> dict[str, object]:
+def _names(location: DecoratorLocation) -> dict[str, object]:
     from slangad.compiler.lang.types import matrices, scalars, vectors
 
     known = {name: getattr(module, name) for module in (scalars, vectors, matrices) for name in module.__all__}
-    return {**known, **place.globals}
+    return {**known, **location.globals}
 
 
 def _parse(extern: ExternalFunction) -> tuple[list[tuple[str, str]], str]:

@@ -19,9 +19,9 @@ from slangad.compiler.lang.decorators.source import definition_of_code
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from slangad.compiler.lang.decorators.frames import Place
+    from slangad.compiler.lang.decorators.frames import DecoratorLocation
 
-Definition = ast.FunctionDef | ast.ClassDef
+DefinitionNode = ast.FunctionDef | ast.ClassDef
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -44,29 +44,31 @@ PLAIN: Final = Instance()
 _MADE: Final[WeakValueDictionary[tuple[object, ...], object]] = WeakValueDictionary()
 
 
-def instance_of(place: Place, node: Definition, options: Mapping[str, object] | None = None) -> Instance:
+def instance_of(
+    location: DecoratorLocation, node: DefinitionNode, options: Mapping[str, object] | None = None
+) -> Instance:
     """Return the instance of a definition; ``PLAIN`` at module level and in classes.
 
     Args:
-        place: The location of the decorator.
+        location: The location of the decorator.
         node: Its tree.
         options: The decorator's keywords.
     """
-    if place.factory is None or place.in_class:
+    if location.factory is None or location.in_class:
         return PLAIN
     try:
-        factory = definition_of_code(place.factory).tree
+        factory = definition_of_code(location.factory).tree
     except DescriptionError:
         return PLAIN
     if not any(statement is node for statement in ast.walk(factory)):
         return PLAIN
     used = _used_names(factory, node)
-    names = [n for n in _parameters(place.factory) if n in used and n in place.locals]
-    arguments = tuple((n, place.locals[n]) for n in names)
+    names = [n for n in _parameters(location.factory) if n in used and n in location.locals]
+    arguments = tuple((n, location.locals[n]) for n in names)
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
-    values = tuple((n, _key(place.locals[n])) for n in sorted(used - helpers) if n in place.locals)
+    values = tuple((n, _key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
     suffix = "".join(f"_{_word(v)}" for _, v in arguments)
-    return Instance(suffix, (id(place.factory), place.line, node.name, values, _key(options or {})), arguments)
+    return Instance(suffix, (id(location.factory), location.line, node.name, values, _key(options or {})), arguments)
 
 
 def made(instance: Instance) -> object | None:
@@ -86,7 +88,7 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
     return code.co_varnames[:count]
 
 
-def _used_names(factory: ast.FunctionDef, node: Definition) -> set[str]:
+def _used_names(factory: ast.FunctionDef, node: DefinitionNode) -> set[str]:
     """Return the names that a definition reads, directly or through the factory's statements that bind them."""
     bindings = _bindings(factory)
     found: set[str] = set()

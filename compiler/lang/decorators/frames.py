@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DecoratorLocation:
     """The surroundings of a definition.
 
     Attributes:
@@ -36,7 +36,7 @@ class Place:
     in_class: bool = False
 
 
-def caller(depth: int) -> Place:
+def caller(depth: int) -> DecoratorLocation:
     """Return the location in the frame ``depth`` calls above the caller's."""
     frame: FrameType | None = sys._getframe(depth + 1)
     assert frame is not None  # noqa: S101  (there is a caller)
@@ -47,8 +47,8 @@ def caller(depth: int) -> Place:
         names = {**frame.f_locals, **names}
         frame = frame.f_back
     if frame is None or not _is_function(frame):
-        return Place(file, line, names, None, module, in_class)
-    return Place(file, line, {**frame.f_locals, **names}, frame.f_code, module, in_class)
+        return DecoratorLocation(file, line, names, None, module, in_class)
+    return DecoratorLocation(file, line, {**frame.f_locals, **names}, frame.f_code, module, in_class)
 
 
 def _is_function(frame: FrameType) -> bool:

@@ -12,7 +12,7 @@ from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overlo
 
 from slangad.compiler.lang.decorators.check_settings import read_check
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.policies import Policy
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.decorators.source import definition_of
@@ -33,12 +33,12 @@ class DescribedFunction(Generic[P, R]):
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: The location of the decorator, with the names around it.
+        location: The location of the decorator, with the names around it.
         differentiable: False for ``@sa.function``.
         policy: The policy of ``derivative=``.
         prefer: ``recompute``, ``checkpoint`` or empty.
         ranges: The ranges of samples of the check, parameter to (low, high).
-        drawn: The number of samples and their seed.
+        sampling: The number of samples and their seed.
         backward_function: The custom backward derivative.
         forward_function: The custom forward derivative.
         factory_suffix: The suffix that the factory's arguments append to the name.
@@ -49,7 +49,7 @@ class DescribedFunction(Generic[P, R]):
     def __init__(
         self,
         python: FunctionType,
-        place: Place,
+        location: DecoratorLocation,
         *,
         differentiable: bool = True,
         instance: Instance = PLAIN,
@@ -58,7 +58,7 @@ class DescribedFunction(Generic[P, R]):
     ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.differentiable = differentiable
         self.instance = instance
         self.static = static
@@ -66,7 +66,7 @@ class DescribedFunction(Generic[P, R]):
         self.backward_function: FunctionType | None = None
         self.forward_function: FunctionType | None = None
         said = dict(options or {})
-        self.drawn = read_check(self.name, said.pop("check", None))
+        self.sampling = read_check(self.name, said.pop("check", None))
         self.policy, self.prefer, self.ranges = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
@@ -75,7 +75,7 @@ class DescribedFunction(Generic[P, R]):
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing factory and class when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     @property
     def factory_suffix(self) -> str:
@@ -198,49 +198,49 @@ def describe(function: FunctionType) -> DescribedFunction[..., object]:
         return known
     code = function.__code__
     made_now: DescribedFunction[..., object] = DescribedFunction(
-        function, Place(code.co_filename, code.co_firstlineno, {}, None, function.__globals__)
+        function, DecoratorLocation(code.co_filename, code.co_firstlineno, {}, None, function.__globals__)
     )
     function.__dict__["__slangad_described__"] = made_now
     return made_now
 
 
-def describe_neighbours(place: Place) -> None:
+def describe_neighbours(location: DecoratorLocation) -> None:
     """Describe the plain functions of the same factory, because their annotations need the names around them."""
-    if place.factory is None:
+    if location.factory is None:
         return
-    for value in place.locals.values():
-        if not isinstance(value, FunctionType) or value.__code__ not in place.factory.co_consts:
+    for value in location.locals.values():
+        if not isinstance(value, FunctionType) or value.__code__ not in location.factory.co_consts:
             continue
         if "__slangad_described__" not in value.__dict__:
-            instance = factory_instance(value, place, {})
-            value.__dict__["__slangad_described__"] = DescribedFunction(value, place, instance=instance)
+            instance = factory_instance(value, location, {})
+            value.__dict__["__slangad_described__"] = DescribedFunction(value, location, instance=instance)
 
 
 def _make(
-    python: object, place: Place, options: Mapping[str, object], *, differentiable: bool
+    python: object, location: DecoratorLocation, options: Mapping[str, object], *, differentiable: bool
 ) -> DescribedFunction[..., object]:
     static = isinstance(python, staticmethod)
     inner = python.__func__ if isinstance(python, staticmethod) else python
     if not isinstance(inner, FunctionType):
         raise DescriptionError(f"{inner!r} is not a function", "decorate a def")
-    instance = factory_instance(inner, place, options)
+    instance = factory_instance(inner, location, options)
     before = made(instance)
     if isinstance(before, DescribedFunction):
         return before
-    describe_neighbours(place)
+    describe_neighbours(location)
     described: DescribedFunction[..., object] = DescribedFunction(
-        inner, place, differentiable=differentiable, instance=instance, options=options, static=static
+        inner, location, differentiable=differentiable, instance=instance, options=options, static=static
     )
     remember(instance, described)
     return described
 
 
-def factory_instance(function: FunctionType, place: Place, options: Mapping[str, object]) -> Instance:
+def factory_instance(function: FunctionType, location: DecoratorLocation, options: Mapping[str, object]) -> Instance:
     """Return the instance of a decorated function."""
-    if place.factory is None:
+    if location.factory is None:
         return PLAIN
     try:
-        return instance_of(place, definition_of(function).tree, options)
+        return instance_of(location, definition_of(function).tree, options)
     except DescriptionError:
         return PLAIN
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, overload
 
-from slangad.compiler.lang.decorators.check_settings import Drawn, read_check
+from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.functions import describe_neighbours, factory_instance, read_ranges
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
@@ -28,23 +28,27 @@ class KernelObject:
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: The location of the decorator, with the names around it.
+        location: The location of the decorator, with the names around it.
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
         ranges: The ranges of samples of the check.
-        drawn: The number of samples and their seed.
+        sampling: The number of samples and their seed.
         shapes: The shapes of the arrays that the check makes.
     """
 
     def __init__(
-        self, python: FunctionType, place: Place, instance: Instance, options: Mapping[str, object] | None = None
+        self,
+        python: FunctionType,
+        location: DecoratorLocation,
+        instance: Instance,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.instance = instance
         said = dict(options or {})
-        self.drawn = read_check(self.name, said.pop("check", None))
+        self.sampling = read_check(self.name, said.pop("check", None))
         self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
@@ -53,7 +57,7 @@ class KernelObject:
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing factory when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     @property
     def factory_suffix(self) -> str:
@@ -159,17 +163,17 @@ def kernel(python: object = None, /, **options: object) -> object:
     return lambda function: _make(function, caller(1), options)
 
 
-def _make(python: object, place: Place, options: Mapping[str, object]) -> KernelObject:
+def _make(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> KernelObject:
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
-    if place.in_class:
+    if location.in_class:
         raise DescriptionError(f"kernel {python.__name__} is inside a class", "define it at module level")
-    instance = factory_instance(python, place, options)
+    instance = factory_instance(python, location, options)
     before = made(instance)
     if isinstance(before, KernelObject):
         return before
-    describe_neighbours(place)
-    made_now = KernelObject(python, place, instance, options)
+    describe_neighbours(location)
+    made_now = KernelObject(python, location, instance, options)
     remember(instance, made_now)
     return made_now
 
@@ -212,18 +216,20 @@ class PipelineObject:
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: The location of the decorator.
+        location: The location of the decorator.
         optimizer: The optimizer of ``slangad train``, None if the pipeline isn't trained.
         fuse: True if neighbouring kernels over one domain may become one.
-        drawn: The number of samples of the check and their seed.
+        sampling: The number of samples of the check and their seed.
     """
 
-    drawn = Drawn()
+    sampling = SamplingSettings()
 
-    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None, *, fuse: bool = True) -> None:
+    def __init__(
+        self, python: FunctionType, location: DecoratorLocation, optimizer: Optimizer | None, *, fuse: bool = True
+    ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.optimizer = optimizer
         self.fuse = fuse
         self.__doc__ = python.__doc__
@@ -231,7 +237,7 @@ class PipelineObject:
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing function when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run the kernels of the body in Python."""
@@ -264,7 +270,7 @@ def pipeline(python: object = None, /, **options: object) -> object:
     return lambda function: _make_pipeline(function, caller(1), options)
 
 
-def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
+def _make_pipeline(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> PipelineObject:
     optimizer = options.get("optimizer")
     fuse = options.get("fuse", True)
     unknown = sorted(set(options) - {"optimizer", "fuse", "check"})
@@ -280,8 +286,8 @@ def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) 
         raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
     if not isinstance(fuse, bool):
         raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
-    made_now = PipelineObject(python, place, optimizer, fuse=fuse)
-    made_now.drawn = read_check(python.__name__, options.get("check"))
+    made_now = PipelineObject(python, location, optimizer, fuse=fuse)
+    made_now.sampling = read_check(python.__name__, options.get("check"))
     return made_now
 
 

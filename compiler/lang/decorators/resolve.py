@@ -6,7 +6,7 @@ from collections import ChainMap
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from slangad.compiler.lang.errors import AnnotationError, UnknownNameError
+from slangad.compiler.lang.errors import AnnotationError, UndefinedNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,12 +42,12 @@ def resolve(annotation: object, module: dict[str, object], names: Mapping[str, o
     except NameError as error:
         name = error.name or annotation
         known = [*names, *module, "float", "int", "bool", "tuple"]
-        raise UnknownNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
+        raise UndefinedNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
     except AttributeError as error:
         owner = getattr(error.obj, "__name__", annotation)
         name = error.name or annotation
         near = _like(name, dir(error.obj))
-        raise UnknownNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
+        raise UndefinedNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
     except AnnotationError as error:
         raise AnnotationError(error.message, error.help, parameter) from None
     except Exception as error:  # whatever the user's annotation raises

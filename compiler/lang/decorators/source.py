@@ -37,14 +37,14 @@ class ClassDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _IndexedFile:
     text: str
     stamp: tuple[int, int] | None
     functions: dict[tuple[int, str], ast.AST]
     classes: tuple[ast.ClassDef, ...]
 
 
-_SOURCES: Final[dict[str, _Source]] = {}
+_SOURCES: Final[dict[str, _IndexedFile]] = {}
 
 
 def remember_source(path: str, text: str) -> None:
@@ -92,7 +92,7 @@ def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> i
     return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 
 
-def _source(path: str, name: str) -> _Source:
+def _source(path: str, name: str) -> _IndexedFile:
     known = _SOURCES.get(path)
     if known is not None and known.stamp is None:
         return known
@@ -122,7 +122,7 @@ def _read(path: str, name: str) -> str:
     return text
 
 
-def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _Source:
+def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _IndexedFile:
     functions: dict[tuple[int, str], ast.AST] = {}
     classes: list[ast.ClassDef] = []
     for node in ast.walk(ast.parse(text, path)):
@@ -130,4 +130,4 @@ def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _Source:
             functions[first_line(node), node.name] = node
         elif isinstance(node, ast.ClassDef):
             classes.append(node)
-    return _Source(text, stamp, functions, tuple(classes))
+    return _IndexedFile(text, stamp, functions, tuple(classes))

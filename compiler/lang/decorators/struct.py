@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.decorators.source import ClassDefinition, class_definition_of
@@ -39,18 +39,22 @@ class DescribedStruct(StructRecord):
     """A struct class with its source and methods.
 
     Attributes:
-        place: The location of the decorator.
+        location: The location of the decorator.
         factory_suffix: The suffix that the factory's arguments append to the name.
         arguments: The factory's arguments that the class uses.
         methods: Functions by name, static ones included.
     """
 
     def __init__(
-        self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction[..., object]]
+        self,
+        cls: type,
+        location: DecoratorLocation,
+        instance: Instance,
+        methods: dict[str, DescribedFunction[..., object]],
     ) -> None:
-        key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
+        key = f"{location.file}:{location.line}:{cls.__qualname__}{instance.suffix}"
         super().__init__(cls, cls.__name__ + instance.suffix, key)
-        self.place = place
+        self.location = location
         self.factory_suffix = instance.suffix
         self.arguments = instance.arguments
         self.methods = methods
@@ -62,17 +66,17 @@ class DescribedStruct(StructRecord):
     @property
     def file(self) -> str:
         """The file the class stands in."""
-        return self.place.file
+        return self.location.file
 
     @property
     def line(self) -> int:
         """The line its decorator was applied on."""
-        return self.place.line
+        return self.location.line
 
     @property
     def definition(self) -> ClassDefinition:
         """Its syntax tree."""
-        return class_definition_of(self.cls.__name__, self.place.file, self.place.line)
+        return class_definition_of(self.cls.__name__, self.location.file, self.location.line)
 
     @property
     def fields(self) -> tuple[FieldRecord, ...]:
@@ -108,8 +112,8 @@ class DescribedStruct(StructRecord):
             raise FieldError(self, name, error) from None
 
     def _field(self, name: str) -> FieldRecord:
-        names = {**self.place.locals, self.cls.__name__: self.cls}
-        annotation = resolve(self.annotations[name], self.place.globals, names, name)
+        names = {**self.location.locals, self.cls.__name__: self.cls}
+        annotation = resolve(self.annotations[name], self.location.globals, names, name)
         memory = memory_annotation(annotation)
         if memory.memory != "value":
             raise AnnotationError(f"field {name} of {self.name} declares memory", "write the type only", name)
@@ -132,18 +136,18 @@ def struct(cls: C) -> C:
     Raises:
         DescriptionError: for bases, properties, class methods and operators.
     """
-    place = caller(1)
-    instance = _instance(cls, place)
+    location = caller(1)
+    instance = _instance(cls, location)
     before = made(instance)
     if before is not None:
         return before  # type: ignore[return-value]  # the same class, made by an equal call of the factory
     _check_class(cls)
-    describe_neighbours(place)
-    methods = {name: m for name, m in ((n, _method(n, v, place)) for n, v in vars(cls).items()) if m is not None}
+    describe_neighbours(location)
+    methods = {name: m for name, m in ((n, _method(n, v, location)) for n, v in vars(cls).items()) if m is not None}
     derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
-    describe_neighbours(place)
+    describe_neighbours(location)
     methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
-    record = DescribedStruct(cls, place, instance, methods)
+    record = DescribedStruct(cls, location, instance, methods)
     for name, method in methods.items():
         method.owner = cls
         setattr(cls, name, staticmethod(method) if method.static else method)
@@ -153,11 +157,11 @@ def struct(cls: C) -> C:
     return cls
 
 
-def _instance(cls: type, place: Place) -> Instance:
-    if place.factory is None:
+def _instance(cls: type, location: DecoratorLocation) -> Instance:
+    if location.factory is None:
         return PLAIN
     try:
-        return instance_of(place, class_definition_of(cls.__name__, place.file, place.line).tree)
+        return instance_of(location, class_definition_of(cls.__name__, location.file, location.line).tree)
     except DescriptionError:
         return PLAIN
 
@@ -180,14 +184,14 @@ def _check_member(owner: str, name: str, member: object) -> None:
         raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
 
 
-def _method(name: str, member: object, place: Place) -> DescribedFunction[..., object] | None:
+def _method(name: str, member: object, location: DecoratorLocation) -> DescribedFunction[..., object] | None:
     static = isinstance(member, staticmethod)
     inner = member.__func__ if isinstance(member, staticmethod) else member
     if isinstance(inner, DescribedFunction):
         inner.static = inner.static or static
         return inner
     if isinstance(inner, FunctionType) and not (name.startswith("__") and name.endswith("__")):
-        return DescribedFunction(inner, place, static=static)
+        return DescribedFunction(inner, location, static=static)
     return None
 
 

@@ -26,7 +26,7 @@ from slangad.compiler.lang.execution.elements import (
     trailing_shape,
     value_at,
 )
-from slangad.compiler.lang.execution.launch import Launch, Parameter, prepare, seen
+from slangad.compiler.lang.execution.launch import KernelParameter, PythonLaunch, prepare, seen
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.types.construct import from_host
 from slangad.compiler.lang.types.tracing import Level, Node, bottom, converted, lowered, new_level, pull
@@ -93,17 +93,17 @@ def _own_arrays(args: Mapping[str, object]) -> dict[str, object]:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in args.items()}
 
 
-def result_names(ready: Launch) -> list[str]:
+def result_names(ready: PythonLaunch) -> list[str]:
     """Return ``result``, or ``result.0`` and so on for a tuple."""
     count = len(ready.kernel.results)
     return [f"result.{i}" for i in range(count)] if ready.kernel.is_tuple else ["result"] * count
 
 
-def _results(ready: Launch, finished: Sequence[object]) -> dict[str, object]:
+def _results(ready: PythonLaunch, finished: Sequence[object]) -> dict[str, object]:
     return {**dict(zip(result_names(ready), finished, strict=True)), **{a.name: a.array for a in _written(ready)}}
 
 
-def _written(ready: Launch) -> list[TensorArgument]:
+def _written(ready: PythonLaunch) -> list[TensorArgument]:
     return [a for a in ready.arguments.values() if isinstance(a, TensorArgument) and a.type.writes]
 
 
@@ -129,7 +129,7 @@ class _Tape:
 class _Backward:
     """Reverse mode over all threads: gradients are added up in float64."""
 
-    def __init__(self, ready: Launch, cotangents: dict[str, object]) -> None:
+    def __init__(self, ready: PythonLaunch, cotangents: dict[str, object]) -> None:
         self.ready = ready
         self._forward = ready.results()
         self._seeds = [
@@ -217,7 +217,7 @@ def _found(done: Mapping[int, Data], node: Node) -> Numbers:
     return np.zeros(bottom(node).shape) if cotangent is None else np.asarray(bottom(cotangent))
 
 
-def _differentiable(ready: Launch) -> list[Parameter]:
+def _differentiable(ready: PythonLaunch) -> list[KernelParameter]:
     return [p for p in ready.kernel.parameters if p.differentiable]
 
 
@@ -272,7 +272,7 @@ class _Moves:
 class _Forward:
     """Forward mode over all threads."""
 
-    def __init__(self, ready: Launch, tangents: dict[str, object]) -> None:
+    def __init__(self, ready: PythonLaunch, tangents: dict[str, object]) -> None:
         self.ready = ready
         self._primal, self._tangent = ready.results(), ready.results()
         self._each: dict[str, EachArgument] = {}
@@ -303,7 +303,7 @@ class _Forward:
             primal.put(index, map_floating(part, lambda data: lowered(data, level)))
             tangent.put(index, map_floating(part, lambda data: tangent_of(data, level), zeroed))
 
-    def _seen(self, p: Parameter, index: Index, level: Level, moves: _Moves) -> object:
+    def _seen(self, p: KernelParameter, index: Index, level: Level, moves: _Moves) -> object:
         value = seen(self.ready.arguments[p.name], index)
         if isinstance(value, (TensorArgument, TextureArgument)):
             return replace(value, trace=moves) if p.differentiable else value

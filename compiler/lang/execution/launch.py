@@ -41,7 +41,7 @@ Domain = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class KernelParameter:
     """A kernel's parameter: its memory and the type that one thread sees."""
 
     python: inspect.Parameter
@@ -60,11 +60,11 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class KernelSignature:
     """A kernel's parameters and results."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     results: tuple[tuple[Memory, Type], ...]
     is_tuple: bool
 
@@ -86,10 +86,10 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class PythonLaunch:
     """A kernel with its arguments, ready to run thread by thread."""
 
-    kernel: Described
+    kernel: KernelSignature
     arguments: Mapping[str, object]
     shape: Domain
     body: Callable[..., object]
@@ -130,7 +130,7 @@ def seen(argument: object, index: Domain) -> object:
 
 def prepare(
     kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
-) -> Launch:
+) -> PythonLaunch:
     """Return a kernel bound to its arguments.
 
     Raises:
@@ -142,10 +142,10 @@ def prepare(
     bound.apply_defaults()
     arguments = {p.name: _argument(p, bound.arguments[p.name]) for p in read.parameters}
     shape = _domain(kernel, arguments, domain)
-    return Launch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
+    return PythonLaunch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
 
 
-def _read(kernel: KernelObject) -> Described:
+def _read(kernel: KernelObject) -> KernelSignature:
     annotations = annotations_of(kernel.python, kernel.frame_locals)
     parameters = []
     for parameter in python_parameters(kernel.python):
@@ -154,16 +154,16 @@ def _read(kernel: KernelObject) -> Described:
                 f"parameter {parameter.name} of {kernel.name} has no annotation", "write Each[float]", parameter.name
             )
         memory = memory_annotation(annotations[parameter.name])
-        parameters.append(Parameter(parameter, memory, parameter_type(memory, ir_type(memory.value))))
+        parameters.append(KernelParameter(parameter, memory, parameter_type(memory, ir_type(memory.value))))
     result = result_annotation(annotations.get("return"))
     results = tuple((m, ir_type(m.value)) for m in result.parts)
     for memory, _ in results:
         if memory.memory not in ("each", "sum", "mean"):
             raise AnnotationError(f"{kernel.name} returns {memory.value}", "write Each[…], Sum[…] or Mean[…]", "return")
-    return Described(kernel.name, tuple(parameters), results, result.is_tuple)
+    return KernelSignature(kernel.name, tuple(parameters), results, result.is_tuple)
 
 
-def _argument(parameter: Parameter, value: object) -> object:
+def _argument(parameter: KernelParameter, value: object) -> object:
     type_ = parameter.type
     if isinstance(type_, Tensor):
         return tensor_argument(value, type_, parameter.name)

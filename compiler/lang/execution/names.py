@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Missing:
+class NoValue:
     """The type of ``MISSING``, the object of names without a value."""
 
 
-MISSING: Final = Missing()
+MISSING: Final = NoValue()
 
 
 def own_names(tree: ast.FunctionDef) -> frozenset[str]:

@@ -144,7 +144,7 @@ def iterate(values: Iterable[object]) -> Iterator[object]:
     return iter(values)
 
 
-class Turns:
+class IterationCount:
     """The count of iterations of one run of a ``while`` loop, against the bound of ``sa.max_iters``."""
 
     __slots__ = ("bound", "count")
@@ -270,7 +270,7 @@ class Runtime:
     bind = staticmethod(bind)
     unpack = staticmethod(unpack)
     iterate = staticmethod(iterate)
-    turns = Turns
+    turns = IterationCount
     call = staticmethod(call)
 
     def __init__(self, types: Sequence[Type]) -> None:

@@ -15,14 +15,14 @@ Meaning = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class IntrinsicSignature:
     """The types that the arguments of a call convert to, and the type of its result."""
 
     params: tuple[Type, ...]
     result: Type
 
 
-Rule = Callable[[Sequence[Type]], Signature]
+Rule = Callable[[Sequence[Type]], IntrinsicSignature]
 """From argument types (literals are ``Weak``) to a signature; raises ``TypeRuleError``."""
 
 
@@ -59,7 +59,7 @@ class Kinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Intrinsic:
+class IntrinsicRow:
     """One intrinsic function.
 
     Attributes:
@@ -99,7 +99,7 @@ class Intrinsic:
         """Return the domain of one parameter."""
         return self.domain[index] if index < len(self.domain) else EVERYWHERE
 
-    def rule(self, types: Sequence[Type]) -> Signature:
+    def rule(self, types: Sequence[Type]) -> IntrinsicSignature:
         """Return the signature for these argument types.
 
         Raises:

@@ -20,7 +20,7 @@ from slangad.compiler.ir.types import (
     with_element,
 )
 from slangad.compiler.lang.errors import TypeRuleError
-from slangad.compiler.lang.intrinsics.model import Rule, Signature
+from slangad.compiler.lang.intrinsics.model import IntrinsicSignature, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,48 +64,48 @@ def as_floating(type_: Type, index: int) -> Type:
     return type_
 
 
-def floating(types: Sequence[Type]) -> Signature:
+def floating(types: Sequence[Type]) -> IntrinsicSignature:
     """Take arguments of one floating type, scalar or vector; the result has that type."""
     met = as_floating(meet(types), 0)
-    return Signature((met,) * len(types), met)
+    return IntrinsicSignature((met,) * len(types), met)
 
 
-def number(types: Sequence[Type]) -> Signature:
+def number(types: Sequence[Type]) -> IntrinsicSignature:
     """Take arguments of one type of numbers; the result has that type. Literals take their default type."""
     met = meet(types)
     strong = Scalar(met.name) if isinstance(met, Weak) else met
-    return Signature((strong,) * len(types), strong)
+    return IntrinsicSignature((strong,) * len(types), strong)
 
 
-def integral(types: Sequence[Type]) -> Signature:
+def integral(types: Sequence[Type]) -> IntrinsicSignature:
     """Take one floating argument; the result has ``int`` components."""
     met = as_floating(meet(types), 0)
-    return Signature((met,), with_element(met, Scalar("int")))
+    return IntrinsicSignature((met,), with_element(met, Scalar("int")))
 
 
-def classify(types: Sequence[Type]) -> Signature:
+def classify(types: Sequence[Type]) -> IntrinsicSignature:
     """Take one floating argument; the result has ``bool`` components."""
     met = as_floating(meet(types), 0)
-    return Signature((met,), with_element(met, BOOL))
+    return IntrinsicSignature((met,), with_element(met, BOOL))
 
 
-def reduce_bools(types: Sequence[Type]) -> Signature:
+def reduce_bools(types: Sequence[Type]) -> IntrinsicSignature:
     """Take a bool vector; the result is a bool."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element != BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a bool vector", "compare first: any(v > 0.0)")
-    return Signature((type_,), BOOL)
+    return IntrinsicSignature((type_,), BOOL)
 
 
-def reduce_numbers(types: Sequence[Type]) -> Signature:
+def reduce_numbers(types: Sequence[Type]) -> IntrinsicSignature:
     """Take a vector of numbers; the result is a number of its element type."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element == BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a vector of numbers", "add the entries of an array in a loop")
-    return Signature((type_,), type_.element)
+    return IntrinsicSignature((type_,), type_.element)
 
 
-def choose(types: Sequence[Type]) -> Signature:
+def choose(types: Sequence[Type]) -> IntrinsicSignature:
     """Take a bool or bool vector and two values of one type; the result has that type."""
     condition, *values = types
     if element_of(condition) != BOOL:
@@ -119,7 +119,7 @@ def choose(types: Sequence[Type]) -> Signature:
     met = Scalar(met.name) if isinstance(met, Weak) else met
     if isinstance(condition, Vector):
         met = _spread(met, condition.size)
-    return Signature((condition, met, met), met)
+    return IntrinsicSignature((condition, met, met), met)
 
 
 def _spread(type_: Type, size: int) -> Type:
@@ -133,7 +133,7 @@ def _spread(type_: Type, size: int) -> Type:
 def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scalars: int = 0) -> Rule:
     """Take ``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
 
-    def rule(types: Sequence[Type]) -> Signature:
+    def rule(types: Sequence[Type]) -> IntrinsicSignature:
         for index, type_ in enumerate(types[:count]):
             if not isinstance(type_, Vector) or type_.size not in sizes:
                 wanted = " or ".join(f"{n}" for n in sizes)
@@ -143,7 +143,7 @@ def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scal
         params = (vector,) * count + (vector.element,) * scalars
         for index in range(count, count + scalars):
             _require_scalar(types[index], vector.element, index)
-        return Signature(params, vector if result == "vector" else vector.element)
+        return IntrinsicSignature(params, vector if result == "vector" else vector.element)
 
     return rule
 
@@ -159,21 +159,21 @@ def _matrix(type_: Type, index: int) -> Matrix:
     return type_
 
 
-def transposed(types: Sequence[Type]) -> Signature:
+def transposed(types: Sequence[Type]) -> IntrinsicSignature:
     """Take a matrix; the result has rows and columns swapped."""
     matrix = _matrix(types[0], 0)
-    return Signature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
+    return IntrinsicSignature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
 
 
-def square(types: Sequence[Type]) -> Signature:
+def square(types: Sequence[Type]) -> IntrinsicSignature:
     """Take a square matrix; the result is a scalar."""
     matrix = _matrix(types[0], 0)
     if matrix.rows != matrix.columns:
         raise TypeRuleError(0, f"{show(matrix)} is not square")
-    return Signature((matrix,), matrix.element)
+    return IntrinsicSignature((matrix,), matrix.element)
 
 
-def product(types: Sequence[Type]) -> Signature:
+def product(types: Sequence[Type]) -> IntrinsicSignature:
     """Take matrix and matrix, matrix and vector, or vector (a row) and matrix."""
     left, right = (_as_factor(t, i) for i, t in enumerate(types))
     if isinstance(left, Vector) and isinstance(right, Vector):
@@ -183,7 +183,7 @@ def product(types: Sequence[Type]) -> Signature:
     outer = right.size if isinstance(right, Vector) else right.rows
     if inner != outer:
         raise TypeRuleError(1, f"{show(left)} by {show(right)} does not fit: {inner} columns, {outer} rows")
-    return Signature((left, right), _product_type(left, right))
+    return IntrinsicSignature((left, right), _product_type(left, right))
 
 
 def _product_type(left: Vector | Matrix, right: Vector | Matrix) -> Type:
@@ -220,12 +220,12 @@ def _with(type_: Vector | Matrix, element: Scalar) -> Vector | Matrix:
 def bits(result: Scalar, sources: tuple[str, ...]) -> Rule:
     """Take values of 32 bits; the result reinterprets each component."""
 
-    def rule(types: Sequence[Type]) -> Signature:
+    def rule(types: Sequence[Type]) -> IntrinsicSignature:
         (type_,) = types
         strong = Scalar(type_.name) if isinstance(type_, Weak) else type_
         element = element_of(strong)
         if element is None or isinstance(strong, Matrix) or element.name not in sources:
             raise TypeRuleError(0, f"{show(type_)} has no bits to reinterpret as {result.name}")
-        return Signature((strong,), with_element(strong, result))
+        return IntrinsicSignature((strong,), with_element(strong, result))
 
     return rule

@@ -29,7 +29,7 @@ from slangad.compiler.ir.types import (
     with_element,
 )
 from slangad.compiler.lang.errors import TypeRuleError
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, Signature
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow, IntrinsicSignature
 from slangad.compiler.lang.types.tracing import (
     ADD,
     DIVIDE,
@@ -280,7 +280,7 @@ def call_intrinsic(name: str, args: Sequence[object]) -> object:
 
 
 @lru_cache(maxsize=4096)
-def _signature(name: str, types: tuple[Type, ...]) -> Signature:
+def _signature(name: str, types: tuple[Type, ...]) -> IntrinsicSignature:
     try:
         return INTRINSICS[name].rule(types)
     except TypeRuleError as error:
@@ -288,8 +288,8 @@ def _signature(name: str, types: tuple[Type, ...]) -> Signature:
         raise TypeError(f"{name}{where}: {error}") from None
 
 
-def _folded(row: Intrinsic | Primitive, data: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or traced)
-    if not (isinstance(row, Intrinsic) and row.variadic):
+def _folded(row: IntrinsicRow | Primitive, data: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or traced)
+    if not (isinstance(row, IntrinsicRow) and row.variadic):
         return apply(row, *data)
     result = data[0]
     for operand in data[1:]:
@@ -297,7 +297,7 @@ def _folded(row: Intrinsic | Primitive, data: Sequence[Any]) -> Any:  # noqa: AN
     return result
 
 
-def _result(row: Intrinsic, data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced)
+def _result(row: IntrinsicRow, data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced)
     if row.cast_of:
         return _rounded(row, bottom(data), type_)
     element = element_of(type_)
@@ -306,7 +306,7 @@ def _result(row: Intrinsic, data: Any, type_: Type) -> object:  # noqa: ANN401  
     return wrapped(np.asarray(data) if not isinstance(data, Traced) and isinstance(type_, Vector) else data, type_)
 
 
-def _rounded(row: Intrinsic, numbers: Any, type_: Type) -> object:  # noqa: ANN401  (floating numbers)
+def _rounded(row: IntrinsicRow, numbers: Any, type_: Type) -> object:  # noqa: ANN401  (floating numbers)
     """Return whole floating numbers as ints."""
     if not np.all(np.isfinite(numbers)):
         raise OverflowError(f"{row.name} of {numbers}")
@@ -314,7 +314,7 @@ def _rounded(row: Intrinsic, numbers: Any, type_: Type) -> object:  # noqa: ANN4
     return _integral_result(exact, type_)
 
 
-def _integral_call(row: Intrinsic, args: Sequence[object], signature: Signature) -> object:
+def _integral_call(row: IntrinsicRow, args: Sequence[object], signature: IntrinsicSignature) -> object:
     """Return an intrinsic of integers, computed in 64 bits and then checked like arithmetic."""
     data = [np.asarray(bottom(adapted(a, t))) for a, t in zip(args, signature.params, strict=True)]
     if row.differentiable:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.intrinsics.model import Meaning
@@ -199,7 +199,7 @@ def lowered(value: Any, level: Level) -> Any:  # noqa: ANN401  (numbers, Python 
     return value.primal if isinstance(value, Traced) and value.level is level else value
 
 
-def apply(row: Intrinsic | Primitive, *args: Any) -> Data:  # noqa: ANN401  (numbers, Python floats or traced)
+def apply(row: IntrinsicRow | Primitive, *args: Any) -> Data:  # noqa: ANN401  (numbers, Python floats or traced)
     """Return an operation on arrays of one shape, traced or not."""
     level = top_level(args)
     if level is None:
@@ -242,7 +242,7 @@ def _total(parts: list[Data]) -> Data:
     return total
 
 
-def _composed(row: Intrinsic | Primitive, level: Level, result: Data, args: Sequence[Any]) -> Data:
+def _composed(row: IntrinsicRow | Primitive, level: Level, result: Data, args: Sequence[Any]) -> Data:
     """Return the row's value with the derivative of its ``composed`` definition."""
     if row.composed is None:
         return result
@@ -348,7 +348,7 @@ def spread(data: Data, shape: tuple[int, ...]) -> Data:
     return linear(lambda x: np.broadcast_to(x, shape).copy(), (lambda g: np.asarray(np.sum(g)),), data)
 
 
-class Functions:
+class TracedFunctions:
     """The functions that ``partials`` and ``composed`` of the table use: its rows, and moves of components."""
 
     def __getattr__(self, name: str) -> Callable[..., Data]:
@@ -388,7 +388,7 @@ class Functions:
         return linear(lambda x: np.swapaxes(x, -1, -2), (lambda g: np.swapaxes(g, -1, -2),), data)
 
 
-FUNCTIONS: Final = Functions()
+FUNCTIONS: Final = TracedFunctions()
 
 ADD: Final = Primitive("+", lambda _, a, b: a + b, (lambda *_: 1.0, lambda *_: 1.0))
 SUBTRACT: Final = Primitive("-", lambda _, a, b: a - b, (lambda *_: 1.0, lambda *_: -1.0))
