@@ -19,7 +19,7 @@ from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import FLOATING
-from slangad.compiler.runtime.pipeline.flow import Flow, flow_of
+from slangad.compiler.runtime.pipeline.flow import GradientFlow, flow_of
 from slangad.compiler.runtime.pipeline.run import outputs_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PipelineStages:
         return {Mode.FORWARD: True}
 
     @property
-    def flow(self) -> Flow:
+    def flow(self) -> GradientFlow:
         """The versions of its values."""
         return flow_of(self.runnable, roots_of(self.runnable), Mode.BACKWARD)
 
@@ -163,7 +163,7 @@ class PipelineStages:
                 start, end = runner.results.stretches[use.value.name, part.path]
                 values[use.made or use.version, part.path] = found[:, start:end]
 
-    def _read(self, flow: Flow, values: Values) -> Floats:
+    def _read(self, flow: GradientFlow, values: Values) -> Floats:
         count = len(next(iter(values.values())))
         found = np.zeros((count, len(self.results.columns)))
         for value, name in outputs_of(self.runnable):

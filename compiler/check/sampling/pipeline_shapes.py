@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.pipeline_stages import PipelineStages
     from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.pipelines import Stage
-    from slangad.compiler.runtime.arrays.signature import Value
+    from slangad.compiler.runtime.arrays.signature import KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
@@ -165,7 +165,7 @@ class PipelineShapeSearch:
         return f"declare shapes of its tensors (--shape {name}.tensor=16x4) or ranges of its indices"
 
 
-def _guess(value: Value, sizes: tuple[int, ...]) -> Shape:
+def _guess(value: KernelValue, sizes: tuple[int, ...]) -> Shape:
     return tol.PIPELINE_TEXTURE if value.memory is Memory.TEXTURE2D else sizes[: value.axes]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.ir.pipelines import Optimizer
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 
 TRAINED = (Memory.PARAM, Memory.TENSOR)
@@ -36,7 +36,7 @@ class RunnablePipeline:
     """
 
     pipeline: Pipeline
-    signature: Signature
+    signature: KernelSignature
     kernels: Mapping[str, KernelPlan]
     alone: bool = False
 
@@ -86,7 +86,7 @@ def pipeline_of_kernel(
     return RunnablePipeline(pipeline, replace(plan.signature, results=()), {kernel.name: plan}, alone=True)
 
 
-def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Signature:
+def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelSignature:
     """That of a kernel with the same parameters; ranges are those of the kernels they are passed to."""
     dims = next((dims for _, dims in _each(pipeline, kernels)), 1)
     kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.ir.pipelines import Size, Stage
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Signature, Value
+    from slangad.compiler.runtime.arrays.signature import KernelSignature, KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
@@ -65,7 +65,7 @@ def _given(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str
             yield value.name, prepared.domain if value.memory is Memory.EACH else ()
 
 
-def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Shape:
+def _domain(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Shape:
     told = list(_told(stage, signature, known))
     if stage.domain:
         told.insert(0, ("domain=", tuple(size_of(size, known) for size in stage.domain)))
@@ -84,19 +84,19 @@ def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> S
     return domain
 
 
-def _told(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+def _told(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
     for value, name in _values(stage, signature):
         if value.per_element:
             yield name, known[name]
 
 
-def _written(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+def _written(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
     for value, name in _values(stage, signature):
         if value.is_written:
             yield name, known[name]
 
 
-def _values(stage: Stage, signature: Signature) -> Iterator[tuple[Value, str]]:
+def _values(stage: Stage, signature: KernelSignature) -> Iterator[tuple[KernelValue, str]]:
     for value, argument in zip(signature.parameters, stage.arguments, strict=True):
         if isinstance(argument, ValueArgument):
             yield value, argument.value
