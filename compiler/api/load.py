@@ -21,7 +21,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.runtime.arrays.array_keys import PREFIXES, wanted
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys
 from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
@@ -35,8 +35,8 @@ from slangad.compiler.toolchain.cache import default_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.api.program import Program
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.api.program import RunnableProgram
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
@@ -68,7 +68,7 @@ class Outcome(Mapping[str, Any]):
         outputs: Tensors that were written, by parameter.
     """
 
-    def __init__(self, arrays: Mapping[str, Any], signature: Signature) -> None:
+    def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
         self.arrays = dict(arrays)
         self.grad = nested(self._below("grad."), signature.parameters)
         self.jvp = nested(self._below("jvp."), signature.values)
@@ -107,7 +107,7 @@ class LoadedKernel:
     ``Each`` argument tells it.
     """
 
-    program: Program
+    program: RunnableProgram
     plan: KernelPlan
     device: str
     loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class LoadedKernel:
         return f"<kernel {self.signature.name}({takes}) on {self.device}>"
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """What it takes and gives."""
         return self.plan.signature
 
@@ -230,7 +230,7 @@ class LoadedKernel:
             InputError: A value has no such derivative.
             TypeError: The values aren't by name.
         """
-        taken = dict.fromkeys(place.value.name for place in wanted(self.signature, mode) if place.role is role)
+        taken = dict.fromkeys(place.value.name for place in array_keys(self.signature, mode) if place.role is role)
         flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
         known = {value.name for value in self.signature.values if value.name not in taken}
         given = values.items() if isinstance(values, Mapping) else ()
@@ -272,7 +272,7 @@ class LoadedPipeline(LoadedKernel):
         return super().__repr__().replace("<kernel", "<pipeline", 1)
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """What it takes and gives."""
         return signature_of(self.runnable)
 
@@ -297,7 +297,7 @@ class LoadedPipeline(LoadedKernel):
 class LoadedFile(Mapping[str, LoadedKernel]):
     """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
 
-    def __init__(self, program: Program, device: str) -> None:
+    def __init__(self, program: RunnableProgram, device: str) -> None:
         self.program = program
         self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
         for name, runnable in program.pipelines.items():

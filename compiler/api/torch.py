@@ -9,20 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slangad.compiler.runtime.arrays.array_keys import wanted
+from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
 
 
 class CallableKernel(Protocol):
     """The part of a loaded kernel that torch needs."""
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """The parameters and results of the kernel."""
 
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
@@ -121,7 +121,7 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
             seeds = {
                 f"cotangent.{key}": c for key, c in zip(ctx.call.results, cotangents, strict=True) if c is not None
             }
-            known = {p.key for p in wanted(kernel.signature, RunMode.BACKWARD)}
+            known = {p.key for p in array_keys(kernel.signature, RunMode.BACKWARD)}
             seeds = {key: seed for key, seed in seeds.items() if key in known}
             outcome = ctx.call.run(RunMode.BACKWARD, ctx.saved_tensors, seeds)
             of = (*ctx.saved_tensors, *seeds.values())

@@ -147,7 +147,7 @@ def read_project(file: Path) -> Project | None:
     if settings is None:
         return None
     problems = Problems()
-    finder = _Finder(shown, text)
+    finder = _KeyFinder(shown, text)
     validate(_node(settings, finder, ("tool", "slangad")), ShapeTable(SETTINGS), problems)
     problems.raise_if_any()
     for name, (low, high) in settings.get("check", {}).get("ranges", {}).items():
@@ -177,7 +177,7 @@ def _seen_from_here(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class _KeyFinder:
     """Where keys stand in the text of a TOML file, which its parser doesn't tell."""
 
     file: str
@@ -203,7 +203,7 @@ def _dotted(text: str) -> tuple[str, ...]:
     return tuple(part.strip().strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.]+', text))
 
 
-def _node(value: object, finder: _Finder, path: tuple[str, ...]) -> Node:
+def _node(value: object, finder: _KeyFinder, path: tuple[str, ...]) -> Node:
     """TOML's data as nodes with the places of their keys."""
     span = finder.find(path)
     if isinstance(value, dict):

@@ -9,7 +9,7 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.emit.model import ParameterRole, ThreadWork
 from slangad.compiler.emit.text.intrinsics import is_own
 from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
@@ -63,7 +63,7 @@ def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
 def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
     """The libraries that entry points need for the memory threads share."""
     for entry in entries:
-        if entry.work is Work.STRIDED and not entry.totals:
+        if entry.work is ThreadWork.STRIDED and not entry.totals:
             yield SUMS
         for parameter in entry.parameters:
             if parameter.is_exact:
@@ -84,7 +84,7 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
 def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
     """Whether copies are added up for a gradient of doubles, which then are scattered."""
     exact = any(one.is_exact for one in entry.parameters)
-    return entry.work is Work.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
+    return entry.work is ThreadWork.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
 
 
 def sum_libraries(module: Module) -> Iterator[str]:

@@ -65,7 +65,7 @@ class ParameterRole(str, Enum):
     """How many copies of a tensor's totals threads are spread over, so that each stays exact."""
 
 
-class Work(str, Enum):
+class ThreadWork(str, Enum):
     """What a thread of an entry point is there for, which says how many are launched."""
 
     ELEMENTS = "elements"
@@ -135,7 +135,7 @@ class EntryPoint:
     group_size: tuple[int, int, int]
     dims: int
     parameters: tuple[EntryParameter, ...]
-    work: Work = Work.ELEMENTS
+    work: ThreadWork = ThreadWork.ELEMENTS
     totals: int = 0
     part: str = ""
 

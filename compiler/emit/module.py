@@ -18,7 +18,7 @@ from slangad.compiler.emit.print.differentials import converted_types, print_con
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
 from slangad.compiler.emit.text.literals import literal
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir.nodes import (
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def emit_module(module: Module) -> EmittedModule:
     """The module as Slang; it must have been through the passes."""
-    scope = Scope(module.taken)
+    scope = NameScope(module.taken)
     names = name_module(module, scope)
     writer = Writer()
     accessors = Accessors(scope)
@@ -78,7 +78,7 @@ def emit_module(module: Module) -> EmittedModule:
     )
 
 
-def name_module(module: Module, scope: Scope) -> ModuleNames:
+def name_module(module: Module, scope: NameScope) -> ModuleNames:
     """Names every declaration, the user's first and in module order; members after what they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
@@ -105,19 +105,19 @@ def name_module(module: Module, scope: Scope) -> ModuleNames:
     )
 
 
-def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> Scope:
+def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> NameScope:
     """The names of a struct's members, which hide functions outside from its methods."""
     if any(f.owner == definition.struct.key for f in module.functions):
-        return Scope(outside)
-    return Scope((), ())
+        return NameScope(outside)
+    return NameScope((), ())
 
 
-def _field_names(definition: StructDef, scope: Scope) -> dict[str, str]:
+def _field_names(definition: StructDef, scope: NameScope) -> dict[str, str]:
     names = [f.name for f in definition.struct.fields]
     return {name: name if definition.external else scope.give(name, name) for name in names}
 
 
-def _function_name(function: Function, scope: Scope) -> str:
+def _function_name(function: Function, scope: NameScope) -> str:
     if isinstance(function.body, External):
         return function.body.symbol
     return scope.give(f"function {function.key}", function.name)
@@ -239,7 +239,7 @@ def _is_of(access: Read | Sample, buffer: Buffer) -> bool:
 def _print_kernels(
     names: ModuleNames,
     module: Module,
-    scope: Scope,
+    scope: NameScope,
     accessors: Accessors,
     memory: tuple[MemoryPrinter, ...],
     modes: Mapping[str, tuple[Mode, ...]],

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Module
 
 
-def lower_inner_gradients(module: Module) -> Module:
+def differentiate_gradients(module: Module) -> Module:
     """Makes gradients inside differentiated functions differentiable."""
-    state = _State({f.key: f for f in module.functions}, fresh_keys(module))
+    state = _GradientFunctions({f.key: f for f in module.functions}, fresh_keys(module))
     waiting = [f.key for f in module.functions if is_differentiated(f)]
     while waiting:
         key = waiting.pop()
@@ -38,7 +38,7 @@ def lower_inner_gradients(module: Module) -> Module:
 
 
 @dataclass(slots=True)
-class _State:
+class _GradientFunctions:
     """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
 
     functions: dict[str, Function]
@@ -68,7 +68,7 @@ class _State:
                 self.woken.append(forward.key)
 
 
-def _function(function: Function, state: _State) -> Function:
+def _function(function: Function, state: _GradientFunctions) -> Function:
     if not isinstance(function.body, tuple):
         return function
     carrying = Carrying(function, state.functions)
@@ -78,7 +78,7 @@ def _function(function: Function, state: _State) -> Function:
     return map_exprs_of(function, lambda e: _expr(e, carrying, state))
 
 
-def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
+def _expr(expr: Expr, carrying: Carrying, state: _GradientFunctions) -> Expr:
     match expr:
         case NoDiff():
             return expr
@@ -89,7 +89,7 @@ def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
             return map_children(expr, lambda e: _expr(e, carrying, state))
 
 
-def _gradient_function(function: Function, state: _State) -> Function:
+def _gradient_function(function: Function, state: _GradientFunctions) -> Function:
     maker = Maker(function, state.keys)
     custom = function.derivative
     if isinstance(custom, Custom) and custom.backward is not None:
@@ -110,7 +110,7 @@ def _gradient_function(function: Function, state: _State) -> Function:
     )
 
 
-def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
+def _in_order(module: Module, state: _GradientFunctions) -> tuple[Function, ...]:
     """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
     found: list[Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}

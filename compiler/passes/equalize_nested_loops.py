@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Module, Stmt
 
 
-def even_nests(module: Module) -> Module:
+def equalize_nested_loops(module: Module) -> Module:
     """Gives the loops of each nest that Slang differentiates one limit."""
     return map_functions(module, _function)
 

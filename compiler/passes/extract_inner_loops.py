@@ -62,7 +62,7 @@ _PLAIN: Final = (
 )  # fmt: skip
 
 
-def move_inner_loops(module: Module) -> Module:
+def extract_inner_loops(module: Module) -> Module:
     """Rewrites nests of very different turns in the functions that Slang differentiates."""
     keys = fresh_keys(module)
     functions = {f.key: f for f in module.functions}

@@ -29,7 +29,7 @@ from slangad.compiler.ir.nodes import (
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.pipelines import Given, used_values
+from slangad.compiler.ir.pipelines import ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -52,7 +52,7 @@ def fuse_stages(module: Module) -> Module:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _ParameterSource:
     """Where a parameter of the second kernel comes from: a result or parameter of the first, or one of its own."""
 
     kind: Literal["result", "shared", "own"]
@@ -66,7 +66,7 @@ class _Fused:
     module: Module
     kernels: dict[str, Kernel]
     functions: dict[str, Function]
-    made: dict[tuple[str, str, tuple[_Source, ...]], str]
+    made: dict[tuple[str, str, tuple[_ParameterSource, ...]], str]
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
         """Joins from the front, so that three in a row become one."""
@@ -118,7 +118,7 @@ class _Fused:
         own = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
         return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
 
-    def _make(self, a: Kernel, b: Kernel, sources: tuple[_Source, ...]) -> str:
+    def _make(self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...]) -> str:
         """A kernel whose threads call the functions of both."""
         names = Fresh({p.name for p in a.params})
         own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
@@ -135,7 +135,7 @@ class _Fused:
         return name
 
     def _body(
-        self, a: Kernel, b: Kernel, sources: tuple[_Source, ...], params: tuple[KernelParam, ...], names: Fresh
+        self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...], params: tuple[KernelParam, ...], names: Fresh
     ) -> tuple[Stmt, ...]:
         first, second = self.functions[a.function], self.functions[b.function]
         given = [Var(p.name, p.type) for p in params]
@@ -154,21 +154,21 @@ class _Fused:
         return (Assign(value, inner, b.span), Return(result, b.span))
 
 
-def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _Source:
-    if isinstance(argument, Given) and argument.value in first.results:
-        return _Source("result", first.results.index(argument.value))
+def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _ParameterSource:
+    if isinstance(argument, ValueArgument) and argument.value in first.results:
+        return _ParameterSource("result", first.results.index(argument.value))
     for index, (known, passed) in enumerate(zip(a.params, first.arguments, strict=True)):
         if passed == argument and (known.memory, known.type, known.no_diff) == (
             param.memory,
             param.type,
             param.no_diff,
         ):
-            return _Source("shared", index)
-    return _Source("own", 0)
+            return _ParameterSource("shared", index)
+    return _ParameterSource("own", 0)
 
 
 def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
-    return isinstance(argument, Given) and argument.value in values
+    return isinstance(argument, ValueArgument) and argument.value in values
 
 
 def _flows(param: KernelParam) -> bool:

@@ -27,7 +27,7 @@ from slangad.compiler.ir.walk import (
     walk,
     walk_stmts,
 )
-from slangad.compiler.passes.bound_indices import reach_of
+from slangad.compiler.passes.bound_indices import read_extents
 from slangad.compiler.passes.classify_accesses import accumulation_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _few_elements(module: Module, buffer: Buffer) -> tuple[int, ...]:
     """How far all threads read into a tensor, where these are so few elements that each thread adds up by itself."""
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return ()
-    reach = reach_of(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
+    reach = read_extents(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
     return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
 
 

@@ -65,7 +65,7 @@ Place = tuple[str, ...]
 """A local and the fields on the way to an indexed value: ``m.weights``."""
 
 
-def separate_reads(module: Module) -> Module:
+def separate_indexed_reads(module: Module) -> Module:
     """Rewrites reads at run-time indices where gradients would be lost."""
     functions = {f.key: f for f in module.functions}
     return map_functions(module, lambda f: _function(f, Carrying(f, functions)))

@@ -34,7 +34,7 @@ Sum = dict["Expr | None", int]
 """A sum of expressions, each with how often it is in it; at ``None`` the constant."""
 
 
-def part_repeated_indices(module: Module) -> Module:
+def store_rows(module: Module) -> Module:
     """Rewrites stores through indices that may be one value in differentiated functions."""
     return map_functions(module, _function)
 

@@ -24,14 +24,14 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StyledText:
     """Some text of a line and the part it plays."""
 
     text: str
     role: Role = "plain"
 
 
-Line = tuple[Piece, ...]
+Line = tuple[StyledText, ...]
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file, or None when it can't be read."""
 
@@ -77,9 +77,9 @@ def _header(diagnostic: Diagnostic) -> Line:
     kind: Literal["error", "warning", "note"] = diagnostic.severity.value
     place = str(span) if span.line else span.file
     return (
-        *((Piece(f"{place}: ", "place"),) if place else ()),
-        Piece(f"{kind}[{diagnostic.code}]", kind),
-        Piece(f": {diagnostic.message}", "message"),
+        *((StyledText(f"{place}: ", "place"),) if place else ()),
+        StyledText(f"{kind}[{diagnostic.code}]", kind),
+        StyledText(f": {diagnostic.message}", "message"),
     )
 
 
@@ -88,9 +88,9 @@ def _remark(indent: str, kind: str, text: str) -> Iterator[Line]:
     if not text:
         return
     first, *rest = text.splitlines()
-    yield Piece(f"{indent}= ", "gutter"), Piece(f"{kind}: ", "help"), Piece(first)
+    yield StyledText(f"{indent}= ", "gutter"), StyledText(f"{kind}: ", "help"), StyledText(first)
     for line in rest:
-        yield (Piece(" " * (len(indent) + 2) + line),)
+        yield (StyledText(" " * (len(indent) + 2) + line),)
 
 
 def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
@@ -101,16 +101,16 @@ def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
     last = min(max(span.line, span.end_line), len(lines))
     width = len(str(span.end_line))
     shown = range(span.line, last + 1) if last - span.line < 3 else (span.line, last)
-    result: list[Line] = [(Piece(" " * (width + 1) + "|", "gutter"),)]
+    result: list[Line] = [(StyledText(" " * (width + 1) + "|", "gutter"),)]
     for number in shown:
         if number == last and last - span.line >= 3:
-            result.append((Piece("." * min(3, width + 1), "gutter"),))
+            result.append((StyledText("." * min(3, width + 1), "gutter"),))
         text = lines[number - 1]
         start, end = _columns(span, number, last, text)
-        result.append((Piece(f"{number:>{width}} | ", "gutter"), Piece(display(text).rstrip())))
+        result.append((StyledText(f"{number:>{width}} | ", "gutter"), StyledText(display(text).rstrip())))
         carets = " " * _width(text[: start - 1]) + "^" * max(1, _width(text[start - 1 : end - 1]))
         tail = f" {label}" if label and number == last else ""
-        result.append((Piece(" " * (width + 1) + "| ", "gutter"), Piece(carets + tail, "caret")))
+        result.append((StyledText(" " * (width + 1) + "| ", "gutter"), StyledText(carets + tail, "caret")))
     return result
 
 

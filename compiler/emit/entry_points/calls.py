@@ -13,12 +13,12 @@ from slangad.compiler.ir.types import Array, Scalar, Struct
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slangad.compiler.emit.entry_points.entry import Entry
+    from slangad.compiler.emit.entry_points.entry import PrintedEntry
     from slangad.compiler.emit.entry_points.memory_classes import ResultPart
     from slangad.compiler.emit.text.writer import Writer
 
 
-def print_call(entry: Entry, writer: Writer) -> None:
+def print_call(entry: PrintedEntry, writer: Writer) -> None:
     """Prints everything about one element."""
     _print_element(entry, writer)
     arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
@@ -34,13 +34,13 @@ def print_call(entry: Entry, writer: Writer) -> None:
         place.finish(writer, entry.mode)
 
 
-def _print_element(entry: Entry, writer: Writer) -> None:
+def _print_element(entry: PrintedEntry, writer: Writer) -> None:
     """Tells probes which element is worked on."""
     if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
         writer.line(f"sa.element = {entry.scope.index};")
 
 
-def _thread_arguments(entry: Entry) -> Iterator[str]:
+def _thread_arguments(entry: PrintedEntry) -> Iterator[str]:
     """The thread's index and the domain, for a body that asks for them."""
     one = entry.kernel.dims == 1
     texts = {
@@ -51,11 +51,11 @@ def _thread_arguments(entry: Entry) -> Iterator[str]:
         yield f"{'int' if one else f'int{entry.kernel.dims}'}({texts[value]})"
 
 
-def _differentiated(entry: Entry) -> str:
+def _differentiated(entry: PrintedEntry) -> str:
     return entry.scope.names.reference(entry.function)
 
 
-def _call(entry: Entry, arguments: list[str]) -> str:
+def _call(entry: PrintedEntry, arguments: list[str]) -> str:
     """The call itself; a method is called on its object."""
     function = entry.function
     if function.owner and not function.static:
@@ -64,11 +64,11 @@ def _call(entry: Entry, arguments: list[str]) -> str:
     return f"{entry.scope.names.call(function)}({', '.join(arguments)})"
 
 
-def _print_forward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     _print_stored(entry, writer, _call(entry, arguments), entry.results)
 
 
-def _print_stored(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
     """Prints a call and stores some of its results; a plain one without a local."""
     if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
         parts[0].store(writer, call)
@@ -83,7 +83,7 @@ def _is_plain(part: ResultPart | SumPart) -> bool:
     return not isinstance(part.result.type, (Struct, Array))
 
 
-def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
     """Prints a call whose result carries no derivative, and stores it."""
     if not parts:
         writer.line(f"{call};")
@@ -94,7 +94,7 @@ def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[Result
         result.store(writer, value)
 
 
-def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     if any(isinstance(r, SumPart) for r in entry.results):
         _print_primal(entry, writer, arguments)
     seeds = [r.seed(writer) for r in entry.results if r.differentiable]
@@ -103,7 +103,7 @@ def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
 
 
-def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     """Adds up the results, which a backward pass of sums gives besides the gradients."""
     active = [place.differentiable for place in entry.places]
     given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
@@ -111,7 +111,7 @@ def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     _print_stored(entry, writer, call, [r for r in entry.results if isinstance(r, SumPart)])
 
 
-def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
+def _joined_seed(entry: PrintedEntry, writer: Writer, seeds: list[str]) -> str:
     type_ = entry.function.result
     if is_own_differential(type_):
         return f"{entry.scope.names.spell(type_)}({', '.join(seeds)})"
@@ -123,7 +123,7 @@ def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
     return name
 
 
-def _print_jvp(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_jvp(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     call = f"fwd_diff({_differentiated(entry)})({', '.join(arguments)})"
     if not any(result.differentiable for result in entry.results):
         _print_plain(entry, writer, call, entry.results)

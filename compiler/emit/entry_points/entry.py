@@ -40,7 +40,7 @@ class MemoryPrinter(Protocol):
         """What the entry point that adds up the copies of its gradient takes."""
 
 
-class Place(Protocol):
+class ParameterPrinter(Protocol):
     """Where a kernel's parameter lives: how one thread gets it, and where its gradient goes."""
 
     @property
@@ -65,7 +65,7 @@ _SUMMING_GROUP: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PrintedEntry:
     """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
 
     ``replayed`` says that a backward pass repeats what the kernel does, without its stores.
@@ -77,7 +77,7 @@ class Entry:
     name: str
     scope: KernelScope
     slots: Slots
-    places: tuple[Place, ...]
+    places: tuple[ParameterPrinter, ...]
     results: tuple[ResultPart | SumPart, ...]
     memory: tuple[MemoryPrinter, ...]
     replayed: bool = False
@@ -116,7 +116,7 @@ def print_head(
         writer.line(f"{lines[-1]})")
 
 
-def domain_parameter(entry: Entry) -> EntryParameter:
+def domain_parameter(entry: PrintedEntry) -> EntryParameter:
     """The extents of the domain."""
     dims = entry.kernel.dims
     return EntryParameter(
@@ -132,13 +132,13 @@ def domain_parameter(entry: Entry) -> EntryParameter:
     )
 
 
-def parts_parameter(entry: Entry) -> EntryParameter:
+def parts_parameter(entry: PrintedEntry) -> EntryParameter:
     """The number of partial sums."""
     name = entry.scope.local("parts")
     return EntryParameter(name, ParameterRole.PARTS, "", (), UINT, (), "uint", "value", axes=0)
 
 
-def partials_parameter(entry: Entry, group: SumGroup, *, writes: bool) -> EntryParameter:
+def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) -> EntryParameter:
     """Scratch memory for partial sums of one type."""
     return EntryParameter(
         entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
@@ -153,7 +153,7 @@ def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPri
             yield part
 
 
-def element_count(entry: Entry) -> str:
+def element_count(entry: PrintedEntry) -> str:
     """The number of elements of the domain."""
     if entry.kernel.dims == 1:
         return entry.scope.local("count")

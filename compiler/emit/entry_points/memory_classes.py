@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.memory.buffers import Accessors, Leaf, buffer_leaves, comes_apart, element_type_of, scalar_of
+from slangad.compiler.emit.memory.buffers import (
+    Accessors,
+    BufferLeaf,
+    buffer_leaves,
+    comes_apart,
+    element_type_of,
+    scalar_of,
+)
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import spell_differential, zero_differential
 from slangad.compiler.ir.types import (
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.print.context import ModuleNames
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import KernelParam, KernelResult
 
@@ -45,12 +52,12 @@ class KernelScope:
     """What the places of one entry point share: names, and the load and store functions of the module."""
 
     names: ModuleNames
-    locals: Scope
+    locals: NameScope
     accessors: Accessors
     dims: int = 1
     element: str = ""
 
-    def buffer(self, value: str, leaf: Leaf, role: ParameterRole) -> str:
+    def buffer(self, value: str, leaf: BufferLeaf, role: ParameterRole) -> str:
         """The name of a buffer: ``m_albedo_grad``."""
         words = [value, *(str(step) for step in leaf.path), *_SUFFIXES.get(role, ())]
         key = " ".join((role.value, *words))
@@ -80,11 +87,11 @@ class KernelScope:
         """Axes of the buffers here before those of one value."""
         return 0 if self.element else self.dims
 
-    def counters(self, leaf: Leaf) -> list[str]:
+    def counters(self, leaf: BufferLeaf) -> list[str]:
         """A loop counter per array of structs on the way to a leaf."""
         return [self.local("jklm"[level]) for level in range(len(leaf.outer))]
 
-    def entry_index(self, leaf: Leaf) -> str:
+    def entry_index(self, leaf: BufferLeaf) -> str:
         """The index of the leaf's entry in its buffer."""
         index = self.index
         for counter, extent in zip(self.counters(leaf), leaf.outer, strict=True):
@@ -94,7 +101,7 @@ class KernelScope:
 
 
 def buffer_parameter(
-    scope: KernelScope, value: str, leaf: Leaf, role: ParameterRole, *, writes: bool
+    scope: KernelScope, value: str, leaf: BufferLeaf, role: ParameterRole, *, writes: bool
 ) -> EntryParameter:
     """The entry-point parameter that is the buffer of a leaf."""
     kind = "RWStructuredBuffer" if writes else "StructuredBuffer"
@@ -111,7 +118,7 @@ def buffer_parameter(
     )
 
 
-def field_path(scope: KernelScope, type_: Type, leaf: Leaf, counters: list[str]) -> str:
+def field_path(scope: KernelScope, type_: Type, leaf: BufferLeaf, counters: list[str]) -> str:
     """The way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
     text, at, loops = "", type_, iter(counters)
     for step in leaf.steps:
@@ -123,7 +130,7 @@ def field_path(scope: KernelScope, type_: Type, leaf: Leaf, counters: list[str])
     return text
 
 
-def for_each_entry(scope: KernelScope, writer: Writer, leaf: Leaf, statement: str) -> None:
+def for_each_entry(scope: KernelScope, writer: Writer, leaf: BufferLeaf, statement: str) -> None:
     """Prints a statement inside loops over the arrays of structs on the way to a leaf."""
     counters = scope.counters(leaf)
     for level, (counter, extent) in enumerate(zip(counters, leaf.outer, strict=True)):
@@ -277,7 +284,7 @@ class UniformParam:
     def _is_apart(self) -> bool:
         return comes_apart(self.param.type)
 
-    def _read(self, leaf: Leaf) -> str:
+    def _read(self, leaf: BufferLeaf) -> str:
         counters = self.scope.counters(leaf)
         if not self._is_apart:
             return f"{self._name(leaf)}{field_path(self.scope, self.param.type, leaf, counters)}"
@@ -286,7 +293,7 @@ class UniformParam:
             return entry
         return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
 
-    def _name(self, leaf: Leaf) -> str:
+    def _name(self, leaf: BufferLeaf) -> str:
         if self._is_apart:
             return self.scope.buffer(self.param.name, leaf, ParameterRole.UNIFORM)
         key = self.param.name
@@ -295,7 +302,7 @@ class UniformParam:
         return self.scope.locals[key]
 
 
-def _entry_leaf(leaf: Leaf) -> Leaf:
+def _entry_leaf(leaf: BufferLeaf) -> BufferLeaf:
     """The leaf with the arrays it consists of among those on the way to it."""
     while isinstance(leaf.type, Array):
         outer, steps = (*leaf.outer, leaf.type.size), (*leaf.steps, None)
@@ -303,7 +310,7 @@ def _entry_leaf(leaf: Leaf) -> Leaf:
     return leaf
 
 
-def _sent_type(leaf: Leaf) -> Type:
+def _sent_type(leaf: BufferLeaf) -> Type:
     """The type of the parameter that brings an entry leaf, in arrays."""
     type_, scalar = leaf.type, _sent_scalar(leaf)
     type_ = replace(type_, element=scalar) if isinstance(type_, (Vector, Matrix)) else scalar
@@ -312,7 +319,7 @@ def _sent_type(leaf: Leaf) -> Type:
     return type_
 
 
-def _sent_scalar(leaf: Leaf) -> Scalar:
+def _sent_scalar(leaf: BufferLeaf) -> Scalar:
     """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
     scalar = scalar_of(leaf.type)
     if scalar == BOOL:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, Work
+from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, ThreadWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +85,7 @@ def emit_steps(wanted: Iterable[tuple[str, str, str]]) -> EmittedModule:
     names = {entry_name(*key): key for key in sorted(wanted)}
     texts = [_print(*key) for key in names.values()]
     group = (GROUP, 1, 1)
-    points = tuple(EntryPoint(name, name, Mode.FORWARD, group, 1, (), Work.ELEMENTS) for name in names)
+    points = tuple(EntryPoint(name, name, Mode.FORWARD, group, 1, (), ThreadWork.ELEMENTS) for name in names)
     return EmittedModule(FILE, f"{GENERATED}for the steps between kernels.\n{''.join(texts)}", {}, points, {}, ())
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.entry_points.memory_classes import field_path
 from slangad.compiler.emit.library import sums_namespace
 from slangad.compiler.emit.memory.additions import print_addition
-from slangad.compiler.emit.memory.buffers import Leaf, buffer_leaves, components_of, shape_of
+from slangad.compiler.emit.memory.buffers import BufferLeaf, buffer_leaves, components_of, shape_of
 from slangad.compiler.emit.memory.tensors import SummedTensor, total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
 from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Scalar, Type
@@ -30,7 +30,7 @@ _INTEGERS: Final = (INT, UINT)
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class SumSlot:
     """The sums of one leaf: its first slot, and the buffer that gets the totals.
 
     ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there;
@@ -39,7 +39,7 @@ class Slot:
 
     parameter: str
     role: ParameterRole
-    leaf: Leaf
+    leaf: BufferLeaf
     first: int
     mean: bool = False
     added: bool = False
@@ -72,7 +72,7 @@ class SumGroup:
     Integers are added up as uints, which wrap around on every target, and are the same sums.
     """
 
-    slots: tuple[Slot, ...]
+    slots: tuple[SumSlot, ...]
     word: str
 
     @property
@@ -101,7 +101,7 @@ class Slots:
     """The sums of an entry point, in the order they were asked for."""
 
     def __init__(self) -> None:
-        self.all: list[Slot] = []
+        self.all: list[SumSlot] = []
 
     @property
     def count(self) -> int:
@@ -125,7 +125,7 @@ class Slots:
         """Makes room for a value; of gradients and tangents only for what carries them."""
         for leaf in buffer_leaves(type_):
             if role is ParameterRole.RESULT or not leaf.no_diff:
-                slot = Slot(parameter, role, leaf, 0, mean, added)
+                slot = SumSlot(parameter, role, leaf, 0, mean, added)
                 before = sum(other.count for other in self.all if other.whole == slot.whole)
                 self.all.append(replace(slot, first=before))
 
@@ -137,11 +137,11 @@ class Slots:
         self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
         self.all[-1] = replace(self.all[-1], tensor=tensor)
 
-    def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
+    def of(self, parameter: str, role: ParameterRole) -> tuple[SumSlot, ...]:
         """Those of one value."""
         return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
 
-    def group_of(self, slot: Slot) -> SumGroup:
+    def group_of(self, slot: SumSlot) -> SumGroup:
         """The group that a slot is in."""
         return next(group for group in self.groups if slot in group.slots)
 

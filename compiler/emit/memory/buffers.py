@@ -30,12 +30,12 @@ from slangad.compiler.ir.types import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class BufferLeaf:
     """A part of a value that has a buffer of its own.
 
     Attributes:
@@ -63,24 +63,24 @@ class Leaf:
         return (*self.outer, *shape_of(self.type))
 
 
-def buffer_leaves(type_: Type) -> Iterator[Leaf]:
+def buffer_leaves(type_: Type) -> Iterator[BufferLeaf]:
     """The buffers a value needs, in field order."""
-    yield from _leaves(type_, Leaf((), (), (), type_, no_diff=False))
+    yield from _leaves(type_, BufferLeaf((), (), (), type_, no_diff=False))
 
 
-def _leaves(type_: Type, at: Leaf) -> Iterator[Leaf]:
+def _leaves(type_: Type, at: BufferLeaf) -> Iterator[BufferLeaf]:
     match type_:
         case Struct(fields=fields):
             for f in fields:
-                inner = Leaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
+                inner = BufferLeaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
                 yield from _leaves(f.type, inner)
         case Array(element, size) if _has_struct(element):
-            inner = Leaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
+            inner = BufferLeaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
             yield from _leaves(element, inner)
         case Tuple():
             raise TypeError("tuples have a buffer per element")
         case _:
-            yield Leaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
+            yield BufferLeaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
 
 
 def _has_struct(type_: Type) -> bool:
@@ -147,7 +147,7 @@ class Accessors:
     ``load`` and ``store`` bring a part and put it; ``add`` adds to what is there, ``take`` leaves zero behind.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: NameScope) -> None:
         self._scope = scope
         self._names: dict[tuple[str, Type], str] = {}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -41,7 +41,7 @@ def probes_of(module: Module) -> tuple[ProbeKey, ...]:
     return tuple(dict.fromkeys((e.name, e.type) for e in exprs if isinstance(e, Probe)))
 
 
-def name_probes(scope: Scope, module: Module) -> dict[ProbeKey, ProbeNames]:
+def name_probes(scope: NameScope, module: Module) -> dict[ProbeKey, ProbeNames]:
     """Names the function and the buffer of each probe."""
     return {
         (name, type_): ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Buffer, Kernel, Module
@@ -44,7 +44,7 @@ class MemoryNames:
     passive: bool = field(default=False, kw_only=True)
 
 
-def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
+def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
     """Names everything a tensor or texture may need."""
     stem = f"{buffer.kernel}_{buffer.param}"
     summed = buffer.accumulation is Accumulation.SUM

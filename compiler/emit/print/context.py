@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.memory.probes import ProbeKey, ProbeNames
     from slangad.compiler.emit.memory.tensors import MemoryNames
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function
@@ -79,14 +79,14 @@ class ModuleNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PrintContext:
     """Printing inside one function.
 
     ``self_name`` is the parameter that is spelled ``this``; ``dims`` is that of the kernel whose body this is, or 0.
     """
 
     names: ModuleNames
-    locals: Scope
+    locals: NameScope
     writer: Writer
     self_name: str = ""
     dims: int = 0

@@ -37,7 +37,7 @@ from slangad.compiler.ir.walk import body_exprs, statements
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slangad.compiler.emit.print.context import Context, ModuleNames
+    from slangad.compiler.emit.print.context import ModuleNames, PrintContext
     from slangad.compiler.emit.text.writer import Writer
 
 
@@ -70,17 +70,17 @@ def zero_differential(names: ModuleNames, type_: Type) -> str:
     return "{}" if own else f"{names.spell.generic(type_)}.dzero()"
 
 
-def differential_of(ctx: Context, type_: Type, value: Callable[[], None]) -> None:
+def differential_of(ctx: PrintContext, type_: Type, value: Callable[[], None]) -> None:
     """Prints a value as the differential of its type."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.to_differential, value)
 
 
-def value_of(ctx: Context, type_: Type, differential: Callable[[], None]) -> None:
+def value_of(ctx: PrintContext, type_: Type, differential: Callable[[], None]) -> None:
     """Prints a differential as a value of the type it is the gradient of."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.from_differential, differential)
 
 
-def _converted(ctx: Context, function: str, inner: Callable[[], None]) -> None:
+def _converted(ctx: PrintContext, function: str, inner: Callable[[], None]) -> None:
     if function:
         ctx.writer.write(f"{function}(")
     inner()

@@ -32,7 +32,7 @@ def _ascii_letter(letter: str) -> str:
     return plain if plain.isalnum() else f"u{ord(letter):04x}"
 
 
-class Scope:
+class NameScope:
     """The names taken in one scope; inner scopes avoid the names of outer ones they are told about.
 
     ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mapped
-from slangad.compiler.emit.text.line_breaks import Piece, wrap
+from slangad.compiler.emit.text.line_breaks import LinePart, wrap
 from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Writer:
         self._lines.append(self._line.rstrip())
         self._line = ""
 
-    def _move_origins(self, pieces: list[Piece]) -> None:
+    def _move_origins(self, pieces: list[LinePart]) -> None:
         """Corrects the span map for a line that was broken."""
         line = len(self._lines) + 1
         for slot in range(len(self._mapped) - 1, -1, -1):
@@ -123,7 +123,7 @@ class Writer:
         return tuple(self._mapped)
 
 
-def _moved(pieces: list[Piece], line: int, column: int) -> tuple[int, int]:
+def _moved(pieces: list[LinePart], line: int, column: int) -> tuple[int, int]:
     """Where a column (from 1) of an unbroken line has gone."""
     index = max(i for i, piece in enumerate(pieces) if piece.start < column)
     piece = pieces[index]

@@ -13,7 +13,7 @@ from slangad.compiler.frontends.lowering.sizes import lower_domain
 from slangad.compiler.frontends.lowering.values import ARRAYS, PipelineValue, bind, constant_argument, element
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import show
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ class _Lowering:
 
     def _check_writes(self, node: ast.Call, kernel: CalledKernel, arguments: Sequence[Argument]) -> None:
         """Refuse a value that one call writes and also takes as another argument."""
-        names = [a.value if isinstance(a, Given) else "" for a in arguments]
+        names = [a.value if isinstance(a, ValueArgument) else "" for a in arguments]
         for param, name in zip(kernel.params, names, strict=True):
             if param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and names.count(name) > 1:
                 message = f"{kernel.name} writes '{name}' and takes it once more"

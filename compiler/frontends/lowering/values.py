@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import is_default_for, table_of
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Fixed, Given
+from slangad.compiler.ir.pipelines import Fixed, ValueArgument
 from slangad.compiler.ir.types import Scalar, Tensor, Texture, Type, is_floating, show
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def bind(value: PipelineValue, param: KernelParam, dims: int, where: Span, probl
     if wanted and value.axes and value.axes != wanted:
         message = f"'{param.name}' has {wanted} axes, this has {value.axes}"
         raise problems.error("SA014", where, message, help="an Each has as many axes as its kernel has dims")
-    return Given(value.name)
+    return ValueArgument(value.name)
 
 
 def constant_argument(value: object, param: KernelParam, where: Span, problems: Problems) -> Argument:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.types import Type
     from slangad.compiler.runtime.arrays.array_keys import Slot
-    from slangad.compiler.runtime.arrays.signature import Path, Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature, Path
 
     Arrays = Mapping[Path, npt.NDArray[Any]]
 
@@ -32,7 +32,7 @@ FieldNames = Mapping[str, Mapping[str, str]]
 def uniform_value(
     parameter: EntryParameter,
     entry: EntryPoint,
-    signature: Signature,
+    signature: KernelSignature,
     arrays: Mapping[Slot, npt.NDArray[Any]],
     fields: FieldNames,
 ) -> object:

@@ -18,10 +18,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.emit.model import ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.device.cpu_kernels import core_count
-from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
+from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.model import Sliced
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
 
 LAUNCH_LIMIT: Final = 600.0
 """Seconds one submission may take."""
@@ -195,7 +195,7 @@ class CpuDevice:
         """Nothing."""
         return 0
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Run launches one after the other, and wait for them."""
         for buffer in cleared:
             buffer.fill(0.0)
@@ -230,7 +230,7 @@ class CpuDevice:
         self._loaded.clear()
         self._attached.clear()
 
-    def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
+    def _dispatch(self, launch: KernelLaunch, new: list[Mapping]) -> Dispatch:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
         if program.number not in self._loaded:
@@ -247,7 +247,7 @@ class CpuDevice:
                 case _:
                     values[name] = value
         entry = next(e for e in program.emitted.entry_points if e.name == launch.entry)
-        strided = entry.work is Work.STRIDED
+        strided = entry.work is ThreadWork.STRIDED
         workers = _workers(entry, launch) if strided else None
         return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)
 
@@ -269,11 +269,11 @@ class CpuDevice:
         except BaseException:
             self.close()  # interrupted: it would go on computing
             raise
-        if isinstance(answer, Refused) and isinstance(answer.error, OSError):
+        if isinstance(answer, RefusedRequest) and isinstance(answer.error, OSError):
             if isinstance(request, Load):
                 raise no_temporary_files(answer.error)
             raise too_little_memory(self.name)  # to map what this process has mapped
-        if isinstance(answer, Refused):
+        if isinstance(answer, RefusedRequest):
             raise answer.error
 
 
@@ -282,7 +282,7 @@ def open_cpu(_name: str, limit: float | None) -> CpuDevice:
     return CpuDevice(limit or LAUNCH_LIMIT)
 
 
-def _workers(entry: EntryPoint, launch: Launch) -> int:
+def _workers(entry: EntryPoint, launch: KernelLaunch) -> int:
     """Threads of the CPU for a launch whose own threads take a stretch of the elements each."""
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.runtime.device.model import Device, Launch
+    from slangad.compiler.runtime.device.model import Device, KernelLaunch
 
 _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
@@ -61,9 +61,9 @@ class KeptBindings(Generic[Bound]):
     """
 
     def __init__(self) -> None:
-        self._bound: WeakKeyDictionary[Launch, Bound] = WeakKeyDictionary()
+        self._bound: WeakKeyDictionary[KernelLaunch, Bound] = WeakKeyDictionary()
 
-    def of(self, launch: Launch, bind: Callable[[], Bound]) -> Bound:
+    def of(self, launch: KernelLaunch, bind: Callable[[], Bound]) -> Bound:
         """What the launch is bound to; ``bind`` binds it if it is new."""
         bound = self._bound.get(launch)
         if bound is None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
 
 _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
@@ -65,7 +65,7 @@ class GpuProgram:
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
 
-class _Turn:
+class _DeviceLock:
     """Held by the thread whose turn it is to use a device; CUDA has to be told in each thread which one it is."""
 
     def __init__(self, device: slangpy.Device) -> None:
@@ -81,7 +81,7 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class _Queue:
+class _SlangpyQueue:
     """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf.
 
     On cuda signals are heard when the submission under way has ended: asking whether it has waits for it there.
@@ -123,7 +123,7 @@ class GpuBuffer:
     dtype: np.dtype[Any]
     count: int
     handle: slangpy.Buffer
-    queue: _Queue
+    queue: _SlangpyQueue
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -170,10 +170,10 @@ class GpuDevice:
     """A device of slangpy's."""
 
     def __init__(self, name: str, device: slangpy.Device) -> None:
-        self.lock = _Turn(device)
+        self.lock = _DeviceLock(device)
         self.name = name
         self.handle = device
-        self._queue = _Queue(device, is_software(self.adapter))
+        self._queue = _SlangpyQueue(device, is_software(self.adapter))
         self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
 
@@ -286,7 +286,7 @@ class GpuDevice:
             address_v=mode,
         )
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Put launches into one command buffer; returns while they run."""
         try:
             encoder = self.handle.create_command_encoder()
@@ -322,7 +322,7 @@ class GpuDevice:
         self.handle.close()
 
 
-def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
+def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject:
     """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
     import slangpy
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.device.model import Buffer, Device
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer
 
 _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
 """What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
@@ -118,12 +118,12 @@ def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa:
     return TensorBuffer(flat if flat.numel() else flat.new_zeros(1), dtype, flat.numel())
 
 
-def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> Buffer:  # noqa: ANN401  (torch is no dependency)
+def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> DeviceBuffer:  # noqa: ANN401  (torch is no dependency)
     """Memory of a device's; of torch's where tensors stay on a GPU."""
     return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
 
 
-def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
+def set_to(buffer: DeviceBuffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
     """What was given, else a number everywhere; None leaves what is there."""
     if given is not None:
         buffer.upload(given if is_tensor(given) else typed(given, buffer.dtype.str))

@@ -32,7 +32,7 @@ STORAGE: Final = ("storage", "read-only-storage")
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Binding:
     """One thing an entry point is bound to.
 
     Attributes:
@@ -66,7 +66,7 @@ class Shader:
     entry: str
     code: str
     group: tuple[int, int, int]
-    slots: tuple[Slot, ...]
+    slots: tuple[Binding, ...]
 
     @property
     def has_half(self) -> bool:
@@ -87,7 +87,7 @@ def read_shader(entry: str, code: str, reflection: str) -> Shader:
     return Shader(entry, code, (x, y, z), tuple(_slots(code, tuple(parsed["parameters"]), point)))
 
 
-def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Slot]:
+def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Binding]:
     own = tuple(point["parameters"])
     block = point.get("uniformBlock", {}).get("index")
     named = {n: (p["name"], False) for p in own if (n := _number(p)) is not None}
@@ -96,10 +96,10 @@ def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Slot]:
         number = int(found[1])
         kind = _KINDS.get(found[2] or found[3], "texture")
         if kind == UNIFORM:
-            yield Slot(number, kind, "", own if number == block else module, number != block)
+            yield Binding(number, kind, "", own if number == block else module, number != block)
         else:
             name, shared = named[number]
-            yield Slot(number, kind, name, (), shared)
+            yield Binding(number, kind, name, (), shared)
 
 
 def _number(parameter: Json) -> int | None:

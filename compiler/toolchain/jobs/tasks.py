@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.jobs.arguments import macros_of, slangc_arguments
-from slangad.compiler.toolchain.workers.events import Work
+from slangad.compiler.toolchain.workers.events import CompilerCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,27 +23,27 @@ Unit = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CompileTask:
     """Some units of a job, to be produced by one call."""
 
     job: CompileJob
     staged: Path
     units: tuple[Unit, ...]
 
-    def work(self) -> Work:
+    def work(self) -> CompilerCall:
         """The call: arguments for just the targets and entry points that the units need."""
         targets = tuple(dict.fromkeys(target for target, _ in self.units))
         wanted = {entry for _, entry in self.units}
         entries = tuple(entry for entry in self.job.entry_points if self.job.whole or entry in wanted)
         units = tuple((targets.index(t), -1 if self.job.whole else entries.index(e)) for t, e in self.units)
         arguments = slangc_arguments(self.job, self.staged, entries, targets)
-        return Work(arguments, targets, entries, units, self.job.declarations)
+        return CompilerCall(arguments, targets, entries, units, self.job.declarations)
 
-    def only(self, units: Iterable[Unit]) -> Task:
+    def only(self, units: Iterable[Unit]) -> CompileTask:
         """The same for some of its units."""
-        return Task(self.job, self.staged, tuple(units))
+        return CompileTask(self.job, self.staged, tuple(units))
 
-    def split(self) -> list[Task]:
+    def split(self) -> list[CompileTask]:
         """One task for each unit."""
         return [self.only([unit]) for unit in self.units]
 
@@ -54,7 +54,7 @@ def worker_count(jobs: Sequence[CompileJob], limit: int) -> int:
     return max(1, min(limit, -(-units // MIN_UNITS)))
 
 
-def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) -> list[Task]:
+def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) -> list[CompileTask]:
     """Cut jobs into tasks.
 
     Args:
@@ -65,7 +65,9 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
     total = sum(len(job.units()) for job, _ in jobs)
     rounds = 1 if len(jobs) == 1 else 2
     size = 1 if singly else max(MIN_UNITS, -(-total // (workers * rounds)))
-    return [Task(job, staged, part) for job, staged in jobs for units in _alike(job) for part in _parts(units, size)]
+    return [
+        CompileTask(job, staged, part) for job, staged in jobs for units in _alike(job) for part in _parts(units, size)
+    ]
 
 
 def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
