@@ -18,7 +18,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
-from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     NAME,
     PATH,
@@ -30,7 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
     MapOf,
     Number,
     Record,
-    Table,
+    ShapeTable,
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
@@ -148,7 +148,7 @@ def read_project(file: Path) -> Project | None:
         return None
     problems = Problems()
     finder = _KeyFinder(shown, text)
-    validate(_node(settings, finder, ("tool", "slangad")), Table(SETTINGS), problems)
+    validate(_node(settings, finder, ("tool", "slangad")), ShapeTable(SETTINGS), problems)
     problems.raise_if_any()
     for name, (low, high) in settings.get("check", {}).get("ranges", {}).items():
         if not low <= high or not math.isfinite(high - low):
@@ -209,7 +209,8 @@ def _node(value: object, finder: _KeyFinder, path: tuple[str, ...]) -> Node:
     if isinstance(value, dict):
         entries = ((str(key), inner) for key, inner in value.items())
         return MappingNode(
-            tuple(Entry(_scalar(k, finder.find((*path, k))), _node(v, finder, (*path, k))) for k, v in entries), span
+            tuple(MappingEntry(_scalar(k, finder.find((*path, k))), _node(v, finder, (*path, k))) for k, v in entries),
+            span,
         )
     if isinstance(value, list):
         return SequenceNode(tuple(_node(item, finder, path) for item in value), span)

@@ -29,7 +29,7 @@ from slangad.compiler.ir.nodes import (
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.pipelines import Given, used_values
+from slangad.compiler.ir.pipelines import ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -155,7 +155,7 @@ class _Fused:
 
 
 def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _ParameterSource:
-    if isinstance(argument, Given) and argument.value in first.results:
+    if isinstance(argument, ValueArgument) and argument.value in first.results:
         return _ParameterSource("result", first.results.index(argument.value))
     for index, (known, passed) in enumerate(zip(a.params, first.arguments, strict=True)):
         if passed == argument and (known.memory, known.type, known.no_diff) == (
@@ -168,7 +168,7 @@ def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> 
 
 
 def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
-    return isinstance(argument, Given) and argument.value in values
+    return isinstance(argument, ValueArgument) and argument.value in values
 
 
 def _flows(param: KernelParam) -> bool:

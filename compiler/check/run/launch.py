@@ -102,9 +102,9 @@ class LaunchRunner:
         moved = [part.read(Role.RESULT_TANGENT) for part in parts] or [np.zeros((0, width))]
         return np.concatenate(values), np.concatenate(moved)
 
-    def reach(self, rows: Floats) -> npt.NDArray[np.int64]:
+    def index_ranges(self, rows: Floats) -> npt.NDArray[np.int64]:
         """Return the smallest and the largest index of each axis, shape (rows, axes, 2). The kernel records indices."""
-        parts = [part.reach() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
+        parts = [part.index_ranges() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
         return np.concatenate(parts) if parts else np.zeros((0, len(axes_of(self.kernel)), 2), np.int64)
 
     def accesses(self, rows: Floats) -> int:
@@ -190,13 +190,13 @@ class _Launches:
             books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
         return books
 
-    def reach(self) -> npt.NDArray[np.int64]:
+    def index_ranges(self) -> npt.NDArray[np.int64]:
         """Return the recorded ranges of indices."""
         return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
 
     def inside(self) -> npt.NDArray[np.bool_]:
         """Return True for each launch whose indices stay inside tensors, arrays and vectors."""
-        return within(self.reach(), self.runner.kernel, self.runner.extents) & ~self.left
+        return within(self.index_ranges(), self.runner.kernel, self.runner.extents) & ~self.left
 
     def accesses(self) -> int:
         """Return the number of recorded indices in the launch with the most."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Given
+from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError, Prepared
 from slangad.compiler.runtime.pipeline.stages import shapes_of, size_of
 
@@ -127,13 +127,13 @@ class PipelineShapeSearch:
     def _elementwise(self, stage: Stage) -> Iterator[str]:
         parameters = self.runnable.kernels[stage.kernel].signature.parameters
         for value, argument in zip(parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and value.per_element:
+            if isinstance(argument, ValueArgument) and value.per_element:
                 yield argument.value
 
     def _written(self, stage: Stage, known: Mapping[str, Shape]) -> Iterator[Shape]:
         signature = self.runnable.kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and value.is_written:
+            if isinstance(argument, ValueArgument) and value.is_written:
                 yield known[argument.value][: signature.dims]
 
     def _grown(self, prepared: Prepared) -> Prepared:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.pipelines import Fixed, Given
+from slangad.compiler.ir.pipelines import Fixed, ValueArgument
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -66,7 +66,7 @@ def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> G
     for number, stage in enumerate(runnable.pipeline.stages):
         plan = runnable.kernels[stage.kernel]
         bound = tuple(zip(plan.signature.parameters, stage.arguments, strict=True))
-        uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, Given))
+        uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, ValueArgument))
         fixed = {value.name: a for value, a in bound if isinstance(a, Fixed)}
         returned = (r for r in plan.signature.results if not r.param)
         makes = tuple(Use(r, name) for r, name in zip(returned, stage.results, strict=True))
@@ -80,10 +80,10 @@ def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> G
     return GradientFlow(tuple(stages), last, frozenset(active))
 
 
-def _given(stage: Stage) -> Iterator[Given]:
-    return (a for a in stage.arguments if isinstance(a, Given))
+def _given(stage: Stage) -> Iterator[ValueArgument]:
+    return (a for a in stage.arguments if isinstance(a, ValueArgument))
 
 
-def _use(value: KernelValue, argument: Given, last: Mapping[str, str], number: int) -> Use:
+def _use(value: KernelValue, argument: ValueArgument, last: Mapping[str, str], number: int) -> Use:
     version = last[argument.value]
     return Use(value, version, f"{argument.value}@{number}" if value.is_written else "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
-from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.arrays.signature import signatures
 
@@ -78,7 +78,7 @@ def pipeline_of_kernel(
     taken = {p.name for p in kernel.params}
     own = tuple(r for r in kernel.results if not r.param)
     values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in own)
-    stage = Stage(kernel.name, tuple(Given(p.name) for p in kernel.params), values, domain, kernel.span)
+    stage = Stage(kernel.name, tuple(ValueArgument(p.name) for p in kernel.params), values, domain, kernel.span)
     results = tuple(Returned(r.name, v, r.memory, r.type) for r, v in zip(own, values, strict=True))
     pipeline = Pipeline(
         kernel.name, kernel.params, (stage,), results, optimizer, fuse=False, doc=kernel.doc, span=kernel.span
@@ -100,7 +100,7 @@ def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tup
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and argument.value in each and value.per_element:
+            if isinstance(argument, ValueArgument) and argument.value in each and value.per_element:
                 yield argument.value, signature.dims
 
 
@@ -108,7 +108,7 @@ def _ranges(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[R
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if not isinstance(argument, Given):
+            if not isinstance(argument, ValueArgument):
                 continue
             for known in signature.ranges:
                 head, dot, rest = known.path.partition(".")

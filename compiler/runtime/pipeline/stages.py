@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Computed, Extended, Given
+from slangad.compiler.ir.pipelines import Computed, Extended, ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
         signature = runnable.kernels[stage.kernel].signature
         domain = _domain(stage, signature, known)
         bound = list(zip(signature.parameters, stage.arguments, strict=True))
-        extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, Given)}
+        extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, ValueArgument)}
         stages.append(StageShape(domain, extents))
         returned = [r for r in signature.results if not r.param]
         known |= {n: domain if r.per_element else () for n, r in zip(stage.results, returned, strict=True)}
@@ -98,7 +98,7 @@ def _written(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape
 
 def _values(stage: Stage, signature: KernelSignature) -> Iterator[tuple[KernelValue, str]]:
     for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-        if isinstance(argument, Given):
+        if isinstance(argument, ValueArgument):
             yield value, argument.value
 
 
