@@ -51,7 +51,7 @@ class _Call:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Keys of what comes out."""
+        """The keys of the outputs."""
         signature = self.kernel.signature
         written = (value for value in signature.parameters if value.is_written)
         return tuple(part.key for value in (*signature.results, *written) for part in value.parts)

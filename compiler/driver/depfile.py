@@ -1,4 +1,4 @@
-"""Makefile dependency files, as make, ninja and CMake read them: files made and files they need become one text."""
+"""Write Makefile dependency files for make, ninja and CMake."""
 
 from __future__ import annotations
 

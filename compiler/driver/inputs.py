@@ -1,6 +1,6 @@
-"""What to compile: the words of the command line go in, files and kernel names come out; before any front end runs.
+"""Split the words of the command line into files and kernel names, before any front end runs.
 
-A folder stands for the files in it that are told from their text to describe something.
+A folder means its description files, detected by content.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The project's settings: ``[tool.slangad]`` of the nearest pyproject.toml goes in, checked values and inputs come out.
+"""Read the project's settings: the table ``[tool.slangad]`` of the nearest pyproject.toml.
 
-So that plain ``slangad compile`` builds a project. Paths and patterns are relative to the folder of that file, from
+With it, plain ``slangad compile`` builds a project. Paths and patterns are relative to the folder of that file, from
 wherever the command is run. Whatever the table of keys below does not have is an error.
 """
 

@@ -51,7 +51,7 @@ class ParameterRole(str, Enum):
     SAMPLER = "sampler"
     """What a texture is sampled with."""
     ADJOINT = "adjoint"
-    """Of a tensor that is written: goes in as its cotangent, comes out as the gradient of what it held before."""
+    """For a tensor that is written: the cotangent as input, the gradient of its earlier contents as output."""
     PROBE = "probe"
     """The gradient of an intermediate value, by the probe's name."""
     PARTS = "parts"

@@ -102,7 +102,7 @@ class _Fused:
         return {e.name for f in reached for e in body_exprs(statements(f)) if isinstance(e, Probe)}
 
     def _is_plain(self, kernel: Kernel) -> bool:
-        """Return True if a thread is told nothing but its values, and writes nothing but its results."""
+        """Return True if a thread reads only its values and writes only its results."""
         function = self.functions[kernel.function]
         ids = any(isinstance(e, (ThreadId, ThreadCount)) for e in body_exprs(statements(function)))
         writes = any(isinstance(p.type, Tensor) and p.type.writes for p in kernel.params)

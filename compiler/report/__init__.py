@@ -1,1 +1,1 @@
-"""Report formats: what was found goes in as data, text for people or documents for tools come out."""
+"""Write reports: diagnostics and checks as text for people, and as documents for tools."""

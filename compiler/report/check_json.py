@@ -1,4 +1,4 @@
-"""A gradient check for programs: a ``Report`` goes in, JSON with every number of every verdict comes out.
+"""Write a gradient check as JSON, with every number of every verdict.
 
 Fields are the model's, with some derived ones: ``ok``, ``counts``, ``ratio``, ``difference``. JSON has no NaN and no
 infinity: they are the strings of ``NOT_FINITE``. ``report.check_schema`` describes it all.

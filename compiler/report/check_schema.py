@@ -1,4 +1,4 @@
-"""The JSON Schema of a check's report: the dataclasses of the model go in, a schema (draft 2020-12) comes out.
+"""Make the JSON Schema (draft 2020-12) of a check's report from the dataclasses of the model.
 
 Made from the model's own types and docstrings, so that it can't fall behind. Programs should ignore fields they don't
 know: within one ``schema`` number fields are only added.

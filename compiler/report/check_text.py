@@ -1,4 +1,4 @@
-"""A gradient check as text: a ``Report`` goes in, styled lines come out: a row a function, then every failure.
+"""Write a gradient check as styled text: a row for each function, then every failure.
 
 ``render_check`` joins the pieces; the terminal report colours the same ones. The JUnit file and the pytest plugin show
 single results with ``render_result``.
@@ -17,7 +17,7 @@ from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, Float32, NamedValue, Note, Report, Result
+    from slangad.compiler.report.model import Counts, Failure, Float32, Note, Report, Result, Value
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -201,7 +201,7 @@ def _fact(label: str, texts: Sequence[str]) -> Iterator[Line]:
         yield StyledText(f"  {'' if number else label:<{LABEL_WIDTH}} ", "gutter"), StyledText(_clean(text))
 
 
-def _values(values: Sequence[NamedValue]) -> tuple[str, ...]:
+def _values(values: Sequence[Value]) -> tuple[str, ...]:
     texts = tuple(assigned(value) for value in values[:MOST_VALUES])
     left = len(values) - len(texts)
     return (*texts, f"and {left} more, which the JSON report has") if left else texts

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from slangad.compiler.report.model import NamedValue, Number
+    from slangad.compiler.report.model import Number, Value
 
 DIGITS: Final = 6
 MOST_DIGITS: Final = 17
@@ -45,7 +45,7 @@ def with_bar(value: float, bar: float | None) -> str:
     return f"{shown(value, min(max(certain, 1), MOST_DIGITS))} ± {shown(bar, 2)}"
 
 
-def assigned(value: NamedValue) -> str:
+def assigned(value: Value) -> str:
     """``x = 0.25``, with all digits."""
     return f"{value.path} = {exact(value.value)}"
 

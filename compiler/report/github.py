@@ -1,4 +1,4 @@
-"""A gradient check for GitHub Actions: a ``Report`` goes in, workflow commands and the summary of a step come out.
+"""Write a gradient check for GitHub Actions: workflow commands, and the summary of a step.
 
 GitHub keeps ten annotations of a severity from a step, so those are the most severe; the tenth says how many more there
 are and where. The summary, in Markdown, has the others too.

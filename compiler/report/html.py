@@ -1,4 +1,4 @@
-"""A gradient check as one page: a ``Report`` goes in, HTML comes out that needs nothing else, not even a script.
+"""Write a gradient check as one HTML page that needs no other file and no script.
 
 The page is ``templates/report.html``; what goes into its holes is made here, the pictures in ``html_curve`` and
 ``html_heat``.

@@ -1,4 +1,4 @@
-"""The picture of error over step size: a ``Curve`` goes in, SVG comes out, both axes logarithmic.
+"""Draw the error over the step size of a ``Curve`` as SVG, with logarithmic axes.
 
 Differences of a smooth function come nearer to its derivative as the step shrinks, until rounding takes over. Their
 distance from a right derivative therefore falls; from a wrong one it stays where it is.

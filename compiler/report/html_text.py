@@ -1,4 +1,4 @@
-"""Text of a report inside HTML: any string goes in, one that is nothing but text there comes out."""
+"""Escape the text of a report for HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics for programs: data goes in, values that ``json`` can write come out; every document says its schema."""
+"""Convert diagnostics to values that ``json`` can write; every document names its schema."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class LegResult:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedValue:
+class Value:
     """One scalar of an input, result or cotangent, by the path users write: ``m.albedo[1]``, ``v.x``, ``result``."""
 
     path: str
@@ -155,7 +155,7 @@ class SampleState(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedSample:
+class Sample:
     """One input of the function and what was found there.
 
     Attributes:
@@ -169,8 +169,8 @@ class ReportedSample:
     number: int
     origin: str
     state: SampleState
-    inputs: tuple[NamedValue, ...]
-    results: tuple[NamedValue, ...] = ()
+    inputs: tuple[Value, ...]
+    results: tuple[Value, ...] = ()
     jacobian: Jacobian | None = None
     forward: tuple[tuple[float, ...], ...] = ()
     float32: tuple[tuple[float, ...], ...] = ()
@@ -197,8 +197,8 @@ class Failure:
     leg: Leg
     verdict: Verdict
     message: str
-    sample: ReportedSample | None = None
-    cotangent: tuple[NamedValue, ...] = ()
+    sample: Sample | None = None
+    cotangent: tuple[Value, ...] = ()
     row: str = ""
     column: str = ""
     expected: float | None = None
@@ -317,7 +317,7 @@ class Result:
     failures: tuple[Failure, ...] = ()
     notes: tuple[Note, ...] = ()
     counts: Counts = Counts()
-    samples: tuple[ReportedSample, ...] = field(default=(), repr=False)
+    samples: tuple[Sample, ...] = field(default=(), repr=False)
     seconds: float = 0.0
     because: tuple[str, ...] = ()
     seed: int = 0

@@ -1,4 +1,4 @@
-"""Files of a report as programs name them: a path as the user wrote it goes in, one from the working folder out."""
+"""Return the files of a report relative to the working folder."""
 
 from __future__ import annotations
 

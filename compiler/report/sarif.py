@@ -1,4 +1,4 @@
-"""A gradient check as SARIF 2.1.0: a ``Report`` goes in, a log comes out that code scanning and editors show.
+"""Write a gradient check as SARIF 2.1.0, a log that code scanning and editors show.
 
 A verdict is a rule; every failure is a result at the function in the user's file, with the generated Slang as related
 location. What is right is not in the log, except as a count.

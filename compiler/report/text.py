@@ -1,4 +1,4 @@
-"""Diagnostics as plain text: data goes in, lines of styled pieces come out; the last stage before a person reads them.
+"""Write diagnostics as styled lines of text, the last stage before a person reads them.
 
 ``render`` joins the pieces; the terminal report colours the same pieces, so both always say the same.
 """

@@ -166,7 +166,7 @@ def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: Compi
 
 
 class _Count:
-    """How much is through, told to whoever shows it."""
+    """Count the finished units for the progress display."""
 
     def __init__(self, total: int, tell: Progress) -> None:
         self._total = total

@@ -15,7 +15,7 @@ SCALAR_LAYOUT = ("-fvk-use-scalar-layout",)
 """Buffers and uniforms packed as in C, CUDA and numpy, so that one host layout serves Vulkan, CUDA and the CPU."""
 
 NOT_FINITE: Final = "table with inf or nan"
-"""No type, but there is no way to write it: constants that are not finite, but for plain floats."""
+"""No type, but there is no way to write it: constants that are not finite, except plain floats."""
 TRANSCENDENTAL: Final = "exponential, logarithm, power or angle function of double"
 """SPIR-V's and Direct3D's take half and float; Slang writes them for double all the same, and drivers take that."""
 ROOTS: Final = "root, rounding, remainder or geometric function of double"

@@ -24,7 +24,7 @@ class MemoryPrinter(Protocol):
 
     @property
     def written(self) -> bool:
-        """Return True if gradient comes out of what is stored in it."""
+        """Return True if the values stored in it carry gradient."""
 
     @property
     def kept(self) -> int | None:

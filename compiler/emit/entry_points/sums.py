@@ -211,7 +211,7 @@ def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str
 
 
 def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
-    """Add a total to an element, if the tensor has it; ``addition`` wants to be told the number of the scalar."""
+    """Add a total to an element, if the tensor has it; ``addition`` takes the number of the scalar."""
     at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
     size = components_of(tensor.element)
     writer.line(f"uint {at} = {index};")

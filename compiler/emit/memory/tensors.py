@@ -215,7 +215,7 @@ class TensorPrinter:
 
     @property
     def written(self) -> bool:
-        """Return True if gradient comes out of what is stored in it."""
+        """Return True if the values stored in it carry gradient."""
         return self.tensor.writes and has_gradient(self.buffer)
 
     def _values(self, mode: Mode) -> EntryParameter:

@@ -141,7 +141,7 @@ def _branch(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner, *, br
 
 
 def _for(ctx: PrintContext, stmt: For, returner: Returner) -> None:
-    """A loop; one with more room than turns is told them in a way that Slang does not count and warn of."""
+    """Print a loop. A limit above its iterations is written so that Slang does not count them and warn."""
     turns = _turns(stmt)
     roomy = turns is not None and stmt.limit > len(turns)
     if stmt.unroll:

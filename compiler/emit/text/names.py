@@ -33,7 +33,7 @@ def _ascii_letter(letter: str) -> str:
 
 
 class NameScope:
-    """The names taken in one scope; inner scopes avoid the names of outer ones they are told about.
+    """The names taken in one scope; inner scopes avoid the names of the outer scopes that are passed to them.
 
     ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.
     """

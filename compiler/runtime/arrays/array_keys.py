@@ -1,4 +1,4 @@
-"""Which arrays a kernel takes in a mode: a signature goes in; keys, slots and shapes come out."""
+"""List the arrays that a kernel takes in a mode: their keys, slots and shapes."""
 
 from __future__ import annotations
 

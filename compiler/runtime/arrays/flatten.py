@@ -35,9 +35,9 @@ def flatten_named(prefix: str, values: object, signature: KernelSignature, examp
 
 
 def _flat(prefix: str, value: KernelValue, given: object) -> Iterator[tuple[str, object]]:
-    """Yield the arrays of one value; a mapping may leave parts out, which is told later if they are needed.
+    """Yield the arrays of one value; a mapping may leave parts out, which is reported later if they are needed.
 
-    What it has and the value hasn't is among them, so that it is told too.
+    What it has and the value hasn't is among them, so that it is reported too.
     """
     yield from _strays(f"{prefix}{value.name}", given, [part.path for part in value.parts])
     if len(value.parts) == 1 and not value.parts[0].path:

@@ -1,4 +1,4 @@
-"""What a kernel takes and gives, as people name it in files: an IR kernel goes in, its values and their parts come out.
+"""Describe the parameters and results of a kernel by the names that files use.
 
 A part is what has an array of its own: the whole value, or one field of a struct (``m.albedo``).
 """

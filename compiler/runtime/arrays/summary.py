@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 FEW = 16
-"""Arrays of at most so many values are told in full."""
+"""Arrays of at most this many values are shown in full."""
 
 
 @dataclass(frozen=True, slots=True)

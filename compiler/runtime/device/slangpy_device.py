@@ -66,7 +66,7 @@ class GpuProgram:
 
 
 class _DeviceLock:
-    """Held by the thread whose turn it is to use a device; CUDA has to be told in each thread which one it is."""
+    """Hold a device for one thread. CUDA needs the current device to be set in each thread."""
 
     def __init__(self, device: slangpy.Device) -> None:
         self._device = device

@@ -71,7 +71,7 @@ def draw_missing(
 
 
 def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError:
-    """The same error, with what would have told the shapes of inputs that were not drawn."""
+    """Return the error, with help on the shapes of inputs that were not drawn."""
     told = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
 
     def helped(problem: Diagnostic) -> Diagnostic:
@@ -95,7 +95,7 @@ def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given
 
 
 def _shape(given: object) -> Shape | None:
-    """Return the shape of what was given; None where it has none, which is told when it is converted."""
+    """Return the shape of what was given; None if it has none; the conversion reports that."""
     import numpy as np
 
     try:

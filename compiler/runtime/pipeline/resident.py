@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Role = ParameterRole
 _ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
-"""What is no buffer, and so is bound anew for each stage."""
+"""Memories without a buffer, which are bound again for each stage."""
 
 
 @dataclass
@@ -333,7 +333,7 @@ class Resident:
         if scalar is not None:
             run.buffers[role, name, part.path] = self._kept(self.tangents, version, part, scalar)
 
-    # --- what goes in and comes out ---
+    # --- inputs and outputs ---
 
     def flow(self, mode: Mode) -> GradientFlow:
         """Return how gradient (tangents, in forward mode) flows from the roots."""

@@ -354,7 +354,7 @@ class Run:
     def _count(self, value: KernelValue, part: ArrayPart) -> int:
         return math.prod(shape_of(value, part, self.prepared.domain, self.prepared.extents))
 
-    # --- what comes out ---
+    # --- outputs ---
 
     def results(self) -> dict[str, Array]:
         """What was written, by key, in the order of the signature: results, gradients, tangents, probes."""

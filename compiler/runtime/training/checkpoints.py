@@ -161,7 +161,7 @@ def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
 
 
 def nothing_to_resume(path: Path) -> Diagnostic:
-    """Return a note that training begins anew."""
+    """Return a note that training starts from the beginning."""
     return Diagnostic(
         "SA422", f"there is no {path} to continue from: training starts from the beginning", severity=Severity.NOTE
     )

@@ -182,7 +182,7 @@ class Trainer:
 
     @property
     def epoch_steps(self) -> int:
-        """Steps until every element was in a batch, but for those that make no whole one."""
+        """Steps until every element was in a batch, except the rest that fills no batch."""
         return self.prepared.domain[0] // self.plan.batch if self.plan.batch else 0
 
     def _gather(self, step: int) -> Iterator[Step]:

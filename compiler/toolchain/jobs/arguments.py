@@ -50,7 +50,7 @@ def slangc_arguments(job: CompileJob, source: Path, entries: Sequence[str], targ
 
 
 def macros_of(job: CompileJob, target: str) -> tuple[str, ...]:
-    """What a job's libraries are told of a target; nothing when none of them asks."""
+    """Return the macros for a target that the libraries of a job use; none if no library asks."""
     asked = any("SLANGAD_" in text for text in (job.source, *(text for _, text in job.modules)))
     return TARGETS[target].macros if asked else ()
 

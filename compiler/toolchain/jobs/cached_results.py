@@ -92,7 +92,7 @@ def _result_key(key: str, dependencies: Iterable[str], job: CompileJob) -> str:
 
 
 def _shadows(path: Path, job: CompileJob) -> list[Path]:
-    """Place in earlier include folders that would be taken in stead of ``path``."""
+    """Place in earlier include folders that an import would prefer to ``path``."""
     folders = [Path(folder).resolve() for folder in job.include_dirs]
     owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
     if owner == len(folders):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slangad.compiler.toolchain.messages.messages import SlangMessage
 
 BINARY = ".slang-module"
-"""How Slang's binary modules end; an import takes them in stead of text."""
+"""The ending of Slang's binary modules; an import prefers them to text."""
 
 _STAGED = "slangad-staged"
 

@@ -27,7 +27,7 @@ _ABOUT = 0.02
 
 @contextmanager
 def deadline(process: Process, limit: float, patience: float = 1.0) -> Iterator[Callable[[], bool]]:
-    """Kill a process after ``limit`` seconds, and tell whether that was so.
+    """Kill a process after ``limit`` seconds, and report if it happened.
 
     One that had the processor for less, since others want it too, has up to ``patience`` times as long for that.
     """

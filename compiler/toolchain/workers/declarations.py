@@ -1,4 +1,4 @@
-"""What a Slang module declares, read through Slang's reflection: a checked module goes in, a JSON text comes out.
+"""Read the declarations of a checked Slang module through Slang's reflection, and return them as JSON.
 
 Runs in worker processes, beside ``library``. Only accessors that are safe are called (docs/slang-notes.md): generics
 tell their names alone, types are looked at only where a function can be called as it stands or was asked for by name.
