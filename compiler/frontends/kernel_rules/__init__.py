@@ -1,1 +1,1 @@
-"""Rules that kernels must keep, the same for every front end."""
+"""Rules for kernels and derivatives, the same for every front end."""

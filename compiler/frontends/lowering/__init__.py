@@ -1,1 +1,1 @@
-"""Bodies of functions: Python syntax in, typed IR out. Shared by the Python and YAML front ends."""
+"""Lower bodies of functions from Python syntax to typed IR, for the Python and YAML front ends."""

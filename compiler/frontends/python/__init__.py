@@ -1,1 +1,1 @@
-"""Descriptions written in Python: a file in, an ``ir`` module out."""
+"""Load descriptions written in Python."""

@@ -1,1 +1,1 @@
-"""Reading descriptions: decoding, the fence, locations, and collecting diagnostics."""
+"""Parts of front ends below lowering: decoding, the fence, locations, signatures, paths, collected diagnostics."""

@@ -1,1 +1,1 @@
-"""The YAML front end: data in, a module out; nothing of a description is executed."""
+"""Load descriptions written in YAML, without executing anything of them."""

@@ -1,1 +1,1 @@
-"""Decorators, policies and the words for derivatives and loops."""
+"""Decorators, policies, and the words for derivatives and loops."""

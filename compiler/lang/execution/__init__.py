@@ -1,1 +1,1 @@
-"""Running described functions in Python: a transformed copy of the user's code on slangad's values."""
+"""Python execution of described functions: a transformed copy of the user's code runs on slangad's values."""

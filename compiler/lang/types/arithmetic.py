@@ -1,4 +1,4 @@
-"""The operators vectors and matrices share; each goes to ``operators`` with its Python symbol."""
+"""The operators that vectors and matrices share. Each calls ``operators`` with its Python symbol."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _unary(symbol: str, a: object) -> object:
 
 
 class Arithmetic(Generic[S, M]):
-    """By component: ``S`` is the scalar that mixes with values, ``M`` the type comparisons give."""
+    """Operators by component. ``S`` is the scalar that mixes with values, ``M`` the type of comparisons."""
 
     __slots__ = ()
     __array_ufunc__ = None
