@@ -1,7 +1,6 @@
-"""Kernels called from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
+"""Call kernels from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
 
-Goes in: a describing file, then arrays. Comes out: results and gradients by name. Devices are opened once and kept;
-what a call needs is compiled when it is first made.
+Each device is opened once and stays open. The code for a call is compiled with the first such call.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class LoadedKernel:
         return self.plan.signature
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
-        """The result of ``forward``; without one, what was written: the only output, or all by name."""
+        """Return the result of ``forward``; without one, what was written: the only output, or all by name."""
         outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
         if self.signature.results or not outcome.outputs:
             return outcome.result
@@ -242,7 +241,7 @@ class LoadedKernel:
         return flat
 
     def _by_result(self, cotangent: object) -> object:
-        """A mapping by result, from what may be the one result's own or a tuple of all."""
+        """Return a mapping by result, from what may be the one result's own or a tuple of all."""
         names = [value.name for value in self.signature.results]
         if isinstance(cotangent, Mapping) and len(names) > 1 and isinstance(cotangent.get("result"), (tuple, list)):
             named = dict(cotangent)
@@ -340,7 +339,7 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
 
 
 def opened_device(name: str) -> Device:
-    """A device, opened once in this process.
+    """Return a device, opened once in this process.
 
     Raises:
         ToolchainError: It isn't there, or it is a GPU and this process a fork of one that had opened it.

@@ -1,4 +1,4 @@
-"""Descriptions as things to run: a describing file goes in, its kernels and pipelines ready for any device come out."""
+"""Read a description, and combine its kernels and pipelines into a program that can be loaded on a device."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
 
 
 def only_kernel(program: RunnableProgram) -> KernelPlan:
-    """The one kernel that is wanted.
+    """Return the one kernel that is wanted.
 
     Raises:
         CompileError: There are several, or none.
@@ -128,7 +128,7 @@ def chosen(program: RunnableProgram) -> KernelPlan | RunnablePipeline:
 
 
 def kernels_of(found: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
-    """The names of the kernels that run."""
+    """Return the names of the kernels that run."""
     return tuple(found.kernels) if isinstance(found, RunnablePipeline) else (found.signature.name,)
 
 

@@ -1,7 +1,7 @@
-"""Kernels as functions that torch differentiates: a loaded kernel goes in, a function of tensors comes out.
+"""Wrap a loaded kernel as a function that torch differentiates.
 
-The backward pass runs the kernel's backward entry points on the tensors of the forward call; forward-mode automatic
-differentiation runs its jvp ones. Neither can be differentiated again: what comes out of them says so when it is.
+The backward pass runs the kernel's backward entry points on the tensors of the forward call. Forward-mode automatic
+differentiation runs its jvp entry points. Neither is differentiable again: a second derivative raises an error.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _first_only(name: str) -> Callable[..., Any]:
 
 
 def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
-    """A function that takes the kernel's arguments as tensors and gives its results, with gradients.
+    """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
 
     Raises:
         ImportError: Torch is not installed.

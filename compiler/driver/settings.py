@@ -112,7 +112,7 @@ class Project:
 
 
 def find_project(start: Path) -> Project | None:
-    """The settings that hold in a folder: of the nearest pyproject.toml upwards that has any.
+    """Return the settings that hold in a folder: of the nearest pyproject.toml upwards that has any.
 
     Raises:
         CompileError: That file can't be read, or its settings are wrong.
@@ -129,7 +129,7 @@ def find_project(start: Path) -> Project | None:
 
 
 def read_project(file: Path) -> Project | None:
-    """The settings in a pyproject.toml; None when it has none.
+    """Return the settings in a pyproject.toml; None when it has none.
 
     Raises:
         CompileError: It can't be read, or its settings are wrong.
@@ -169,7 +169,7 @@ def _toml_place(file: str, text: str, message: str) -> Span:
 
 
 def _seen_from_here(path: Path) -> str:
-    """A path as seen from the working folder; absolute on another drive."""
+    """Return a path as seen from the working folder; absolute on another drive."""
     try:
         return os.path.relpath(path)
     except ValueError:
@@ -184,7 +184,7 @@ class _KeyFinder:
     text: str
 
     def find(self, path: tuple[str, ...]) -> Span:
-        """The place of a key, or of the nearest of the tables it is in."""
+        """Return the place of a key, or of the nearest of the tables it is in."""
         table: tuple[str, ...] = ()
         best: tuple[int, Span] = (-1, Span(self.file, 1, 1, 1, 2))
         for number, line in enumerate(self.text.splitlines(), 1):
@@ -251,7 +251,7 @@ def _below(file: Path, path: str) -> str:
 
 
 def inputs_of(project: Project) -> tuple[str, ...]:
-    """The inputs that the settings name, as the command line would: every pattern's files in order, each once.
+    """Return the inputs that the settings name, as the command line would: every pattern's files in order, each once.
 
     Raises:
         CompileError: A pattern has no files.

@@ -1,4 +1,4 @@
-"""Tells how far a kernel's indices into a tensor go at most, where that is known before it runs.
+"""Bound the indices of a kernel into a tensor, where bounds are known before it runs.
 
 Every index is followed from constants, loop variables and what is passed to functions; a local counts if it is stored
 once. What a thread's own index, a parameter's value or memory says has no bounds here:
@@ -53,7 +53,7 @@ class _ReadFinder:
     seen: set[str] = field(default_factory=set)
 
     def is_read_in(self, function: Function) -> bool:
-        """Whether a function itself reads it."""
+        """Return True if a function itself reads it."""
         return any(isinstance(e, Read) and self._is_own(e) for e in body_exprs(statements(function)))
 
     def _is_own(self, read: Read) -> bool:
@@ -62,7 +62,7 @@ class _ReadFinder:
     def reads(
         self, function: Function, given: Mapping[str, IndexRange | None]
     ) -> Iterator[tuple[IndexRange | None, ...]]:
-        """The bounds of the indices of a function's reads, and of those of all it calls."""
+        """Yield the bounds of the indices of a function's reads, and of those of all it calls."""
         self.seen.add(function.key)
         body = statements(function)
         known = _Ranges(frozenset(_stored_again(body)), dict(given))
@@ -104,7 +104,7 @@ class _Ranges:
     known: dict[str, IndexRange | None] = field(default_factory=dict)
 
     def follow(self, body: tuple[Stmt, ...]) -> None:
-        """Goes through a body in order."""
+        """Go through a body in order."""
         for stmt in body:
             match stmt:
                 case Let(name=name, value=value) if value is not None:
@@ -127,7 +127,7 @@ class _Ranges:
         return IndexRange(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
 
     def of(self, expr: Expr) -> IndexRange | None:
-        """The bounds of an integer expression."""
+        """Return the bounds of an integer expression."""
         if expr.type not in (INT, UINT):
             return None
         match expr:

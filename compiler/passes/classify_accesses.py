@@ -1,4 +1,4 @@
-"""Decides from the index expressions of a tensor how the gradients of its elements come together.
+"""Decide from the index expressions of a tensor how the gradients of its elements are accumulated.
 
 Every index is followed back to where it comes from, through locals, calls and loops: the thread's own index (and which
 axis of it), something all threads share, or anything else. Only ``own`` must be certain, for nothing guards its sums.
@@ -59,7 +59,7 @@ Access = tuple[IndexSource, ...]
 
 
 def accumulation_of(module: Module, buffer: Buffer) -> Accumulation:
-    """How the gradient of a tensor or texture comes together."""
+    """Return how the gradient of a tensor or texture comes together."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     accesses = set(accesses_of(module, kernel, buffer.key))
     if all(source == SHARED for access in accesses for source in access):
@@ -74,7 +74,7 @@ def _is_own(accesses: set[Access], dims: int) -> bool:
 
 
 def accesses_of(module: Module, kernel: Kernel, key: str) -> Iterator[Access]:
-    """The indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
+    """Yield the indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
@@ -90,7 +90,7 @@ class _AccessFinder:
     key: str
 
     def accesses(self, function: Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
-        """Those of a function whose parameters come from ``given``, and of all it calls."""
+        """Yield those of a function whose parameters come from ``given``, and of all it calls."""
         sources = _IndexSources(dict(given))
         sources.follow(statements(function))
         for expr in body_exprs(statements(function)):
@@ -115,7 +115,7 @@ class _IndexSources:
     changed: bool = False
 
     def follow(self, body: tuple[Stmt, ...]) -> None:
-        """Goes through a body as often as it takes."""
+        """Go through a body as often as it takes."""
         self.changed = True
         while self.changed:
             self.changed = False
@@ -147,7 +147,7 @@ class _IndexSources:
             self.changed = True
 
     def of(self, expr: Expr) -> IndexSource:
-        """Where an expression comes from."""
+        """Return where an expression comes from."""
         match expr:
             case ThreadId(axis):
                 return OwnIndex(axis, 0)

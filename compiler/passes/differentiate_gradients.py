@@ -1,4 +1,4 @@
-"""Gradients asked for inside functions that are differentiated themselves.
+"""Make gradients differentiable that are computed inside differentiated functions.
 
 Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
 differentiated: the body of g's own backward function, or forward mode along each component.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def differentiate_gradients(module: Module) -> Module:
-    """Makes gradients inside differentiated functions differentiable."""
+    """Make gradients inside differentiated functions differentiable."""
     state = _GradientFunctions({f.key: f for f in module.functions}, fresh_keys(module))
     waiting = [f.key for f in module.functions if is_differentiated(f)]
     while waiting:
@@ -47,7 +47,7 @@ class _GradientFunctions:
     woken: list[str] = field(default_factory=list)
 
     def gradient(self, key: str) -> Function:
-        """The function that gives the gradient of another as a value."""
+        """Return the function that gives the gradient of another as a value."""
         if key not in self.made:
             function = _gradient_function(self.functions[key], self)
             self.made[key] = self.functions[function.key] = function
@@ -55,7 +55,7 @@ class _GradientFunctions:
         return self.made[key]
 
     def differentiate(self, key: str, seen: set[str]) -> None:
-        """Lets Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
+        """Let Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
         function = self.functions[key]
         seen.add(key)
         if not isinstance(function.derivative, Custom):

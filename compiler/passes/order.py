@@ -1,4 +1,4 @@
-"""The passes in order: from what a front end builds to what the emitter prints. Every pass is ``Module -> Module``."""
+"""List the passes in order. Every pass is a function ``Module -> Module``."""
 
 from __future__ import annotations
 

@@ -37,17 +37,17 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 
 
 def render_check(report: Report, *, detail: bool = False) -> str:
-    """The whole report as plain text; with ``detail`` also how far float32 was tested."""
+    """Return the whole report as plain text; with ``detail`` also how far float32 was tested."""
     return _joined(lines_of_check(report, detail=detail))
 
 
 def render_result(result: Result) -> str:
-    """One result with its failures as plain text."""
+    """Return one result with its failures as plain text."""
     return _joined(lines_of_result(result))
 
 
 def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
-    """The rows of all results by file, each failure in full, and the summary."""
+    """Yield the rows of all results by file, each failure in full, and the summary."""
     width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
     for file, results in groupby(report.results, lambda result: result.file):
         yield (StyledText(_clean(file) or "(no file)", "place"),)
@@ -64,7 +64,7 @@ def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
 
 
 def lines_of_result(result: Result) -> Iterator[Line]:
-    """One result: its row, then its failures in full."""
+    """Yield one result: its row, then its failures in full."""
     yield from _row(result, 0)
     for failure in result.told:
         yield ()
@@ -72,7 +72,7 @@ def lines_of_result(result: Result) -> Iterator[Line]:
 
 
 def verdict_role(verdict: Verdict) -> Role:
-    """The colour of a verdict."""
+    """Return the colour of a verdict."""
     if verdict.good:
         return "good"
     if verdict.bad:
@@ -93,7 +93,7 @@ def tally(report: Report) -> str:
 
 
 def evidence(counts: Counts) -> str:
-    """How many samples a verdict rests on, and what became of the others."""
+    """Return how many samples a verdict rests on, and what became of the others."""
     parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
     for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
         parts += [counted(number, noun)] if number else []
@@ -164,7 +164,7 @@ def _row(result: Result, width: int) -> Iterator[Line]:
 
 
 def _single(tested: Float32) -> Line:
-    """How far float32 was tested, and what was left out why."""
+    """Return how far float32 was tested, and what was left out why."""
     left = "".join(f", {one.samples} {one.reason}" for one in tested.left)
     told = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
     return StyledText(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), StyledText(told, "faint")
@@ -176,7 +176,7 @@ def _note(indent: str, note: Note) -> Line:
 
 
 def _legs(result: Result) -> Iterator[StyledText]:
-    """The legs by what came of them, the worst first."""
+    """Yield the legs by what came of them, the worst first."""
     for state, role in LEG_ROLES.items():
         names = [leg.leg.value for leg in result.legs if leg.state is state]
         if names:
@@ -217,7 +217,7 @@ def _summary(report: Report) -> Iterator[Line]:
 
 
 def _clean(text: str) -> str:
-    """One line that does nothing to a terminal."""
+    """Return one line that does nothing to a terminal."""
     return encodable(display(text))
 
 

@@ -33,12 +33,12 @@ class Verdict(str, Enum):
 
     @property
     def good(self) -> bool:
-        """Whether everything that was looked at is right."""
+        """Return True if everything that was looked at is right."""
         return self in (Verdict.PASS, Verdict.KINK_OK)
 
     @property
     def bad(self) -> bool:
-        """Whether something is wrong, strict or not."""
+        """Return True if something is wrong, strict or not."""
         return not self.good and self not in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
 
 
@@ -329,7 +329,7 @@ class Result:
         return () if self.because else self.failures
 
     def fails(self, *, strict: bool) -> bool:
-        """Whether it makes the check fail."""
+        """Return True if it makes the check fail."""
         return self.verdict.bad or (strict and not self.verdict.good)
 
 
@@ -364,9 +364,9 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the check passes."""
+        """Return True if the check passes."""
         return not self.failed
 
     def count(self, verdict: Verdict) -> int:
-        """How many results have a verdict."""
+        """Return how many results have a verdict."""
         return sum(result.verdict is verdict for result in self.results)

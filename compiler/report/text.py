@@ -37,7 +37,7 @@ Reader = Callable[[str], Sequence[str] | None]
 
 
 def render(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> str:
-    """The diagnostics as text, one after another, each ending in a newline."""
+    """Return the diagnostics as text, one after another, each ending in a newline."""
     return "".join(
         "".join(piece.text for piece in line) + "\n"
         for diagnostic in diagnostics
@@ -46,7 +46,7 @@ def render(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> str
 
 
 def lines_of(diagnostic: Diagnostic, read: Reader | None = None) -> Iterator[Line]:
-    """The lines of one diagnostic: header, excerpt, help and notes."""
+    """Yield the lines of one diagnostic: header, excerpt, help and notes."""
     yield _header(diagnostic)
     excerpt = _excerpt(diagnostic.span, diagnostic.label, read or read_lines)
     yield from excerpt
@@ -56,7 +56,7 @@ def lines_of(diagnostic: Diagnostic, read: Reader | None = None) -> Iterator[Lin
 
 
 def read_lines(path: str) -> tuple[str, ...] | None:
-    """The lines of a source file as Python counts them, or None when it can't be read."""
+    """Return the lines of a source file as Python counts them, or None when it can't be read."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError):
@@ -84,7 +84,7 @@ def _header(diagnostic: Diagnostic) -> Line:
 
 
 def _remark(indent: str, kind: str, text: str) -> Iterator[Line]:
-    """A help or note; further lines of its text are indented below the first."""
+    """Yield a help or note; further lines of its text are indented below the first."""
     if not text:
         return
     first, *rest = text.splitlines()
@@ -94,7 +94,7 @@ def _remark(indent: str, kind: str, text: str) -> Iterator[Line]:
 
 
 def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
-    """The source lines the span covers (of a long span the first and the last), each with carets below."""
+    """Return the source lines the span covers (of a long span the first and the last), each with carets below."""
     lines = read(span.file) if span.file and span.line else None
     if not lines or span.line > len(lines):
         return []
@@ -115,7 +115,7 @@ def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
 
 
 def _columns(span: Span, number: int, last: int, text: str) -> tuple[int, int]:
-    """The first column to underline in a line, and the one after the last."""
+    """Return the first column to underline in a line, and the one after the last."""
     indent = len(text) - len(text.lstrip())
     start = span.column if number == span.line else indent + 1
     end = span.end_column if number == span.end_line == last else len(text.rstrip()) + 1
@@ -123,12 +123,12 @@ def _columns(span: Span, number: int, last: int, text: str) -> tuple[int, int]:
 
 
 def display(text: str) -> str:
-    """The text as it is shown: tabs become spaces, and nothing that steers a terminal reaches it."""
+    """Return the text as it is shown: tabs become spaces, and nothing that steers a terminal reaches it."""
     return "".join(_shown(char) for char in text)
 
 
 def _width(text: str) -> int:
-    """How many terminal cells the text takes as shown."""
+    """Return how many terminal cells the text takes as shown."""
     return sum(_cells(char) for char in display(text))
 
 

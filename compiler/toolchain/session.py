@@ -1,6 +1,6 @@
-"""The toolchain's front door: jobs in, results out, from the cache where it has them, else from worker processes.
+"""Compile jobs, from the cache if it has the results, else in worker processes. ``compile_jobs`` is the entry.
 
-When the cache has everything, neither the Slang library is loaded nor a process started.
+If the cache has everything, the Slang library is not loaded and no process starts.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _session_here(library: str) -> SlangSession:
 
 
 def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
-    """A module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
+    """Return a module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
     source = staging.write_text(name, text)
     binary = source.with_name(f"{Path(name).stem}{BINARY}")
     done = pool.call(CompilerCall(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
@@ -183,7 +183,7 @@ def _ignore(through: int, total: int) -> None:
 
 
 def _without_missing_tools(job: CompileJob) -> tuple[CompileJob, tuple[Diagnostic, ...]]:
-    """The job for those targets that can be made here, and a diagnostic for each of the others."""
+    """Return the job for those targets that can be made here, and a diagnostic for each of the others."""
     lacking = [name for name in job.targets if (tool := TARGETS[name].tool) and tool.find() is None]
     if not lacking:
         return job, ()

@@ -1,4 +1,4 @@
-"""Prints what happens with one element: arguments, the call in its mode, what comes out of it."""
+"""Print the work on one element: load the arguments, call the kernel in its mode, and store the outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_call(entry: PrintedEntry, writer: Writer) -> None:
-    """Prints everything about one element."""
+    """Print everything about one element."""
     _print_element(entry, writer)
     arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
     arguments += _thread_arguments(entry)
@@ -35,13 +35,13 @@ def print_call(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_element(entry: PrintedEntry, writer: Writer) -> None:
-    """Tells probes which element is worked on."""
+    """Tell probes which element is worked on."""
     if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
         writer.line(f"sa.element = {entry.scope.index};")
 
 
 def _thread_arguments(entry: PrintedEntry) -> Iterator[str]:
-    """The thread's index and the domain, for a body that asks for them."""
+    """Yield the thread's index and the domain, for a body that asks for them."""
     one = entry.kernel.dims == 1
     texts = {
         "thread_id": entry.scope.index if one else entry.scope.local("id"),
@@ -56,7 +56,7 @@ def _differentiated(entry: PrintedEntry) -> str:
 
 
 def _call(entry: PrintedEntry, arguments: list[str]) -> str:
-    """The call itself; a method is called on its object."""
+    """Return the call itself; a method is called on its object."""
     function = entry.function
     if function.owner and not function.static:
         this, *rest = arguments
@@ -69,7 +69,7 @@ def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) ->
 
 
 def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
-    """Prints a call and stores some of its results; a plain one without a local."""
+    """Print a call and store some of its results; a plain one without a local."""
     if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
         parts[0].store(writer, call)
         return
@@ -77,14 +77,14 @@ def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequenc
 
 
 def _is_plain(part: ResultPart | SumPart) -> bool:
-    """Whether the call can stand where the result is stored."""
+    """Return True if the call can stand where the result is stored."""
     if isinstance(part, SumPart):
         return isinstance(part.result.type, Scalar)
     return not isinstance(part.result.type, (Struct, Array))
 
 
 def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
-    """Prints a call whose result carries no derivative, and stores it."""
+    """Print a call whose result carries no derivative, and stores it."""
     if not parts:
         writer.line(f"{call};")
         return
@@ -104,7 +104,7 @@ def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -
 
 
 def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
-    """Adds up the results, which a backward pass of sums gives besides the gradients."""
+    """Add up the results, which a backward pass of sums gives besides the gradients."""
     active = [place.differentiable for place in entry.places]
     given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
     call = _call(entry, [*given, *arguments[len(given) :]])

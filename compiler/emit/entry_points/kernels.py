@@ -62,7 +62,7 @@ PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], Parameter
 
 
 def modes_of(kernel: Kernel, function: Function, buffers: tuple[Buffer, ...]) -> tuple[Mode, ...]:
-    """All three modes, or only the forward one where no gradient can flow."""
+    """Return all three modes, or only the forward one where no gradient can flow."""
     given = [p for p in kernel.params if not isinstance(p.type, (Tensor, Texture))]
     pairs = zip(given, (p for p in function.params if p.direction != "out"), strict=True)
     own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
@@ -90,7 +90,7 @@ def print_kernel(
     memory: tuple[MemoryPrinter, ...],
     fresh: Callable[[str], str],
 ) -> tuple[EntryPoint, ...]:
-    """Prints the entry points of a kernel; ``fresh`` names those it needs besides."""
+    """Print the entry points of a kernel; ``fresh`` names those it needs besides."""
     function = names.functions[kernel.function]
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
@@ -116,7 +116,7 @@ def print_kernel(
 
 
 def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> Iterator[ParameterPrinter]:
-    """One for each parameter of the function."""
+    """Yield one for each parameter of the function."""
     inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
     stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
     for param in function.params:
@@ -187,7 +187,7 @@ def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
 
 
 def _print_state(entry: PrintedEntry, writer: Writer) -> None:
-    """Tells the functions that use memory what they have to know of the thread."""
+    """Tell the functions that use memory what they have to know of the thread."""
     if entry.replayed and entry.mode is not Mode.JVP:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
     if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
@@ -200,7 +200,7 @@ def _prepare(entry: PrintedEntry, writer: Writer) -> None:
 
 
 def _print_guard(entry: PrintedEntry, writer: Writer) -> None:
-    """Sends threads outside the domain home and numbers the others."""
+    """Return threads outside the domain at once, and number the others."""
     thread, i = entry.scope.local("thread"), entry.scope.index
     dims = entry.kernel.dims
     if dims == 1:

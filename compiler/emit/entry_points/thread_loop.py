@@ -1,8 +1,7 @@
-"""Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
+"""Print the loop of a thread over its share of the elements, and the store of its sums.
 
-Where there are few totals, a thread works on rows of elements that lie next to each other: on the CPU each of a row has
-sums of its own, so that they need not wait for each other; on a GPU several are read at a time, if nothing but sums
-comes out.
+With few totals, a thread works on rows of adjacent elements. On the CPU each element of a row has sums of its own, so
+that additions do not wait for each other. On a GPU several elements are read at a time, if the only outputs are sums.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _READ_AHEAD: Final = 4
 
 
 def print_share(entry: PrintedEntry, writer: Writer) -> None:
-    """Goes through the thread's share of the elements, and passes on what was added up."""
+    """Go through the thread's share of the elements, and passes on what was added up."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
     for group in entry.slots.groups:
@@ -76,13 +75,13 @@ def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
 
 
 def _library(entry: PrintedEntry) -> str:
-    """The namespace of what tells a thread its share."""
+    """Return the namespace of what tells a thread its share."""
     return entry.slots.groups[0].library if entry.slots.all else "sa"
 
 
 @contextmanager
 def _elements(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
-    """The loop over the elements."""
+    """Yield the loop over the elements."""
     share, i = entry.scope.local("share"), entry.scope.index
     if not entry.slots.side_by_side:
         writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")

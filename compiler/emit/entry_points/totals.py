@@ -1,4 +1,4 @@
-"""Prints the entry points that follow the main one of a mode: totals of partial sums, gradients from their copies."""
+"""Print the entry points after the main one of a mode: totals of partial sums, and gradients from their copies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
-    """The entry points that come after the main one: totals of sums, and gradients from their copies."""
+    """Yield the entry points that come after the main one: totals of sums, and gradients from their copies."""
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
@@ -90,7 +90,7 @@ def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name
 def _print_copies_entry(
     entry: PrintedEntry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str
 ) -> EntryPoint:
-    """Adds the copies of a tensor's totals to its gradient."""
+    """Add the copies of a tensor's totals to its gradient."""
     count, copies, totals, gradient = (p.name for p in parameters)
     print_doc(
         writer, (f"{entry.kernel.name}: the gradient of {parameters[0].parameter}, from the copies of its totals.",)

@@ -1,7 +1,7 @@
-"""Prints derivatives in Slang's form: backward functions take ``inout DifferentialPair<T>``, forward ones pairs.
+"""Print custom derivatives in Slang's form: with ``inout DifferentialPair<T>`` in backward, pairs in forward mode.
 
-In the IR a backward function takes values and gives gradients. Printed, it unpacks the primals it uses at the top and
-each return stores the gradients into the pairs.
+In the IR a backward function takes values and returns gradients. The printed function unpacks the primals it uses at
+the top, and each return stores the gradients into the pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
-    """Prints a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
+    """Print a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
     if function.role is Role.BACKWARD:
         _print_backward(names, writer, function)
     else:
@@ -31,7 +31,7 @@ def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int 
 
 
 def gradient_params(function: Function) -> tuple[Param, ...]:
-    """The parameters that get a gradient."""
+    """Return the parameters that get a gradient."""
     return tuple(p for p in function.params if differentiable(p))
 
 
@@ -54,7 +54,7 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
 
 
 def _pair_names(ctx: PrintContext, function: Function, primal: Function) -> dict[str, str]:
-    """Names of the pair parameters, by the derivative's own parameter names."""
+    """Return names of the pair parameters, by the derivative's own parameter names."""
     own = zip(function.params, primal.params, strict=False)
     return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in own if differentiable(of)}
 
@@ -102,14 +102,14 @@ def _store(ctx: PrintContext, stmt: Return, pairs: list[str]) -> None:
 
 
 def _gradients(value: Expr, count: int) -> tuple[Expr, ...]:
-    """The gradients one by one."""
+    """Return the gradients one by one."""
     if isinstance(value.type, Tuple) and isinstance(value, Construct) and len(value.args) == count:
         return value.args
     return (value,)
 
 
 def print_gradient(names: ModuleNames, writer: Writer, function: Function, result: Type) -> None:
-    """Prints the function that gives another's gradients as values, for reverse mode inside an expression."""
+    """Print the function that gives another's gradients as values, for reverse mode inside an expression."""
     scope = NameScope((names.function_names[function.key],), ())
     params = [(p, scope.give(p.name, p.name)) for p in function.params]
     wanted = gradient_params(function)

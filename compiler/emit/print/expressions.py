@@ -1,4 +1,4 @@
-"""Prints expressions: one precedence table, parentheses only where the table asks for them."""
+"""Print expressions with parentheses only where the one precedence table needs them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ANY: Final = 0
 
 
 def print_expr(ctx: PrintContext, expr: Expr, outer: int = ANY) -> None:
-    """Prints an expression, in parentheses when it binds less tightly than ``outer`` asks."""
+    """Print an expression, in parentheses when it binds less tightly than ``outer`` asks."""
     own = _precedence(expr)
     with ctx.writer.origin(expr.span):
         if own < outer:
@@ -186,7 +186,7 @@ def _unary(ctx: PrintContext, expr: Unary) -> None:
 
 
 def print_args(ctx: PrintContext, args: Sequence[Expr]) -> None:
-    """Prints arguments in parentheses."""
+    """Print arguments in parentheses."""
     ctx.writer.write("(")
     _list(ctx, args)
     ctx.writer.write(")")
@@ -212,7 +212,7 @@ def _call(ctx: PrintContext, expr: Call) -> None:
 
 
 def _is_opaque_zero(expr: Construct) -> bool:
-    """Whether it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
+    """Return True if it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
     return not expr.args and isinstance(expr.type, Struct) and _holds_structs(expr.type)
 
 
@@ -221,7 +221,7 @@ def _holds_structs(type_: Struct) -> bool:
 
 
 def _struct_in(type_: Type) -> Struct | None:
-    """The struct that a field holds, once or in arrays."""
+    """Return the struct that a field holds, once or in arrays."""
     while isinstance(type_, Array):
         type_ = type_.element
     return type_ if isinstance(type_, Struct) else None
@@ -245,7 +245,7 @@ def _construct(ctx: PrintContext, expr: Construct) -> None:
 
 
 def print_initial(ctx: PrintContext, expr: Expr) -> None:
-    """Prints the value of a declaration: arrays as lists in braces."""
+    """Print the value of a declaration: arrays as lists in braces."""
     if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
         print_expr(ctx, expr)
         return
@@ -267,7 +267,7 @@ def _part(ctx: PrintContext, expr: Member | Swizzle | Index) -> None:
 
 
 def _is_tangent(expr: Expr) -> bool:
-    """Whether an expression is the tangent of a pair, or a field that Slang's differential type has too."""
+    """Return True if an expression is the tangent of a pair, or a field that Slang's differential type has too."""
     match expr:
         case Member(value=value, name="d") if isinstance(value.type, DiffPair):
             return True
@@ -316,7 +316,7 @@ def _no_diff(ctx: PrintContext, expr: NoDiff) -> None:
 
 
 def _is_cut(ctx: PrintContext, value: Expr) -> bool:
-    """Whether it is a call of what is not differentiable, at which ``no_diff`` cuts."""
+    """Return True if it is a call of what is not differentiable, at which ``no_diff`` cuts."""
     match value:
         case Call(function=key):
             return not ctx.names.functions[key].differentiable
@@ -327,7 +327,7 @@ def _is_cut(ctx: PrintContext, value: Expr) -> bool:
 
 
 def _is_literal(expr: Expr) -> bool:
-    """Whether Slang takes it for a float, whatever type it has."""
+    """Return True if Slang takes it for a float, whatever type it has."""
     match expr:
         case Const(type=Scalar()):
             return True

@@ -1,4 +1,4 @@
-"""Prints device functions: comment, attributes, signature, body."""
+"""Print device functions: comment, attributes, signature, body."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 
 def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> PrintContext:
-    """The context of a function: parameters are named first, and locals avoid what the body refers to."""
+    """Return the context of a function: parameters are named first, and locals avoid what the body refers to."""
     exprs = tuple(body_exprs(statements(function)))
     called = {spelling(e.name) for e in exprs if isinstance(e, Intrinsic)}
     locals_ = NameScope(tuple(_referred(names, function)), called)
@@ -78,13 +78,13 @@ def thread_values(function: Function) -> list[str]:
 
 
 def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
-    """Prints a docstring as a comment."""
+    """Print a docstring as a comment."""
     for line in doc:
         writer.comment(line, "///")
 
 
 def print_function(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
-    """Prints an ordinary function."""
+    """Print an ordinary function."""
     if isinstance(function.body, External):
         return
     ctx = new_context(names, writer, function, dims)
@@ -99,7 +99,7 @@ def print_function(names: ModuleNames, writer: Writer, function: Function, dims:
 
 
 def print_block(ctx: PrintContext, function: Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
-    """Prints a body in braces, after the lines of ``head``."""
+    """Print a body in braces, after the lines of ``head``."""
     with ctx.writer.block():
         for line in head:
             ctx.writer.line(line)
@@ -112,7 +112,7 @@ def print_block(ctx: PrintContext, function: Function, returner: Returner, head:
 
 
 def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> None:
-    """Prints a line of a user's Slang as it is."""
+    """Print a line of a user's Slang as it is."""
     at = 0
     for word in places:
         writer.write(line[at : word.start])
@@ -143,7 +143,7 @@ def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:
 
 
 def signature(ctx: PrintContext, function: Function) -> list[str]:
-    """The parameters as text, without the object of a method."""
+    """Return the parameters as text, without the object of a method."""
     shown = function.params[1:] if ctx.self_name else function.params
     threads = thread_values(function) if ctx.dims else []
     type_ = "int" if ctx.dims == 1 else f"int{ctx.dims}"
@@ -151,11 +151,11 @@ def signature(ctx: PrintContext, function: Function) -> list[str]:
 
 
 def parameter(ctx: PrintContext, param: Param) -> str:
-    """One parameter: ``no_diff float3 v``."""
+    """Return one parameter: ``no_diff float3 v``."""
     no_diff = "no_diff " if param.no_diff and carries_gradient(param.type) else ""
     return f"{no_diff}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
 
 
 def differentiable(param: Param) -> bool:
-    """Whether a parameter carries gradient."""
+    """Return True if a parameter carries gradient."""
     return not param.no_diff and carries_gradient(param.type)

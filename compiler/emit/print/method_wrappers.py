@@ -1,7 +1,7 @@
-"""Prints functions around overloaded methods, from which Slang can't choose where they are differentiated.
+"""Print wrappers of overloaded methods, because Slang cannot choose an overload to differentiate.
 
-``bwd_diff(S.at)`` takes the first method ``at`` whatever its arguments are. So kernels differentiate a function that
-calls the one they mean.
+``bwd_diff(S.at)`` takes the first method ``at``, whatever its arguments are. So kernels differentiate a function that
+calls the right overload.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIRECTIONS: Final = {"in": "", "out": "out ", "inout": "inout "}
 
 
 def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
-    """The names of the wrappers, by the keys of what they call."""
+    """Return the names of the wrappers, by the keys of what they call."""
     return {
         function.key: scope.fresh(re.sub(r"\W+", "_", function.body.symbol).strip("_"))
         for function in module.functions
@@ -35,7 +35,7 @@ def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
 
 
 def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Mapping[str, tuple[Mode, ...]]) -> None:
-    """Prints the wrappers that kernels differentiate."""
+    """Print the wrappers that kernels differentiate."""
     for kernel in module.kernels:
         derived = {*modes[kernel.name]} - {Mode.FORWARD}
         if derived and kernel.function in names.wrappers:

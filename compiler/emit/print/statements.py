@@ -1,4 +1,4 @@
-"""Prints statements: declarations, assignments, branches, bounded loops, returns."""
+"""Print statements: declarations, assignments, branches, bounded loops, returns."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _COMPOUND: Final = ("+", "-", "*", "/")
 
 
 def print_body(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner) -> None:
-    """Prints the statements of a block."""
+    """Print the statements of a block."""
     for stmt in body:
         with ctx.writer.origin(stmt.span):
             _print(ctx, stmt, returner)
 
 
 def print_return(ctx: PrintContext, stmt: Return) -> None:
-    """Prints an ordinary return."""
+    """Print an ordinary return."""
     ctx.writer.write("return")
     if stmt.value is not None:
         ctx.writer.write(" ")
@@ -121,7 +121,7 @@ def _if(ctx: PrintContext, stmt: If, returner: Returner) -> None:
 
 
 def _needs_braces(stmt: If, returner: Returner) -> bool:
-    """Whether any branch of a chain is more than one plain statement."""
+    """Return True if any branch of a chain is more than one plain statement."""
     for branch in (stmt.then, stmt.other):
         match branch:
             case () | (Assign() | Break() | Continue(),):

@@ -1,4 +1,4 @@
-"""Breaks long lines of Slang where a person would: at the outermost commas and operators that fit."""
+"""Break long lines of Slang at the outermost commas and operators that fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinePart:
 
 
 def wrap(line: str, step: int) -> list[LinePart]:
-    """The pieces of a line; continuation lines stand ``step`` further in than the first."""
+    """Return the pieces of a line; continuation lines stand ``step`` further in than the first."""
     first = len(line) - len(line.lstrip())
     pieces: list[LinePart] = []
     start, indent = 0, 0
@@ -57,7 +57,7 @@ def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
 
 
 def _separators(line: str) -> list[tuple[int, int, str]]:
-    """Every place where a line may be broken: position, how many brackets are open, and what stands there."""
+    """Return every place where a line may be broken: position, how many brackets are open, and what stands there."""
     found, depth = [], 0
     for position, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")

@@ -48,13 +48,13 @@ class ArrayKey:
 
 
 def shape_of(value: KernelValue, part: ArrayPart, domain: Shape, extents: Mapping[str, Shape]) -> Shape:
-    """The shape of a part's array, given those of the domain and the tensors."""
+    """Return the shape of a part's array, given those of the domain and the tensors."""
     front = domain if value.per_element else extents[value.name] if value.is_tensor else ()
     return (*front, *part.shape)
 
 
 def array_keys(signature: KernelSignature, mode: RunMode) -> tuple[ArrayKey, ...]:
-    """The arrays that can be given in a mode: inputs in the order of the parameters, then derivatives."""
+    """Return the arrays that can be given in a mode: inputs in the order of the parameters, then derivatives."""
     inputs = [
         ArrayKey(part.key, _role(value), value, part, needed=value.memory is not Memory.OUT_TENSOR)
         for value in signature.parameters
@@ -94,6 +94,6 @@ def _of(values: Iterator[KernelValue] | tuple[KernelValue, ...], role: Parameter
 
 
 def known_keys(signature: KernelSignature) -> frozenset[str]:
-    """Every key that means something in some mode, given or made."""
+    """Return every key that means something in some mode, given or made."""
     plain = {part.key for value in signature.values for part in value.parts}
     return frozenset(plain | {f"{prefix}{key}" for prefix in PREFIXES.values() for key in plain})

@@ -30,7 +30,7 @@ class MisfitError(ValueError):
 
 
 def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
-    """The array as the part wants it, and a note or nothing.
+    """Return the array as the part wants it, and a note or nothing.
 
     Raises:
         MisfitError: It has another kind of values, or values that don't fit.
@@ -61,7 +61,7 @@ def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
 
 
 def _array(given: object, part: ArrayPart) -> Array:
-    """An array of what was given as one, as lists or as a number."""
+    """Return an array of what was given as one, as lists or as a number."""
     import numpy as np
 
     plain = isinstance(given, (list, tuple))
@@ -87,12 +87,12 @@ def _numbers(array: Array, part: ArrayPart) -> Array:
 
 
 def _has_bool(given: object) -> bool:
-    """Whether there is a bool in lists of lists."""
+    """Return True if there is a bool in lists of lists."""
     return any(map(_has_bool, given)) if isinstance(given, (list, tuple)) else isinstance(given, bool)
 
 
 def _checked_tensor(tensor: Any, part: ArrayPart) -> Any:  # noqa: ANN401  (torch is no dependency)
-    """A tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
+    """Return a tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
     name = str(tensor.dtype).removeprefix("torch.")
     allowed = {"u4": ("int32", "uint32"), "?": ("bool",)}.get(part.dtype, (NAMES[part.dtype],))
     if name not in allowed:

@@ -35,7 +35,7 @@ def flatten_named(prefix: str, values: object, signature: KernelSignature, examp
 
 
 def _flat(prefix: str, value: KernelValue, given: object) -> Iterator[tuple[str, object]]:
-    """The arrays of one value; a mapping may leave parts out, which is told later if they are needed.
+    """Yield the arrays of one value; a mapping may leave parts out, which is told later if they are needed.
 
     What it has and the value hasn't is among them, so that it is told too.
     """

@@ -154,7 +154,7 @@ class _Preparation:
         return domain
 
     def _told(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
-        """The domain as each array with one element per thread has it."""
+        """Yield the domain as each array with one element per thread has it."""
         for place in places:
             array = arrays.get(place.slot)
             if array is not None and place.value.per_element and array.ndim == place.value.axes + len(place.part.shape):

@@ -81,22 +81,22 @@ class KernelValue:
 
     @property
     def per_element(self) -> bool:
-        """Whether there is one for each element of the domain."""
+        """Return True if there is one for each element of the domain."""
         return self.memory is Memory.EACH
 
     @property
     def is_tensor(self) -> bool:
-        """Whether its axes are its own."""
+        """Return True if its axes are its own."""
         return self.memory in TENSORS
 
     @property
     def is_written(self) -> bool:
-        """Whether it is a tensor that threads write."""
+        """Return True if it is a tensor that threads write."""
         return self.memory in WRITTEN_TENSORS
 
     @property
     def differentiable(self) -> bool:
-        """Whether any part has a gradient."""
+        """Return True if any part has a gradient."""
         return any(part.differentiable for part in self.parts)
 
     @property
@@ -117,7 +117,7 @@ class KernelSignature:
     ranges: tuple[Range, ...] = ()
 
     def range_of(self, key: str) -> tuple[float, float]:
-        """Where samples of a part are drawn: as declared for it, or for what it is a part of."""
+        """Return where samples of a part are drawn: as declared for it, or for what it is a part of."""
         near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
         best = max(near, key=lambda r: len(r.path), default=None)
         return (best.low, best.high) if best else (-1.0, 1.0)
@@ -129,7 +129,7 @@ class KernelSignature:
 
 
 def signatures(module: Module) -> dict[str, KernelSignature]:
-    """The kernels of a module by name."""
+    """Return the kernels of a module by name."""
     ranges = {function.key: function.ranges for function in module.functions}
     return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
 
@@ -161,7 +161,7 @@ def _result(result: KernelResult, dims: int) -> KernelValue:
 
 
 def result_value(name: str, memory: Memory, type_: Type) -> KernelValue:
-    """A result by itself, whatever it has axes of."""
+    """Return a result by itself, whatever it has axes of."""
     return KernelValue(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
 
 

@@ -1,7 +1,7 @@
-"""The cpu device: the ``cpp`` target, built by the machine's C++ compiler and run in a worker on all cores.
+"""Run the ``cpp`` target on all cores: build it with the machine's C++ compiler, and launch it in a worker process.
 
-Goes in: emitted modules. Buffers are memory shared with the worker, so nothing is copied to launch a kernel, and what
-they hold outlives a crash of the worker, which is started anew with the next launch.
+Buffers are memory shared with the worker, so a launch copies nothing. Buffers survive a crash of the worker, which
+restarts with the next launch.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class CpuBuffer:
         self.array[...] = array.reshape(-1)
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds."""
+        """Return a copy of what it holds."""
         return self.array.copy()
 
     def take(self) -> npt.NDArray[Any]:
@@ -168,11 +168,11 @@ class CpuDevice:
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
-        """A stretch of elements for each of some groups, which keep all cores busy."""
+        """Return a stretch of elements for each of some groups, which keep all cores busy."""
         return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
-        """One for each core."""
+        """Return one for each core."""
         return core_count()
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
@@ -186,7 +186,7 @@ class CpuDevice:
             raise too_little_memory(self.name, size) from None
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> CpuBuffer:  # noqa: ARG002  (emitted code filters)
-        """A buffer of the texels."""
+        """Return a buffer of the texels."""
         buffer = self.buffer(texels.dtype, texels.size)
         buffer.upload(texels)
         return buffer
@@ -300,7 +300,7 @@ def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> 
 
 
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
-    """The place in the user's file that a position of the emitted text was made from."""
+    """Return the place in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
 
 

@@ -1,6 +1,6 @@
-"""The process that runs the kernels of one cpu device: requests come on stdin, what becomes of them goes to stdout.
+"""Serve one cpu device in a process of its own: requests on stdin, answers on stdout.
 
-A kernel that crashes or never ends takes this process, not slangad. Buffers are memory that both processes see.
+A kernel that crashes or hangs ends this process, not slangad. Buffers are memory that both processes see.
 """
 
 from __future__ import annotations

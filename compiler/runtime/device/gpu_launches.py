@@ -1,4 +1,4 @@
-"""What all GPU devices share: how elements are spread over groups of threads, and launches whose bindings are kept."""
+"""Share code of all GPU devices: spread elements over groups, keep the bindings of launches and busy devices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_left_busy() -> bool:
 
 
 def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:
-    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
+    """Return a group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
 
     ``scatters_on`` names the device where groups keep sums of tensors.
     """

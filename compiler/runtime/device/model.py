@@ -44,7 +44,7 @@ class DeviceBuffer(Protocol):
         """Copy an array of as many scalars of this dtype to the device."""
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds, of one axis; waits for what was submitted before."""
+        """Return a copy of what it holds, of one axis; waits for what was submitted before."""
 
     def take(self) -> npt.NDArray[Any]:
         """The same, or the memory itself, for a buffer that is not used any more."""
@@ -108,7 +108,7 @@ class Device(Protocol):
 
     @property
     def host(self) -> bool:
-        """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
+        """Return True if it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
         """Into how many partial sums, by groups of this size, work on elements is split.
@@ -117,7 +117,7 @@ class Device(Protocol):
         """
 
     def copies(self, elements: int, scalars: int) -> int:
-        """How many copies of a tensor's totals threads are spread over, so that sums stay exact."""
+        """Return how many copies of a tensor's totals threads are spread over, so that sums stay exact."""
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
         """Compile a module's entry points for this device.
@@ -135,7 +135,7 @@ class Device(Protocol):
         """
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> DeviceBuffer | object:
-        """A texture of rows of texels: float32, with an axis of 2 or 4 channels or none.
+        """Return a texture of rows of texels: float32, with an axis of 2 or 4 channels or none.
 
         Raises:
             ToolchainError: There isn't that much memory.

@@ -1,7 +1,7 @@
-"""GPUs through wgpu: what WebGPU runs on this machine, be it Vulkan, Metal or Direct3D 12, with raw kernels in WGSL.
+"""Run WGSL kernels through wgpu, on a Vulkan, Metal or Direct3D 12 driver.
 
-Goes in: emitted modules. WebGPU has no double, no atomics of floats, and limits on what a kernel is bound to; what
-doesn't fit is refused before the driver sees it.
+WebGPU has no double, no atomics of floats, and limits on bindings. ``webgpu_limits`` refuses a kernel that exceeds them
+before the driver sees it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class _WgpuQueue:
 
     @property
     def is_left(self) -> bool:
-        """Whether a wait was interrupted and what was submitted still runs."""
+        """Return True if a wait was interrupted and what was submitted still runs."""
         return self.waiting is not None and not self.waiting.done()
 
     def read(self, buffer: wgpu.GPUBuffer) -> memoryview:
@@ -137,7 +137,7 @@ class WebgpuBuffer:
             raise _broken(error) from None
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds; waits for what was submitted before."""
+        """Return a copy of what it holds; waits for what was submitted before."""
         import numpy as np
         import wgpu
 
@@ -193,7 +193,7 @@ class WebgpuDevice:
         self.close()
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """A group for every so many elements, as many as keep a large GPU busy."""
+        """Return a group for every so many elements, as many as keep a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
@@ -264,7 +264,7 @@ class WebgpuDevice:
             raise too_little_memory(self.name, size) from None
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> wgpu.GPUTextureView:  # noqa: ARG002  (bound apart)
-        """A texture that the hardware filters, if it can."""
+        """Return a texture that the hardware filters, if it can."""
         import numpy as np
         import wgpu
 

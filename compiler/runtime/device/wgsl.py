@@ -1,7 +1,7 @@
-"""WGSL as a WebGPU device takes it: code and Slang's reflection of it go in, what is bound at which number comes out.
+"""Read the bindings of a WGSL shader from its code and Slang's reflection.
 
-Slang leaves out what an entry point doesn't use, so the code's own declarations say what there is; reflection gives
-names to the numbers.
+Slang omits what an entry point does not use. So the declarations of the code give the bindings, and the reflection
+gives their names.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Binding:
     shared: bool = False
 
     def block(self, values: Mapping[str, object], shared: Collection[str]) -> bytes:
-        """The bytes of a uniform block.
+        """Return the bytes of a uniform block.
 
         Args:
             values: What is bound, by name.
@@ -70,7 +70,7 @@ class Shader:
 
     @property
     def has_half(self) -> bool:
-        """Whether it computes in half precision, which not every device does."""
+        """Return True if it computes in half precision, which not every device does."""
         return self.code.startswith(_HALF)
 
     @property
@@ -80,7 +80,7 @@ class Shader:
 
 
 def read_shader(entry: str, code: str, reflection: str) -> Shader:
-    """The shader that Slang made of an entry point."""
+    """Return the shader that Slang made of an entry point."""
     parsed = json.loads(reflection)
     point = next(point for point in parsed["entryPoints"] if point["name"] == entry)
     x, y, z = point["threadGroupSize"]

@@ -1,6 +1,6 @@
-"""What a pipeline's stages use and make, version by version, and where gradient flows: a pipeline becomes a flow.
+"""Find the values that each stage of a pipeline uses and makes, version by version, and where gradient flows.
 
-A stage that writes a tensor makes a new version of it, so that the reverse pass finds what the stage read.
+A stage that writes a tensor makes a new version of it, so that the reverse pass finds the version the stage read.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class GradientFlow:
 
 
 def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> GradientFlow:
-    """The flow when gradients (tangents, in forward mode) of some parameters are wanted."""
+    """Return the flow when gradients (tangents, in forward mode) of some parameters are wanted."""
     last = {p.name: p.name for p in runnable.pipeline.params}
     active = set(roots)
     stages = []

@@ -1,4 +1,4 @@
-"""What a device rounds on the way: entry points and a device go in, a note comes out where gradients lose digits."""
+"""Report gradients that lose digits on a device, because doubles are summed in float."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:
-    """The gradients of doubles that an entry point makes of totals in float."""
+    """Yield the gradients of doubles that an entry point makes of totals in float."""
     if entry.mode is not Mode.BACKWARD or entry.work is not ThreadWork.SCALARS:
         return
     exact = any(parameter.is_exact for parameter in entry.parameters)

@@ -1,4 +1,4 @@
-"""Inputs nobody gave, drawn at random: for ``slangad run --random``, to try a kernel without a file of arrays."""
+"""Draw missing inputs at random, for ``slangad run --random``."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError
 
 
 def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given: Mapping[str, object]) -> Shape | None:
-    """The domain as the first array tells it that has one element per thread."""
+    """Return the domain as the first array tells it that has one element per thread."""
     for place in places:
         known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
         if known is not None:
@@ -95,7 +95,7 @@ def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given
 
 
 def _shape(given: object) -> Shape | None:
-    """The shape of what was given; None where it has none, which is told when it is converted."""
+    """Return the shape of what was given; None where it has none, which is told when it is converted."""
     import numpy as np
 
     try:

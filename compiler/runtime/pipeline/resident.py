@@ -1,8 +1,7 @@
-"""A pipeline on a device: every value, gradient and tangent has a buffer that stays there; launches come out.
+"""Keep the values, gradients and tangents of a pipeline in buffers on a device, and plan its launches.
 
-Goes in: a pipeline, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
-order; nothing is copied between host and device in between. A value that several stages use gets the sum of what they
-send back.
+``forward``, ``backward`` and ``jvp`` return the launches in order; nothing is copied between host and device in
+between. A value that several stages use gets the sum of their gradients.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class Resident:
         return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
 
     def add_to_gradient(self, version: str, part: ArrayPart, given: Array) -> Step:
-        """Adds what was given; to be submitted after the backward pass."""
+        """Add what was given; to be submitted after the backward pass."""
         total = self.gradient(version, part)
         added = self.buffer(scalar_name(total), total.count, fill=None)
         set_to(added, given, None)
@@ -137,7 +136,7 @@ class Resident:
     # --- stages ---
 
     def _run(self, stage: StageFlow, *, tangents: bool = False) -> Run:
-        """The stage as a run of its kernel, its scratch memory kept from one time to the next."""
+        """Return the stage as a run of its kernel, its scratch memory kept from one time to the next."""
         if (stage.number, tangents) not in self.runs:
             shape = self.shapes.stages[stage.number]
             prepared = Prepared(shape.domain, shape.extents, dict(self._by_value(stage)))
@@ -158,7 +157,7 @@ class Resident:
                 yield from _constants(value, stage.fixed[value.name].scalars)
 
     def _launches(self, run: Run, mode: Mode) -> Iterator[Planned]:
-        """The launches of a mode, after what has to be zero before them; none over nothing."""
+        """Yield the launches of a mode, after what has to be zero before them; none over nothing."""
         run.launches = []
         run.add(mode)
         if not run.elements:
@@ -169,7 +168,7 @@ class Resident:
         yield from run.launches
 
     def _scalar(self, run: Run, mode: Mode, role: ParameterRole, name: str, path: Path) -> str | None:
-        """The scalar type that entry points have for a slot; None where they have no such slot."""
+        """Return the scalar type that entry points have for a slot; None where they have no such slot."""
         for entry in run.plan.entries.get(mode, ()):
             for p in entry.parameters:
                 if (p.role, p.parameter, p.path) == (role, name, path) and p.access != "texture":
@@ -181,7 +180,7 @@ class Resident:
         return next(p.access for p in parameters if (p.role, p.parameter, p.path) == (role, name, path))
 
     def _read(self, buffer: DeviceBuffer, scalar: str) -> tuple[DeviceBuffer, list[Planned]]:
-        """A buffer as entry points want it, converted where it is of another type."""
+        """Return a buffer as entry points want it, converted where it is of another type."""
         if scalar_name(buffer) == scalar:
             return buffer, []
         converted = self.buffer(scalar, buffer.count)
@@ -190,7 +189,7 @@ class Resident:
     # --- forward ---
 
     def forward(self, flow: GradientFlow, *, only: Collection[int] | None = None) -> Iterator[Planned]:
-        """The results of all stages, or of some."""
+        """Yield the results of all stages, or of some."""
         for stage in flow.stages:
             if only is None or stage.number in only:
                 run = self._run(stage)
@@ -223,7 +222,7 @@ class Resident:
     # --- backward ---
 
     def backward(self, flow: GradientFlow) -> Iterator[Planned]:
-        """The gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
+        """Yield the gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
         backward: list[Planned] = []
         for stage in reversed(flow.stages):
             if stage.active:
@@ -269,7 +268,7 @@ class Resident:
             yield from before
 
     def _is_alone(self, flow: GradientFlow, place: Place) -> bool:
-        """Whether nothing else sends gradient back to a value."""
+        """Return True if nothing else sends gradient back to a value."""
         uses = [use for stage in flow.stages if stage.active for use in stage.uses if use.version == place[0]]
         return place not in self.seeds and len(uses) == 1
 
@@ -303,7 +302,7 @@ class Resident:
     # --- forward mode ---
 
     def jvp(self, flow: GradientFlow) -> Iterator[Planned]:
-        """The results of all stages and their tangents, from those of the roots."""
+        """Yield the results of all stages and their tangents, from those of the roots."""
         for stage in flow.stages:
             run = self._run(stage, tangents=True)
             mode = Mode.JVP if stage.active else Mode.FORWARD
@@ -337,7 +336,7 @@ class Resident:
     # --- what goes in and comes out ---
 
     def flow(self, mode: Mode) -> GradientFlow:
-        """How gradient (tangents, in forward mode) flows from the roots."""
+        """Return how gradient (tangents, in forward mode) flows from the roots."""
         return flow_of(self.runnable, self.roots, mode)
 
     def upload_tangent(self, name: str, part: ArrayPart, array: Array | None) -> None:
@@ -366,7 +365,7 @@ def _device_scalar(part: ArrayPart) -> str:
 def _constants(
     value: KernelValue, scalars: tuple[int | float | bool, ...]
 ) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
-    """The arrays of a constant argument, from its scalars in memory order."""
+    """Yield the arrays of a constant argument, from its scalars in memory order."""
     import numpy as np
 
     at, role = 0, Role.UNIFORM if value.memory is Memory.UNIFORM else Role.INPUT

@@ -1,6 +1,6 @@
-"""Runs a pipeline in a mode on a device: named arrays go in; results, gradients and tangents by key come out.
+"""Run a pipeline in a mode on a device, and return results, gradients and tangents by key.
 
-What a pipeline returns are its results, and so is every tensor that its kernels write, by the parameter's name.
+The results are the values that the pipeline returns, and every tensor that its kernels write, by the parameter's name.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PipelineInputs:
 
 
 def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[KernelValue, str]]:
-    """The results of a pipeline and the values they are; then the tensors that it writes."""
+    """Yield the results of a pipeline and the values they are; then the tensors that it writes."""
     for result in runnable.pipeline.results:
         yield result_value(result.name, result.memory, result.type), result.value
     for value in runnable.signature.parameters:
@@ -197,7 +197,7 @@ class _Run:
                     self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
 
     def _given_gradients(self) -> Iterator[Step]:
-        """Adds what the caller wants gradients added to."""
+        """Add what the caller wants gradients added to."""
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))

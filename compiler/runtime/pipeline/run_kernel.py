@@ -1,7 +1,7 @@
-"""Runs a kernel in a mode on a device: prepared arrays go in, results and gradients by key come out.
+"""Run a kernel in a mode on a device, and return results and gradients by key.
 
-Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product sends
-the results' tangents back as cotangents from where they lie, so nothing leaves the device in between.
+Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product uses
+the results' tangents as cotangents in place, so nothing is copied to the host in between.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class KernelPlan:
         return ", ".join(mode.value for mode in self.entries if self.entries[mode])
 
     def entry_names(self, mode: RunMode) -> tuple[str, ...]:
-        """The entry points that a mode may launch."""
+        """Return the entry points that a mode may launch."""
         return tuple(entry.name for step in mode.steps for entry in self.entries.get(step, ()))
 
 
@@ -181,7 +181,7 @@ class Run:
                 return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
 
     def _parts(self, entry: EntryPoint) -> int:
-        """Those of the entry point that adds up, for those that make the totals too."""
+        """Return those of the entry point that adds up, for those that make the totals too."""
         main = next(e for e in self.plan.entries[entry.mode] if e.work is ThreadWork.STRIDED)
         scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
@@ -198,13 +198,13 @@ class Run:
         return sum(self._count(value, part) for part in value.parts)
 
     def _is_direct(self, tensor: str) -> bool:
-        """Whether threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
+        """Return True if threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
         gradient = self._summing(tensor)[-1]
         direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
         return direct and self._copies(tensor) == 1
 
     def _is_exact(self, tensor: str) -> bool:
-        """Whether a tensor's gradient is added up without rounding."""
+        """Return True if a tensor's gradient is added up without rounding."""
         return any(parameter.is_exact for parameter in self._summing(tensor))
 
     def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
@@ -244,7 +244,7 @@ class Run:
         return texture
 
     def _texture(self, parameter: EntryParameter) -> object:
-        """The texels that were given, or zeros; three channels get a fourth."""
+        """Return the texels that were given, or zeros; three channels get a fourth."""
         import numpy as np
 
         slot = (parameter.role, parameter.parameter, parameter.path)
@@ -280,14 +280,14 @@ class Run:
         return role, name, path
 
     def _sends_back(self, parameter: EntryParameter, source: ParameterRole) -> bool:
-        """Whether a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
+        """Return True if a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
         tangent = self.buffers.get((source, parameter.parameter, parameter.path))
         if tangent is None or self._is_plain_input(parameter.parameter, source):
             return False
         return tangent.dtype == DTYPES[parameter.scalar.name]
 
     def _is_plain_input(self, name: str, role: ParameterRole) -> bool:
-        """Whether a tangent is that of a parameter which no thread writes, and so none of a result."""
+        """Return True if a tangent is that of a parameter which no thread writes, and so none of a result."""
         return role is Role.TANGENT and not any(v.name == name and v.is_written for v in self.plan.signature.parameters)
 
     def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> DeviceBuffer:
@@ -317,7 +317,7 @@ class Run:
         return self.prepared.arrays.get((role, name, path))
 
     def _added(self, slot: Slot) -> Array | None:
-        """The gradient that was given and that launches don't add to, since they store one for each element."""
+        """Return the gradient that was given and that launches don't add to, since they store one for each element."""
         role, name, path = slot
         if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
             return None

@@ -1,6 +1,6 @@
-"""Pipelines as things to run: an IR pipeline and its kernels go in; what it takes, gives and trains comes out.
+"""Combine an IR pipeline with its kernels into a ``RunnablePipeline``.
 
-A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either are one piece of code.
+A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either share their code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RunnablePipeline:
         return tuple(v.name for v in self.signature.parameters if v.memory in TRAINED and v.differentiable)
 
     def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
-        """The entry points that some modes may launch."""
+        """Return the entry points that some modes may launch."""
         plans = self.kernels.values()
         return tuple(entry.name for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
 
@@ -63,7 +63,7 @@ class RunnablePipeline:
 
 
 def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, RunnablePipeline]:
-    """The pipelines of a module by name."""
+    """Return the pipelines of a module by name."""
     made = {}
     for pipeline in module.pipelines:
         own = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
@@ -74,7 +74,7 @@ def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dic
 def pipeline_of_kernel(
     plan: KernelPlan, kernel: Kernel, optimizer: Optimizer | None, domain: tuple[int, ...] = ()
 ) -> RunnablePipeline:
-    """A kernel as a pipeline of one stage."""
+    """Return a kernel as a pipeline of one stage."""
     taken = {p.name for p in kernel.params}
     own = tuple(r for r in kernel.results if not r.param)
     values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in own)
@@ -95,7 +95,7 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelS
 
 
 def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:
-    """The parameters with one element per thread, and the dimensions of a kernel that takes them so."""
+    """Yield the parameters with one element per thread, and the dimensions of a kernel that takes them so."""
     each = {p.name for p in pipeline.params if p.memory is Memory.EACH}
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature

@@ -1,4 +1,4 @@
-"""Shapes of a pipeline: those of what it is given go in; each stage's domain and every value's shape come out."""
+"""Compute the domain of each stage of a pipeline, and the shape of every value."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Shapes:
 
 
 def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
-    """The shapes that follow from what was given.
+    """Return the shapes that follow from what was given.
 
     Raises:
         InputError: A stage's arguments don't fit together.
@@ -103,7 +103,7 @@ def _values(stage: Stage, signature: KernelSignature) -> Iterator[tuple[KernelVa
 
 
 def size_of(size: Size, known: Mapping[str, Shape]) -> int:
-    """The number a size is."""
+    """Return the number a size is."""
     match size:
         case int():
             return size

@@ -1,6 +1,6 @@
-"""Launches of the kernels between those of a pipeline: planned first, since which are needed is known only at the end.
+"""Plan launches of generated kernels between those of a pipeline, and compile only the kernels that are needed.
 
-Goes in: buffers. Comes out: steps, which become launches once their module is on the device.
+A step becomes a launch once its module is on the device.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ class Steps:
     program: DeviceProgram | None = None
 
     def step(self, kind: str, scalar: str, count: int, other: str = "", /, **bindings: object) -> Step:
-        """A step of a kind."""
+        """Return a step of a kind."""
         self.wanted[kind, scalar, other] = None
         return Step(entry_name(kind, scalar, other), count, bindings)
 
     def zero(self, target: DeviceBuffer) -> Step:
-        """Sets a buffer to zero."""
+        """Set a buffer to zero."""
         return self.step("zero", scalar_name(target), target.count, target=target)
 
     def add(self, source: DeviceBuffer, target: DeviceBuffer) -> Step:
-        """Adds a buffer to another, of another scalar type maybe."""
+        """Add a buffer to another, of another scalar type maybe."""
         return self._between("add", source, target)
 
     def copy(self, source: DeviceBuffer, target: DeviceBuffer) -> Step:
-        """Copies a buffer to another, of another scalar type maybe."""
+        """Copy a buffer to another, of another scalar type maybe."""
         return self._between("copy", source, target)
 
     def _between(self, kind: str, source: DeviceBuffer, target: DeviceBuffer) -> Step:

@@ -163,7 +163,7 @@ class Trainer:
                 yield Trained(part.key, part, values, resident.gradient(value.name, part), state, shape)
 
     def _gathered(self) -> Iterator[tuple[DeviceBuffer, DeviceBuffer, int]]:
-        """All the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
+        """Yield all the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
         if not self.plan.batch:
             return
         import numpy as np
@@ -218,7 +218,7 @@ class Trainer:
             yield from resolve([self._record(index), *self._update(step + 1)])
 
     def room(self, count: int) -> int:
-        """How many of so many steps can be submitted at once."""
+        """Return how many of so many steps can be submitted at once."""
         if self.plan.batch:
             count = min(count, self.epoch_steps - self.step % self.epoch_steps)
         return min(count, HISTORY)
@@ -245,7 +245,7 @@ class Trainer:
     # --- what it is now ---
 
     def parameters(self) -> dict[str, Array]:
-        """The trained arrays by key."""
+        """Return the trained arrays by key."""
         return {one.key: typed(one.values.download(), one.part.dtype).reshape(one.shape) for one in self.trained}
 
     def state(self) -> dict[str, Array]:
@@ -268,7 +268,7 @@ def kernel_kind(optimizer: Optimizer) -> str:
 
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
-    """The settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
+    """Return the settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
     if optimizer.name == "sgd":
         return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
     lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))

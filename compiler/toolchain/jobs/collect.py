@@ -1,4 +1,4 @@
-"""Events of running compiles are gathered, job by job, into results."""
+"""Collect the events of running compiles into results, job by job."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runs tasks on several back ends at once, and sees to it that a crash or hang costs only the unit that caused it.
+"""Run tasks on several back ends at once, and limit a crash or hang to the unit that caused it.
 
-Goes in: tasks and a collector for each job. What happened ends up in the collectors: code, messages, failures.
+Code, messages and failures are stored in the collector of each job.
 """
 
 from __future__ import annotations

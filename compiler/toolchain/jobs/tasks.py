@@ -1,4 +1,4 @@
-"""How jobs are cut into calls of the compiler: enough pieces to keep all workers busy, few enough to parse seldom."""
+"""Divide jobs into calls of the compiler: enough to keep all workers busy, few enough to parse seldom."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CompileTask:
     units: tuple[Unit, ...]
 
     def work(self) -> CompilerCall:
-        """The call: arguments for just the targets and entry points that the units need."""
+        """Return the call: arguments for just the targets and entry points that the units need."""
         targets = tuple(dict.fromkeys(target for target, _ in self.units))
         wanted = {entry for _, entry in self.units}
         entries = tuple(entry for entry in self.job.entry_points if self.job.whole or entry in wanted)
@@ -44,12 +44,12 @@ class CompileTask:
         return CompileTask(self.job, self.staged, tuple(units))
 
     def split(self) -> list[CompileTask]:
-        """One task for each unit."""
+        """Return one task for each unit."""
         return [self.only([unit]) for unit in self.units]
 
 
 def worker_count(jobs: Sequence[CompileJob], limit: int) -> int:
-    """How many workers these jobs can keep busy, at most ``limit``."""
+    """Return how many workers these jobs can keep busy, at most ``limit``."""
     units = sum(len(job.units()) for job in jobs)
     return max(1, min(limit, -(-units // MIN_UNITS)))
 
@@ -71,7 +71,7 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
 
 
 def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
-    """The units of a job, those together whose targets have the same macros."""
+    """Return the units of a job, those together whose targets have the same macros."""
     groups: dict[tuple[str, ...], list[Unit]] = {}
     for unit in job.units():
         groups.setdefault(macros_of(job, unit[0]), []).append(unit)

@@ -1,6 +1,6 @@
-"""Where a call of the compiler runs: in a worker process that holds the library, or in an external slangc's process.
+"""Run a call of the compiler in a worker process that holds the library, or in a process of an external slangc.
 
-A back end runs one call at a time, can be closed from another thread, and starts anew for the next call.
+A back end runs one call at a time, can be closed from another thread, and restarts for the next call.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class SlangcBackend:
 
 
 def _read_depfile(path: Path) -> tuple[str, ...]:
-    """The prerequisites of the one rule slangc writes."""
+    """Return the prerequisites of the one rule slangc writes."""
     if not path.is_file():
         return ()
     _, _, files = path.read_text(encoding="utf-8").partition(": ")

@@ -71,6 +71,6 @@ class CompilerCall(NamedTuple):
     declarations: tuple[str, ...] | None = None
 
     def names(self, unit: tuple[int, int]) -> tuple[str, str]:
-        """The target and entry point of a unit; the entry is empty when the artefact holds all."""
+        """Return the target and entry point of a unit; the entry is empty when the artefact holds all."""
         target, entry = unit
         return self.targets[target], self.entries[entry] if entry >= 0 else ""

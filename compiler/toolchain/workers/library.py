@@ -102,7 +102,7 @@ class SlangSession:
         return tuple(_text(self._library.spGetDependencyFilePath(request, index)) for index in range(count))
 
     def _link(self, request: int, entry: int) -> tuple[int, str]:
-        """The linked program of one entry point, or of all, with what Slang said."""
+        """Return the linked program of one entry point, or of all, with what Slang said."""
         part, program, output = c_void_p(), c_void_p(), c_void_p()
         if entry < 0:
             self._library.spCompileRequest_getProgramWithEntryPoints(request, byref(part))
