@@ -2,5 +2,6 @@
 
 Start with ``body``, then ``statements`` and ``expressions``; they call one file per kind of syntax. ``entities`` are
 the meanings of names, ``vocabulary`` those of the language's words. ``context`` is the state of one body. ``aliases``
-refuses shared writes. ``pipelines``, ``values`` and ``sizes`` lower pipelines. ``functions`` and ``assembly`` make the module.
+refuses shared writes. ``pipelines``, ``values`` and ``sizes`` lower pipelines. ``functions`` and ``assembly`` make the
+module.
 """
