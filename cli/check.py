@@ -15,6 +15,7 @@ import click
 from slangad.cli.parameters import DeviceName, InputName, Macro, finite
 from slangad.cli.project import is_default, with_macros_of
 from slangad.cli.reporting import ReportFile, publish_all, write_text
+from slangad.compiler.check import tolerances as tol
 from slangad.compiler.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _RANGE: Final = re.compile(r"(?P<path>[^=]+?)\s*=\s*(?P<low>[^:]+):(?P<high>.+)")
 _SHAPE: Final = re.compile(r"(?P<path>\w+\.\w+)\s*=\s*(?P<shape>[1-9]\d*(x[1-9]\d*){0,3})")
-_SAMPLES: Final = 128
 _WORDS: Final = f"{__name__}.words"
 
 
@@ -111,7 +111,9 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 @click.command("check", cls=CommandWithWords)
 @click.argument("inputs", nargs=-1, type=InputName(), metavar="[FILE[:NAME]]...")
 @click.option("--device", default="cpu", type=DeviceName(), show_default=True, help="Device for float32 gradients.")
-@click.option("--samples", default=_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function.")
+@click.option(
+    "--samples", default=tol.DEFAULT_SAMPLES, type=click.IntRange(1), show_default=True, help="Samples per function."
+)
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Seed of the random samples.")
 @click.option("--range", "ranges", multiple=True, type=SampleRange(), help="Draw a parameter's samples in this range.")
 @click.option(
@@ -137,7 +139,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--time-limit",
-    default=20.0,
+    default=tol.COMPILE_LIMIT,
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
     show_default=True,
@@ -145,7 +147,7 @@ class SampleShape(click.ParamType[tuple[str, tuple[int, ...]]]):
 )
 @click.option(
     "--run-limit",
-    default=60.0,
+    default=tol.RUN_LIMIT,
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
     show_default=True,
@@ -322,7 +324,7 @@ def _words(arguments: CheckArguments) -> str:
     words = ["slangad", "check", "--seed", str(arguments["seed"])]
     if arguments["device"] != "cpu":
         words += ["--device", arguments["device"]]
-    if arguments["samples"] != _SAMPLES:
+    if arguments["samples"] != tol.DEFAULT_SAMPLES:
         words += ["--samples", str(arguments["samples"])]
     words += [f"--range={path}={_exact(low)}:{_exact(high)}" for path, low, high in arguments["ranges"]]
     words += [f"--shape={path}={'x'.join(str(n) for n in shape)}" for path, shape in arguments["shapes"]]

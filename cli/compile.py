@@ -277,14 +277,14 @@ def _print_accumulation(session: Session, one: CompiledInput) -> None:
     if session.verbosity < 1:
         return
     from slangad.compiler.emit.entry_points.accumulations import SCATTERED, WORDS, means
-    from slangad.compiler.emit.model import Work
+    from slangad.compiler.emit.model import ThreadWork
     from slangad.compiler.toolchain.targets import TARGETS
 
     for kernel in one.slang.kernels:
         for name, way in kernel.accumulation.items():
             session.say(f"{kernel.name}.{name}: {way} ({WORDS[way]})", level=1)
         for entry in one.slang.entries:
-            if entry.kernel == kernel.name and entry.work is Work.STRIDED:
+            if entry.kernel == kernel.name and entry.work is ThreadWork.STRIDED:
                 session.say(f"{entry.name}: adds up in groups of {entry.group_size[0]} threads along one axis", level=1)
     if any(way in SCATTERED for kernel in one.slang.kernels for way in kernel.accumulation.values()):
         targets_by_means: dict[str, list[str]] = {}

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.api.program import Program
+    from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.arrays.summary import Outputs
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
@@ -108,7 +108,9 @@ def _run(session: Session, arguments: RunArguments) -> Outputs:
         return Outputs(plan.signature.name, mode.value, device.name, device.adapter, prepared.domain, arrays)
 
 
-def _run_pipeline(session: Session, arguments: RunArguments, program: Program, runnable: RunnablePipeline) -> Outputs:
+def _run_pipeline(
+    session: Session, arguments: RunArguments, program: RunnableProgram, runnable: RunnablePipeline
+) -> Outputs:
     """Return the output arrays of a pipeline."""
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.runtime.arrays.modes import RunMode
@@ -133,7 +135,7 @@ def _run_pipeline(session: Session, arguments: RunArguments, program: Program, r
         return Outputs(name, mode.value, device.name, device.adapter, given.prepared.domain, arrays)
 
 
-def _plan(arguments: RunArguments) -> tuple[Program, KernelPlan | RunnablePipeline]:
+def _plan(arguments: RunArguments) -> tuple[RunnableProgram, KernelPlan | RunnablePipeline]:
     from slangad.compiler.api.program import chosen, kernels_of, read_program
     from slangad.compiler.check.subjects.source_facts import refuse_globals
     from slangad.compiler.driver.inputs import parse_inputs
@@ -164,14 +166,14 @@ def _prepare(arguments: RunArguments, plan: KernelPlan, mode: RunMode) -> Prepar
     return prepared
 
 
-def _refuse_unused(arguments: RunArguments, signature: Signature, mode: RunMode) -> None:
+def _refuse_unused(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -> None:
     """Refuse arrays of --set that the mode does not use; files may hold arrays for several modes."""
     from slangad.compiler.runtime.arrays.prepare import refuse_unused
 
     refuse_unused(signature, mode, dict(arguments["values"]), f"in mode {mode.value}")
 
 
-def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict[str, object]:
+def _given(arguments: RunArguments, signature: KernelSignature, mode: RunMode) -> dict[str, object]:
     """Return the arrays of files and the command line, and random arrays for the missing ones under --random."""
     from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
@@ -184,7 +186,7 @@ def _given(arguments: RunArguments, signature: Signature, mode: RunMode) -> dict
     return draw_missing(signature, mode, given, arguments["domain"], arguments["random"], shapes)
 
 
-def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: Signature, given: Collection[str]) -> None:
+def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: KernelSignature, given: Collection[str]) -> None:
     """Refuse a shape for a name that is no tensor, has other axes, or is given."""
     tensors = {value.name: value for value in signature.parameters if value.is_tensor}
     for name, shape in shapes.items():
@@ -198,7 +200,7 @@ def _refuse_shapes(shapes: Mapping[str, tuple[int, ...]], signature: Signature, 
 
 
 @contextmanager
-def _explained(arguments: RunArguments, signature: Signature) -> Iterator[None]:
+def _explained(arguments: RunArguments, signature: KernelSignature) -> Iterator[None]:
     """Extend errors about missing arrays by what --random needs to draw them."""
     from slangad.compiler.runtime.arrays.prepare import InputError
     from slangad.compiler.runtime.pipeline.random_inputs import explain_undrawn

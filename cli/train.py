@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from slangad.cli.console import Session
-    from slangad.compiler.api.program import Program
+    from slangad.compiler.api.program import RunnableProgram
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
-    from slangad.compiler.runtime.training.train import Plan, Trainer
+    from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
     from slangad.compiler.toolchain.cache import Cache
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -182,7 +182,7 @@ def _left(step: int, checkpoint: Path | None) -> str:
     return f"{checkpoint} has step {step}; --resume continues from it"
 
 
-def _runnable(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, RunnablePipeline]:
+def _runnable(arguments: TrainArguments, cache: Cache | None) -> tuple[RunnableProgram, RunnablePipeline]:
     """Return the program and the pipeline to train, with the command line's optimizer."""
     from slangad.compiler.api.program import as_pipeline, chosen, kernels_of, read_program
     from slangad.compiler.check.subjects.source_facts import refuse_globals
@@ -204,16 +204,16 @@ def _runnable(arguments: TrainArguments, cache: Cache | None) -> tuple[Program, 
     return program, with_optimizer(runnable, arguments["optimizer"], arguments["lr"])
 
 
-def _plan(arguments: TrainArguments, runnable: RunnablePipeline) -> Plan:
-    from slangad.compiler.runtime.training.train import Plan
+def _plan(arguments: TrainArguments, runnable: RunnablePipeline) -> TrainingPlan:
+    from slangad.compiler.runtime.training.train import TrainingPlan
 
     optimizer = runnable.pipeline.optimizer
     assert optimizer is not None  # noqa: S101  (with_optimizer sets one)
     until = arguments["until_loss"]
-    return Plan(optimizer, arguments["batch"] or 0, arguments["seed"], -math.inf if until is None else until)
+    return TrainingPlan(optimizer, arguments["batch"] or 0, arguments["seed"], -math.inf if until is None else until)
 
 
-def _prepare(session: Session, arguments: TrainArguments, runnable: RunnablePipeline, plan: Plan) -> Prepared:
+def _prepare(session: Session, arguments: TrainArguments, runnable: RunnablePipeline, plan: TrainingPlan) -> Prepared:
     from slangad.compiler.runtime.arrays.files import read_arrays
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import refuse_nan, refuse_unused

@@ -28,7 +28,8 @@ from slangad.compiler.frontends.yaml.schema import json_schema
 from slangad.compiler.frontends.yaml.shape import Choice, ListOf, Record
 from slangad.compiler.ir.pipelines import SETTINGS, Optimizer
 from slangad.compiler.lang import public
-from slangad.compiler.lang.intrinsics import INTRINSICS, calls
+from slangad.compiler.lang.intrinsics import INTRINSICS
+from slangad.compiler.lang.types import intrinsic_functions
 from slangad.compiler.passes import order
 from slangad.compiler.report.formats import FORMATS
 from slangad.compiler.runtime.device import inventory
@@ -160,9 +161,9 @@ def test_optimizers__in_the_document__are_those_of_the_table() -> None:
 
 def test_intrinsics__that_users_import__are_those_of_the_table() -> None:
     own = {name for name, row in INTRINSICS.items() if not row.cast_of}
-    assert set(calls.FUNCTIONS) == set(calls.__all__) == own
+    assert set(intrinsic_functions.FUNCTIONS) == set(intrinsic_functions.__all__) == own
     assert own <= set(public.__all__)
-    assert all(getattr(sa, name) is calls.FUNCTIONS[name] for name in own)
+    assert all(getattr(sa, name) is intrinsic_functions.FUNCTIONS[name] for name in own)
 
 
 # --- codes ---

@@ -1,7 +1,6 @@
-"""Kernels called from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
+"""Call kernels from Python: ``sa.load("fit.py").fit.backward(x, m, cotangent=c)``, on numpy arrays or torch tensors.
 
-Goes in: a describing file, then arrays. Comes out: results and gradients by name. Devices are opened once and kept;
-what a call needs is compiled when it is first made.
+Each device is opened once and stays open. The code for a call is compiled with the first such call.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from slangad.compiler.driver.model import Options
 from slangad.compiler.emit.model import Mode, ParameterRole
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.types import Struct
-from slangad.compiler.runtime.arrays.array_keys import PREFIXES, wanted
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys
 from slangad.compiler.runtime.arrays.flatten import flatten_named, nested
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import InputError, prepare
@@ -35,8 +34,8 @@ from slangad.compiler.toolchain.cache import default_cache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.api.program import Program
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.api.program import RunnableProgram
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.device.model import Device, DeviceProgram
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
@@ -68,7 +67,7 @@ class Outcome(Mapping[str, Any]):
         outputs: Tensors that were written, by parameter.
     """
 
-    def __init__(self, arrays: Mapping[str, Any], signature: Signature) -> None:
+    def __init__(self, arrays: Mapping[str, Any], signature: KernelSignature) -> None:
         self.arrays = dict(arrays)
         self.grad = nested(self._below("grad."), signature.parameters)
         self.jvp = nested(self._below("jvp."), signature.values)
@@ -107,7 +106,7 @@ class LoadedKernel:
     ``Each`` argument tells it.
     """
 
-    program: Program
+    program: RunnableProgram
     plan: KernelPlan
     device: str
     loaded: dict[tuple[str, tuple[str, ...]], DeviceProgram] = field(default_factory=dict)
@@ -117,12 +116,12 @@ class LoadedKernel:
         return f"<kernel {self.signature.name}({takes}) on {self.device}>"
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """What it takes and gives."""
         return self.plan.signature
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  (numpy or torch)
-        """The result of ``forward``; without one, what was written: the only output, or all by name."""
+        """Return the result of ``forward``; without one, what was written: the only output, or all by name."""
         outcome = self.forward(*args, **kwargs)  # type: ignore[arg-type]  # device= and domain= are among them
         if self.signature.results or not outcome.outputs:
             return outcome.result
@@ -230,7 +229,7 @@ class LoadedKernel:
             InputError: A value has no such derivative.
             TypeError: The values aren't by name.
         """
-        taken = dict.fromkeys(place.value.name for place in wanted(self.signature, mode) if place.role is role)
+        taken = dict.fromkeys(place.value.name for place in array_keys(self.signature, mode) if place.role is role)
         flat = flatten_named(PREFIXES[role], values, self.signature, next(iter(taken), "x"))
         known = {value.name for value in self.signature.values if value.name not in taken}
         given = values.items() if isinstance(values, Mapping) else ()
@@ -242,7 +241,7 @@ class LoadedKernel:
         return flat
 
     def _by_result(self, cotangent: object) -> object:
-        """A mapping by result, from what may be the one result's own or a tuple of all."""
+        """Return a mapping by result, from what may be the one result's own or a tuple of all."""
         names = [value.name for value in self.signature.results]
         if isinstance(cotangent, Mapping) and len(names) > 1 and isinstance(cotangent.get("result"), (tuple, list)):
             named = dict(cotangent)
@@ -272,7 +271,7 @@ class LoadedPipeline(LoadedKernel):
         return super().__repr__().replace("<kernel", "<pipeline", 1)
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """What it takes and gives."""
         return signature_of(self.runnable)
 
@@ -297,7 +296,7 @@ class LoadedPipeline(LoadedKernel):
 class LoadedFile(Mapping[str, LoadedKernel]):
     """A describing file's kernels and pipelines by name, as attributes and as a mapping."""
 
-    def __init__(self, program: Program, device: str) -> None:
+    def __init__(self, program: RunnableProgram, device: str) -> None:
         self.program = program
         self._kernels = {name: LoadedKernel(program, plan, device) for name, plan in program.plans.items()}
         for name, runnable in program.pipelines.items():
@@ -340,7 +339,7 @@ def load(path: str | Path, device: str = AUTO, *, deterministic: bool = False) -
 
 
 def opened_device(name: str) -> Device:
-    """A device, opened once in this process.
+    """Return a device, opened once in this process.
 
     Raises:
         ToolchainError: It isn't there, or it is a GPU and this process a fork of one that had opened it.

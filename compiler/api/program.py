@@ -1,4 +1,4 @@
-"""Descriptions as things to run: a describing file goes in, its kernels and pipelines ready for any device come out."""
+"""Read a description, and combine its kernels and pipelines into a program that can be loaded on a device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class RunnableProgram:
     """A description that can be run.
 
     Attributes:
@@ -54,7 +54,7 @@ class Program:
         return device.load(self.emitted, self.source, entries)
 
 
-def read_program(item: Input, options: Options) -> Program:
+def read_program(item: Input, options: Options) -> RunnableProgram:
     """Take a description through the front end.
 
     Raises:
@@ -75,7 +75,7 @@ def read_program(item: Input, options: Options) -> Program:
         _refuse_unknown(item, (*found, *plans), unit.description.left_out)
         plans = {name: plan for name, plan in plans.items() if name in item.kernels}
         found = {name: runnable for name, runnable in found.items() if name in item.kernels}
-    return Program(item.path, unit.emitted, plans, source, found, module)
+    return RunnableProgram(item.path, unit.emitted, plans, source, found, module)
 
 
 def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[LeftOut]) -> None:
@@ -90,9 +90,9 @@ def _refuse_unknown(item: Input, known: Collection[str], left_out: Collection[Le
 
 def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
     from slangad.compiler.emit.module import name_module
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
 
-    fields = name_module(module, Scope(module.taken)).fields
+    fields = name_module(module, NameScope(module.taken)).fields
     return {
         name: KernelPlan(
             signature,
@@ -103,8 +103,8 @@ def _plans(emitted: EmittedModule, module: Module) -> dict[str, KernelPlan]:
     }
 
 
-def only_kernel(program: Program) -> KernelPlan:
-    """The one kernel that is wanted.
+def only_kernel(program: RunnableProgram) -> KernelPlan:
+    """Return the one kernel that is wanted.
 
     Raises:
         CompileError: There are several, or none.
@@ -114,7 +114,7 @@ def only_kernel(program: Program) -> KernelPlan:
     raise _undecided(program, tuple(program.plans), "kernel")
 
 
-def chosen(program: Program) -> KernelPlan | RunnablePipeline:
+def chosen(program: RunnableProgram) -> KernelPlan | RunnablePipeline:
     """What is wanted: the one pipeline of the description, else its one kernel.
 
     Raises:
@@ -128,12 +128,12 @@ def chosen(program: Program) -> KernelPlan | RunnablePipeline:
 
 
 def kernels_of(found: KernelPlan | RunnablePipeline) -> tuple[str, ...]:
-    """The names of the kernels that run."""
+    """Return the names of the kernels that run."""
     return tuple(found.kernels) if isinstance(found, RunnablePipeline) else (found.signature.name,)
 
 
 def as_pipeline(
-    program: Program, found: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
+    program: RunnableProgram, found: KernelPlan | RunnablePipeline, domain: tuple[int, ...] = ()
 ) -> RunnablePipeline:
     """The same as a pipeline: a kernel is one of one stage, whose domain may be named."""
     if isinstance(found, RunnablePipeline):
@@ -142,7 +142,7 @@ def as_pipeline(
     return pipeline_of_kernel(found, kernel, None, domain)
 
 
-def _undecided(program: Program, names: tuple[str, ...], kind: str) -> CompileError:
+def _undecided(program: RunnableProgram, names: tuple[str, ...], kind: str) -> CompileError:
     if not names:
         return CompileError([Diagnostic("SA419", f"{program.file} has no {kind} to run")])
     message = f"{program.file} has several {kind}s: {', '.join(names)}"

@@ -1,7 +1,7 @@
-"""Kernels as functions that torch differentiates: a loaded kernel goes in, a function of tensors comes out.
+"""Wrap a loaded kernel as a function that torch differentiates.
 
-The backward pass runs the kernel's backward entry points on the tensors of the forward call; forward-mode automatic
-differentiation runs its jvp ones. Neither can be differentiated again: what comes out of them says so when it is.
+The backward pass runs the kernel's backward entry points on the tensors of the forward call. Forward-mode automatic
+differentiation runs its jvp entry points. Neither is differentiable again: a second derivative raises an error.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from slangad.compiler.runtime.arrays.array_keys import wanted
+from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.modes import RunMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
 
 
 class CallableKernel(Protocol):
     """The part of a loaded kernel that torch needs."""
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> KernelSignature:
         """The parameters and results of the kernel."""
 
     def keyed(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
@@ -92,7 +92,7 @@ def _first_only(name: str) -> Callable[..., Any]:
 
 
 def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
-    """A function that takes the kernel's arguments as tensors and gives its results, with gradients.
+    """Return a function that takes the kernel's arguments as tensors and gives its results, with gradients.
 
     Raises:
         ImportError: Torch is not installed.
@@ -121,7 +121,7 @@ def function_of(kernel: CallableKernel, device: str) -> Callable[..., Any]:
             seeds = {
                 f"cotangent.{key}": c for key, c in zip(ctx.call.results, cotangents, strict=True) if c is not None
             }
-            known = {p.key for p in wanted(kernel.signature, RunMode.BACKWARD)}
+            known = {p.key for p in array_keys(kernel.signature, RunMode.BACKWARD)}
             seeds = {key: seed for key, seed in seeds.items() if key in known}
             outcome = ctx.call.run(RunMode.BACKWARD, ctx.saved_tensors, seeds)
             of = (*ctx.saved_tensors, *seeds.values())

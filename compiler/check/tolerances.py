@@ -6,7 +6,6 @@ A heading ``# == Title`` begins a section. Print the table as Markdown: ``python
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from dataclasses import dataclass
@@ -714,6 +713,8 @@ _COLUMNS: Final = "| name | value | unit | what it measures | if it is larger |\
 
 def table() -> Iterator[Tolerance]:
     """Yield the entries of this file, in its order."""
+    import ast
+
     text = Path(__file__).read_text(encoding="utf-8")
     headings = {number: line[5:] for number, line in enumerate(text.splitlines(), 1) if line.startswith("# == ")}
     for entry, below in pairwise(ast.parse(text).body):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def depfile_text(targets: Iterable[str], dependencies: Iterable[str]) -> str:
-    """One rule: all targets depend on all dependencies."""
+    """Return one rule: all targets depend on all dependencies."""
     made = " ".join(_escape(path) for path in dict.fromkeys(targets))
     lines = [f"{made}:", *(f"  {_escape(path)}" for path in dict.fromkeys(dependencies))]
     return " \\\n".join(lines) + "\n"

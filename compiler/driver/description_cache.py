@@ -21,7 +21,7 @@ from slangad import __version__
 from slangad.compiler.driver.emitted import select_entries
 from slangad.compiler.driver.model import Description, KernelSummary
 from slangad.compiler.driver.outputs import outputs_of
-from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, Work
+from slangad.compiler.emit.model import EmittedModule, EntryParameter, EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.types import Scalar
 
@@ -236,7 +236,7 @@ def _entry(
     x, y, z = group_size
     work, totals, part = launched
     taken = tuple(_parameter(*fields) for fields in parameters)
-    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, Work(work), totals, part)
+    return EntryPoint(name, kernel, Mode(mode), (x, y, z), dims, taken, ThreadWork(work), totals, part)
 
 
 def _parameter(

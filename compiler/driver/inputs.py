@@ -51,7 +51,7 @@ def parse_inputs(words: Iterable[str]) -> tuple[Input, ...]:
 
 
 def has_sign(path: Path) -> bool:
-    """Whether a file may describe something differentiable, as far as its ending and text tell."""
+    """Return True if a file may describe something differentiable, as far as its ending and text tell."""
     sign = SIGNS.get(path.suffix)
     try:
         return sign is not None and sign.search(path.read_bytes()) is not None
@@ -60,7 +60,7 @@ def has_sign(path: Path) -> bool:
 
 
 def _unfolded(path: Path, kernel: str | None) -> Iterator[tuple[Path, str | None]]:
-    """A file as it is; in place of a folder its files, sorted: no tests, and nothing that is hidden."""
+    """Yield a file as it is; in place of a folder its files, sorted: no tests, and nothing that is hidden."""
     if not os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for long names)
         yield path, kernel
         return
@@ -74,7 +74,7 @@ def _is_shown(path: Path) -> bool:
 
 
 def _parse(word: str) -> tuple[Path, str | None]:
-    """An existing file of the whole name wins, and so does a Windows drive."""
+    """Return an existing file of the whole name wins, and so does a Windows drive."""
     named = _NAMED.fullmatch(word)
     if named is None or _DRIVE.fullmatch(word) or os.path.exists(word):  # noqa: PTH110  (Path.exists raises for long names)
         return Path(word), None

@@ -36,7 +36,7 @@ _MODE_NAMES: Final = {"fwd": "forward", "bwd": "reverse"}
 _DEATHS: Final = {"SA240": "the Slang compiler crashes on it", "SA241": "the Slang compiler takes too long on it"}
 
 
-class Failure(NamedTuple):
+class EntryFailure(NamedTuple):
     """An entry point that Slang cannot compile, and the reason. Empty ``targets`` stand for all targets."""
 
     kernel: str
@@ -80,7 +80,7 @@ def _failures(
     available: tuple[str, ...],
     options: Options,
     compilers: SlangCompilers,
-) -> list[Failure]:
+) -> list[EntryFailure]:
     """Compile each missing entry point by itself, and return those that fail again."""
     entries = [entry for entry in slang.entries if any(name == entry.name for _, name in missing)]
     singles = [_rebuilt(slang, _only(slang, entry.kernel, entry.mode.value), options) for entry in entries]
@@ -94,16 +94,16 @@ def _failures(
         if failed:
             everywhere = {*failed} == {*available}
             ordered = () if everywhere else tuple(t for t in available if t in failed)
-            failures.append(Failure(entry.kernel, entry.mode.value, _reason(result), ordered))
+            failures.append(EntryFailure(entry.kernel, entry.mode.value, _reason(result), ordered))
     return failures
 
 
-def _cached_failures(slang: EmittedInput, options: Options) -> list[Failure]:
+def _cached_failures(slang: EmittedInput, options: Options) -> list[EntryFailure]:
     stored = options.cache.get(_key(slang, options)) if options.cache is not None else None
-    return [Failure(k, m, r, tuple(t)) for k, m, r, t in json.loads(stored)] if stored else []
+    return [EntryFailure(k, m, r, tuple(t)) for k, m, r, t in json.loads(stored)] if stored else []
 
 
-def _without(slang: EmittedInput, failures: list[Failure], options: Options) -> EmittedInput:
+def _without(slang: EmittedInput, failures: list[EntryFailure], options: Options) -> EmittedInput:
     """Leave out the entry points that fail on every target, and skip those that fail on some targets there."""
     if not failures:
         return slang
@@ -154,11 +154,11 @@ def _module(unit: EmittedInput) -> Module:
     return unit.module
 
 
-def _entry(unit: EmittedInput, failure: Failure) -> str:
+def _entry(unit: EmittedInput, failure: EntryFailure) -> str:
     return next((e.name for e in unit.entries if (e.kernel, e.mode.value) == (failure.kernel, failure.mode)), "")
 
 
-def _reduced(unit: EmittedInput, failures: list[Failure]) -> Module:
+def _reduced(unit: EmittedInput, failures: list[EntryFailure]) -> Module:
     """Return the module without the entry points that fail on every target, with a record of every failure."""
     module = _module(unit)
     gone = {(failure.kernel, failure.mode) for failure in failures if not failure.targets}
@@ -176,7 +176,7 @@ def _reduced(unit: EmittedInput, failures: list[Failure]) -> Module:
     return replace(module, kernels=kernels, left_out=tuple(records))
 
 
-def _left_out(module: Module, kernel: Kernel, had: list[str], failures: list[Failure]) -> Iterable[LeftOut]:
+def _left_out(module: Module, kernel: Kernel, had: list[str], failures: list[EntryFailure]) -> Iterable[LeftOut]:
     """Yield one record for all entry points of a kernel that fail for the same reason on the same targets."""
     function = next(f for f in module.functions if f.key == kernel.function)
     symbol = function.body.symbol if isinstance(function.body, External) else function.name

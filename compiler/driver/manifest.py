@@ -92,7 +92,7 @@ def input_record(slang: EmittedInput, outputs: Sequence[Output], sources: Sequen
 
 
 def _left_out_record(left: LeftOut) -> Record:
-    """A function that has no kernel, or lacks some; empty lists stand for all entry points, and all targets."""
+    """Return a function that has no kernel, or lacks some; empty lists stand for all entry points, and all targets."""
     return {
         "function": left.function,
         "reason": left.reason,
@@ -103,7 +103,7 @@ def _left_out_record(left: LeftOut) -> Record:
 
 
 def relative_path(path: str, folder: Path) -> str:
-    """A path as seen from a folder, with forward slashes; absolute only where it lies on another drive."""
+    """Return a path as seen from a folder, with forward slashes; absolute only where it lies on another drive."""
     try:
         return Path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder))).as_posix()
     except ValueError:
@@ -160,7 +160,7 @@ def _parameter_record(parameter: EntryParameter, bindings: Mapping[str, Mapping[
 
 
 def _bindings(reflection: bytes) -> dict[str, object]:
-    """Where each parameter of the one entry point is bound, as Slang's reflection says."""
+    """Return where each parameter of the one entry point is bound, as Slang's reflection says."""
     program: dict[str, Any] = json.loads(reflection)
     places = [*program.get("parameters", ()), *(p for e in program["entryPoints"] for p in e.get("parameters", ()))]
     return {p["name"]: p.get("binding", p.get("bindings")) for p in places if "binding" in p or "bindings" in p}

@@ -18,7 +18,7 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import NOWHERE, Span
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.targets import TARGET_NAMES
-from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     NAME,
     PATH,
@@ -30,7 +30,7 @@ from slangad.compiler.frontends.yaml.shape import (
     MapOf,
     Number,
     Record,
-    Table,
+    ShapeTable,
     Text,
 )
 from slangad.compiler.frontends.yaml.validate import validate
@@ -112,7 +112,7 @@ class Project:
 
 
 def find_project(start: Path) -> Project | None:
-    """The settings that hold in a folder: of the nearest pyproject.toml upwards that has any.
+    """Return the settings that hold in a folder: of the nearest pyproject.toml upwards that has any.
 
     Raises:
         CompileError: That file can't be read, or its settings are wrong.
@@ -129,7 +129,7 @@ def find_project(start: Path) -> Project | None:
 
 
 def read_project(file: Path) -> Project | None:
-    """The settings in a pyproject.toml; None when it has none.
+    """Return the settings in a pyproject.toml; None when it has none.
 
     Raises:
         CompileError: It can't be read, or its settings are wrong.
@@ -147,8 +147,8 @@ def read_project(file: Path) -> Project | None:
     if settings is None:
         return None
     problems = Problems()
-    finder = _Finder(shown, text)
-    validate(_node(settings, finder, ("tool", "slangad")), Table(SETTINGS), problems)
+    finder = _KeyFinder(shown, text)
+    validate(_node(settings, finder, ("tool", "slangad")), ShapeTable(SETTINGS), problems)
     problems.raise_if_any()
     for name, (low, high) in settings.get("check", {}).get("ranges", {}).items():
         if not low <= high or not math.isfinite(high - low):
@@ -169,7 +169,7 @@ def _toml_place(file: str, text: str, message: str) -> Span:
 
 
 def _seen_from_here(path: Path) -> str:
-    """A path as seen from the working folder; absolute on another drive."""
+    """Return a path as seen from the working folder; absolute on another drive."""
     try:
         return os.path.relpath(path)
     except ValueError:
@@ -177,14 +177,14 @@ def _seen_from_here(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finder:
+class _KeyFinder:
     """Where keys stand in the text of a TOML file, which its parser doesn't tell."""
 
     file: str
     text: str
 
     def find(self, path: tuple[str, ...]) -> Span:
-        """The place of a key, or of the nearest of the tables it is in."""
+        """Return the place of a key, or of the nearest of the tables it is in."""
         table: tuple[str, ...] = ()
         best: tuple[int, Span] = (-1, Span(self.file, 1, 1, 1, 2))
         for number, line in enumerate(self.text.splitlines(), 1):
@@ -203,13 +203,14 @@ def _dotted(text: str) -> tuple[str, ...]:
     return tuple(part.strip().strip("\"'") for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.]+', text))
 
 
-def _node(value: object, finder: _Finder, path: tuple[str, ...]) -> Node:
+def _node(value: object, finder: _KeyFinder, path: tuple[str, ...]) -> Node:
     """TOML's data as nodes with the places of their keys."""
     span = finder.find(path)
     if isinstance(value, dict):
         entries = ((str(key), inner) for key, inner in value.items())
         return MappingNode(
-            tuple(Entry(_scalar(k, finder.find((*path, k))), _node(v, finder, (*path, k))) for k, v in entries), span
+            tuple(MappingEntry(_scalar(k, finder.find((*path, k))), _node(v, finder, (*path, k))) for k, v in entries),
+            span,
         )
     if isinstance(value, list):
         return SequenceNode(tuple(_node(item, finder, path) for item in value), span)
@@ -250,7 +251,7 @@ def _below(file: Path, path: str) -> str:
 
 
 def inputs_of(project: Project) -> tuple[str, ...]:
-    """The inputs that the settings name, as the command line would: every pattern's files in order, each once.
+    """Return the inputs that the settings name, as the command line would: every pattern's files in order, each once.
 
     Raises:
         CompileError: A pattern has no files.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slangad.compiler.driver.model import Options
-    from slangad.compiler.frontends.slang.model import Reflection, SlangSetting
+    from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
 
 _REFLECTED = "spirv"
 """The target that declarations are read for. They are the same for all targets."""
@@ -63,7 +63,7 @@ class SlangCompilers:
         asked: tuple[str, ...],
         text: str | None = None,
         beside: CompileJob | None = None,
-    ) -> Reflection:
+    ) -> ReflectedFile:
         """Return what a Slang file declares; see ``frontends.slang.model.Reflector``.
 
         Args:
@@ -72,7 +72,7 @@ class SlangCompilers:
             text: The text to read in its place.
             beside: A job whose macros and modules apply.
         """
-        from slangad.compiler.frontends.slang.model import Reflection
+        from slangad.compiler.frontends.slang.model import ReflectedFile
 
         result = self._reflect(file, asked, text, beside)
         if result.diagnostics and asked and not self._reflect(file, (), text, beside).diagnostics:
@@ -90,7 +90,7 @@ class SlangCompilers:
         errors = [_inside(file, d) for d in reported if d.severity is Severity.ERROR]
         if errors:
             raise CompileError(errors)
-        return Reflection(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(reported))
+        return ReflectedFile(result.reflection_text(_REFLECTED) or "", result.dependencies, tuple(reported))
 
     def _reflect(
         self, file: Path, asked: tuple[str, ...], text: str | None, beside: CompileJob | None

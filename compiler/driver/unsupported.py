@@ -137,7 +137,7 @@ def _refusals(slang: EmittedInput) -> tuple[Diagnostic, ...]:
 
 
 def _typed(function: Function) -> Iterator[tuple[Type, Span]]:
-    """The types of all that a function is made of, with their places; those of its parameters first."""
+    """Yield the types of all that a function is made of, with their places; those of its parameters first."""
     yield from ((param.type, param.span) for param in function.params)
     yield from ((expr.type, expr.span) for expr in body_exprs(statements(function)))
     yield function.result, function.span

@@ -1,4 +1,4 @@
-"""From a module that went through the passes to readable Slang."""
+"""Print a module as readable Slang. ``module.emit_module`` is the entry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def emit_module(module: Module) -> EmittedModule:
-    """The module as Slang; the printer is imported when it is needed, for ``model`` alone is light."""
+    """Return the module as Slang; the printer is imported when it is needed, for ``model`` alone is light."""
     from slangad.compiler.emit.module import emit_module as print_module
 
     return print_module(module)

@@ -1,6 +1,6 @@
-"""Which of slangad's own Slang modules an emitted file imports, and their text.
+"""Choose the Slang library modules that an emitted file imports, and read their text.
 
-There is one module per type of number, so that a file only pays for compiling what it uses.
+There is one module for each type of number, so that a file compiles only the types it uses.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.emit.model import ParameterRole, ThreadWork
 from slangad.compiler.emit.text.intrinsics import is_own
 from slangad.compiler.ir.nodes import Accumulation, Function, Intrinsic, Module, SlangBody
 from slangad.compiler.ir.types import DOUBLE as DOUBLE_TYPE
@@ -61,9 +61,9 @@ def libraries_of(module: Module, others: Iterable[str] = ()) -> dict[str, str]:
 
 
 def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
-    """The libraries that entry points need for the memory threads share."""
+    """Yield the libraries that entry points need for the memory threads share."""
     for entry in entries:
-        if entry.work is Work.STRIDED and not entry.totals:
+        if entry.work is ThreadWork.STRIDED and not entry.totals:
             yield SUMS
         for parameter in entry.parameters:
             if parameter.is_exact:
@@ -82,19 +82,19 @@ def memory_libraries(entries: Iterable[EntryPoint]) -> Iterator[str]:
 
 
 def _adds_doubles(entry: EntryPoint, parameter: EntryParameter) -> bool:
-    """Whether copies are added up for a gradient of doubles, which then are scattered."""
+    """Return True if copies are added up for a gradient of doubles, which then are scattered."""
     exact = any(one.is_exact for one in entry.parameters)
-    return entry.work is Work.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
+    return entry.work is ThreadWork.SCALARS and parameter.scalar == DOUBLE_TYPE and not exact
 
 
 def sum_libraries(module: Module) -> Iterator[str]:
-    """The library that says what threads add up in, if they add up elements of tensors by themselves."""
+    """Yield the library that says what threads add up in, if they add up elements of tensors by themselves."""
     if any(buffer.accumulation is Accumulation.SUM for buffer in module.buffers):
         yield SUMS
 
 
 def sums_namespace(scalar: Scalar) -> str:
-    """Where the functions are that add up floats, doubles or uints."""
+    """Return where the functions are that add up floats, doubles or uints."""
     return _SUMS[scalar][1]
 
 
@@ -109,7 +109,7 @@ def _needed_by(expr: object) -> tuple[str, ...]:
 
 
 def _named_in_text(function: Function) -> Iterator[str]:
-    """The libraries a raw body may call into: those that define what it names, for the types that it sees."""
+    """Yield the libraries a raw body may call into: those that define what it names, for the types that it sees."""
     if not isinstance(function.body, SlangBody):
         return
     text = function.body.text
@@ -124,7 +124,7 @@ def _named_in_text(function: Function) -> Iterator[str]:
 
 
 def library_text(name: str) -> str:
-    """The text of one of slangad's Slang libraries; those for other numbers are that for floats, reworded."""
+    """Return the text of one of slangad's Slang libraries; those for other numbers are that for floats, reworded."""
     if name == DOUBLE:
         text = re.sub(r"\bfloat(?=[234]?\b)", "double", library_text(FLOAT))
         return text.replace("module slangad;", "module slangad_double;")

@@ -1,6 +1,6 @@
-"""What the emitter hands on: the Slang text of a module, where each piece of it came from, and its entry points.
+"""Define the output of the emitter: the Slang text of a module, its source locations, and its entry points.
 
-The stage after the passes; the toolchain compiles the text, the runtime binds buffers by the entry points' parameters.
+The toolchain compiles the text. The runtime binds buffers by the parameters of the entry points.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ParameterRole(str, Enum):
     """How many copies of a tensor's totals threads are spread over, so that each stays exact."""
 
 
-class Work(str, Enum):
+class ThreadWork(str, Enum):
     """What a thread of an entry point is there for, which says how many are launched."""
 
     ELEMENTS = "elements"
@@ -109,7 +109,7 @@ class EntryParameter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it holds sums that are kept without rounding."""
+        """Return True if it holds sums that are kept without rounding."""
         return self.role is ParameterRole.TOTALS and self.scalar.name == "uint"
 
     @property
@@ -135,7 +135,7 @@ class EntryPoint:
     group_size: tuple[int, int, int]
     dims: int
     parameters: tuple[EntryParameter, ...]
-    work: Work = Work.ELEMENTS
+    work: ThreadWork = ThreadWork.ELEMENTS
     totals: int = 0
     part: str = ""
 
@@ -151,7 +151,7 @@ class Mapped:
     span: Span
 
     def covers(self, line: int, column: int) -> bool:
-        """Whether the position lies inside."""
+        """Return True if the position lies inside."""
         return (self.line, self.column) <= (line, column) < (self.end_line, self.end_column)
 
 
@@ -176,7 +176,7 @@ class EmittedModule:
     mapped: tuple[Mapped, ...] = field(repr=False)
 
     def locate(self, line: int, column: int) -> Span | None:
-        """The place in the user's file that a position of the text was made from; the innermost one known."""
+        """Return the place in the user's file that a position of the text was made from; the innermost one known."""
         found = None
         for stretch in self.mapped:
             if stretch.covers(line, column):

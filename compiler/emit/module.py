@@ -1,4 +1,4 @@
-"""Prints a whole module as one Slang file: header, imports, structs, constants, functions, kernels."""
+"""Print a whole module as one Slang file: header, imports, structs, constants, functions, kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slangad.compiler.emit.print.differentials import converted_types, print_con
 from slangad.compiler.emit.print.functions import print_doc
 from slangad.compiler.emit.print.method_wrappers import name_wrappers, print_wrappers
 from slangad.compiler.emit.text.literals import literal
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.emit.text.types import TypeSpeller
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.ir.nodes import (
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 
 def emit_module(module: Module) -> EmittedModule:
-    """The module as Slang; it must have been through the passes."""
-    scope = Scope(module.taken)
+    """Return the module as Slang; it must have been through the passes."""
+    scope = NameScope(module.taken)
     names = name_module(module, scope)
     writer = Writer()
     accessors = Accessors(scope)
@@ -78,8 +78,8 @@ def emit_module(module: Module) -> EmittedModule:
     )
 
 
-def name_module(module: Module, scope: Scope) -> ModuleNames:
-    """Names every declaration, the user's first and in module order; members after what they may hide."""
+def name_module(module: Module, scope: NameScope) -> ModuleNames:
+    """Return names every declaration, the user's first and in module order; members after what they may hide."""
     structs = {d.struct.key: d.external or scope.give(f"struct {d.struct.key}", d.struct.name) for d in module.structs}
     constants = {c.key: scope.give(f"constant {c.key}", c.name) for c in module.constants}
     free = {f.key: _function_name(f, scope) for f in module.functions if not f.owner}
@@ -105,26 +105,26 @@ def name_module(module: Module, scope: Scope) -> ModuleNames:
     )
 
 
-def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> Scope:
-    """The names of a struct's members, which hide functions outside from its methods."""
+def _member_scope(definition: StructDef, module: Module, outside: tuple[str, ...]) -> NameScope:
+    """Return the names of a struct's members, which hide functions outside from its methods."""
     if any(f.owner == definition.struct.key for f in module.functions):
-        return Scope(outside)
-    return Scope((), ())
+        return NameScope(outside)
+    return NameScope((), ())
 
 
-def _field_names(definition: StructDef, scope: Scope) -> dict[str, str]:
+def _field_names(definition: StructDef, scope: NameScope) -> dict[str, str]:
     names = [f.name for f in definition.struct.fields]
     return {name: name if definition.external else scope.give(name, name) for name in names}
 
 
-def _function_name(function: Function, scope: Scope) -> str:
+def _function_name(function: Function, scope: NameScope) -> str:
     if isinstance(function.body, External):
         return function.body.symbol
     return scope.give(f"function {function.key}", function.name)
 
 
 def _gradients_asked(module: Module) -> dict[str, Type]:
-    """The functions whose gradients are asked for as values, with the type these come in."""
+    """Return the functions whose gradients are asked for as values, with the type these come in."""
     asked: dict[str, Type] = {}
     for function in module.functions:
         for expr in body_exprs(statements(function)):
@@ -183,7 +183,7 @@ def _print_constants(names: ModuleNames, writer: Writer, constants: tuple[Consta
 
 
 def _initial(type_: Type, values: list[int | float | bool]) -> str:
-    """The initialiser of a constant, consuming its scalars from the front."""
+    """Return the initialiser of a constant, consuming its scalars from the front."""
     match type_:
         case Scalar():
             return literal(values.pop(0), type_)
@@ -211,7 +211,7 @@ def _print_functions(names: ModuleNames, writer: Writer, module: Module) -> None
 
 
 def _with_derivatives_near(module: Module) -> Iterator[Function]:
-    """Every function, derivatives right after what they are the derivative of."""
+    """Yield every function, derivatives right after what they are the derivative of."""
     for function in module.functions:
         if function.role is Role.PLAIN:
             yield function
@@ -239,12 +239,12 @@ def _is_of(access: Read | Sample, buffer: Buffer) -> bool:
 def _print_kernels(
     names: ModuleNames,
     module: Module,
-    scope: Scope,
+    scope: NameScope,
     accessors: Accessors,
     memory: tuple[MemoryPrinter, ...],
     modes: Mapping[str, tuple[Mode, ...]],
 ) -> tuple[Writer, tuple[EntryPoint, ...]]:
-    """The text of all entry points, and what they are."""
+    """Return the text of all entry points, and what they are."""
     entries = Writer()
     points: list[EntryPoint] = []
     for kernel in module.kernels:

@@ -1,4 +1,4 @@
-"""Front ends: from a description to an ``ir`` module. ``load`` picks the one a file's name asks for."""
+"""Front ends: they load a description as an ``ir`` module. ``load`` picks one by the file's name."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _LOADERS: dict[str, Callable[[Path], Module]] = {".py": _python, ".yaml": _yaml,
 
 
 def load(path: Path, slang: SlangSetting | None = None) -> Module:
-    """Loads a description.
+    """Load a description.
 
     Args:
         path: The describing file.
-        slang: What it takes to load a Slang file; may be missing where there are none.
+        slang: The settings for Slang files; needed for those only.
 
     Raises:
-        CompileError: with everything that is wrong with it.
+        CompileError: with all its errors.
     """
     if path.suffix == ".slang":
         return _slang(path, slang)

@@ -1,4 +1,4 @@
-"""The names of all compile targets, for descriptions that name some; ``toolchain.targets`` says what each one is."""
+"""The names of all compile targets, for descriptions that name some. ``toolchain.targets`` defines each."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Size = int | Extended | Computed
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ValueArgument:
     """An argument that is a value of the pipeline."""
 
     value: str
@@ -50,7 +50,7 @@ class Fixed:
     scalars: tuple[int | float | bool, ...]
 
 
-Argument = Given | Fixed
+Argument = ValueArgument | Fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Pipeline:
 
 def used_values(stage: Stage) -> tuple[str, ...]:
     """Return the values that a stage uses, its domain included."""
-    names = [a.value for a in stage.arguments if isinstance(a, Given)]
+    names = [a.value for a in stage.arguments if isinstance(a, ValueArgument)]
     return (*names, *(name for size in stage.domain for name in _named(size)))
 
 

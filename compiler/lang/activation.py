@@ -1,4 +1,4 @@
-"""What surrounds a run: the thread's place in its domain, and the probes reached so far."""
+"""The state of a run in Python: the thread's index in its domain, and the probes reached so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Activation:
     """One call from outside, or one thread of a kernel.
 
     Attributes:
-        index: The thread's place in the domain; empty outside kernels.
+        index: The thread's index in the domain; empty outside kernels.
         domain: The domain's shape; empty outside kernels.
         probes: Names of probes reached.
     """
@@ -35,7 +35,7 @@ _CURRENT: Final[ContextVar[Activation | None]] = ContextVar("slangad_activation"
 
 @contextmanager
 def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = ()) -> Iterator[None]:
-    """A run of its own for what happens inside; arithmetic follows IEEE without warnings."""
+    """Start a run for the block; its arithmetic follows IEEE without warnings."""
     token = _CURRENT.set(Activation(index, domain))
     try:
         with np.errstate(all="ignore"):
@@ -46,7 +46,7 @@ def activation(index: tuple[int, ...] = (), domain: tuple[int, ...] = ()) -> Ite
 
 @contextmanager
 def outermost() -> Iterator[None]:
-    """A run of its own unless one is going on."""
+    """Start a run for the block unless a run is active."""
     if _CURRENT.get() is not None:
         yield
         return
@@ -55,15 +55,15 @@ def outermost() -> Iterator[None]:
 
 
 def running() -> bool:
-    """Whether a described function runs."""
+    """Return True if a described function runs."""
     return _CURRENT.get() is not None
 
 
 def note_probe(name: str) -> None:
-    """Notes that a probe was reached.
+    """Record that a probe was reached.
 
     Raises:
-        DescriptionError: when it was reached before in this run.
+        DescriptionError: if it was reached before in this run.
     """
     current = _CURRENT.get()
     if current is None:
@@ -76,7 +76,7 @@ def note_probe(name: str) -> None:
 
 
 def thread(word: str, axis: object) -> tuple[int, int]:
-    """The thread's index along an axis and the domain's size there.
+    """Return the thread's index along an axis and the domain's size there.
 
     Raises:
         DescriptionError: outside a kernel, or for an axis the kernel has not.

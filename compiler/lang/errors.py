@@ -1,7 +1,7 @@
-"""What the words users import raise: a wrong description, a wrong annotation, a loop past its bound.
+"""The exceptions of the words users import: a wrong description, a wrong annotation, a loop past its bound.
 
-``DescriptionError`` is turned into a diagnostic at the user's line by whoever loads the file. ``TypeRuleError`` is how
-a row of the intrinsics table refuses argument types; front ends report it at the argument.
+A front end turns a ``DescriptionError`` into a diagnostic at the user's line. A row of the intrinsics table raises
+``TypeRuleError`` for argument types; front ends report it at the argument.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class DescriptionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument in a call of what users import.
+    """An argument in a call of a word of ``sa``.
 
     Attributes:
         name: Its keyword.
-        unknown: Whether there is no such keyword: then that is at fault, not the value.
-        callee: Whose argument it is, where it may come without its keyword.
-        position: The place it has there.
+        unknown: True if there is no such keyword; then the keyword is wrong and not the value.
+        callee: The called function, if the argument may come without its keyword.
+        position: Its index among the arguments.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Argument:
 
 
 class ArgumentError(DescriptionError):
-    """An argument makes no sense."""
+    """An argument has a wrong value."""
 
     def __init__(self, argument: Argument, message: str, help: str = "") -> None:  # noqa: A002  (as above)
         super().__init__(message, help)
@@ -44,14 +44,14 @@ class ArgumentError(DescriptionError):
 
 
 class AnnotationError(DescriptionError):
-    """An annotation names no type slangad knows; ``parameter`` is whose it is, ``return`` for the result."""
+    """An annotation names no known type; ``parameter`` is its parameter, ``return`` for the result."""
 
     def __init__(self, message: str, help: str = "", parameter: str = "") -> None:  # noqa: A002  (as above)
         super().__init__(message, help)
         self.parameter = parameter
 
 
-class UnknownNameError(AnnotationError):
+class UndefinedNameError(AnnotationError):
     """An annotation uses a ``name`` that is not defined."""
 
     def __init__(self, name: str, message: str, help: str = "", parameter: str = "") -> None:  # noqa: A002  (as above)
@@ -64,7 +64,7 @@ class FieldError(AnnotationError):
 
     Attributes:
         struct: The record of the struct.
-        error: What is wrong with the annotation.
+        error: The error of the annotation.
     """
 
     def __init__(self, struct: object, field: str, error: AnnotationError) -> None:
@@ -74,7 +74,7 @@ class FieldError(AnnotationError):
 
 
 class TypeRuleError(Exception):
-    """Argument types an intrinsic refuses; ``argument`` is the index of the one at fault, None for their number."""
+    """Wrong argument types of an intrinsic; ``argument`` is the index of the wrong one, None for a wrong number."""
 
     def __init__(self, argument: int | None, message: str, help: str = "") -> None:  # noqa: A002  (as above)
         self.argument = argument

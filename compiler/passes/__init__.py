@@ -1,4 +1,7 @@
-"""From a description to what the emitter prints: passes over the IR. ``order`` lists them."""
+"""Transform the IR between the front ends and the emitter. ``order`` lists the passes.
+
+Each file holds one pass and is named by its effect.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells how far a kernel's indices into a tensor go at most, where that is known before it runs.
+"""Bound the indices of a kernel into a tensor, where bounds are known before it runs.
 
 Every index is followed from constants, loop variables and what is passed to functions; a local counts if it is stored
 once. What a thread's own index, a parameter's value or memory says has no bounds here:
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Buffer, Expr, Function, Kernel, Module, Stmt
 
 
-class Range(NamedTuple):
+class IndexRange(NamedTuple):
     """The least and the largest value of an integer."""
 
     low: int
     high: int
 
 
-def reach_of(module: Module, kernel: Kernel, buffer: Buffer) -> tuple[int, ...]:
+def read_extents(module: Module, kernel: Kernel, buffer: Buffer) -> tuple[int, ...]:
     """Elements along each axis of a tensor that a kernel may read; nothing where an index has no bounds."""
     functions = {f.key: f for f in module.functions}
-    reader = _Reader(functions, buffer.key)
+    reader = _ReadFinder(functions, buffer.key)
     reach: tuple[int, ...] = ()
     for indices in reader.reads(functions[kernel.function], {}):
         bounds = [found for found in indices if found is not None and found.low >= 0]
@@ -45,7 +45,7 @@ def reach_of(module: Module, kernel: Kernel, buffer: Buffer) -> tuple[int, ...]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ReadFinder:
     """Finds the reads of one buffer; ``seen`` are the functions it has been through."""
 
     functions: Mapping[str, Function]
@@ -53,14 +53,16 @@ class _Reader:
     seen: set[str] = field(default_factory=set)
 
     def is_read_in(self, function: Function) -> bool:
-        """Whether a function itself reads it."""
+        """Return True if a function itself reads it."""
         return any(isinstance(e, Read) and self._is_own(e) for e in body_exprs(statements(function)))
 
     def _is_own(self, read: Read) -> bool:
         return isinstance(read.source, Var) and read.source.name == self.key
 
-    def reads(self, function: Function, given: Mapping[str, Range | None]) -> Iterator[tuple[Range | None, ...]]:
-        """The bounds of the indices of a function's reads, and of those of all it calls."""
+    def reads(
+        self, function: Function, given: Mapping[str, IndexRange | None]
+    ) -> Iterator[tuple[IndexRange | None, ...]]:
+        """Yield the bounds of the indices of a function's reads, and of those of all it calls."""
         self.seen.add(function.key)
         body = statements(function)
         known = _Ranges(frozenset(_stored_again(body)), dict(given))
@@ -99,10 +101,10 @@ class _Ranges:
     """The bounds of a function's locals, as far as they are known; ``changing`` ones have none."""
 
     changing: frozenset[str]
-    known: dict[str, Range | None] = field(default_factory=dict)
+    known: dict[str, IndexRange | None] = field(default_factory=dict)
 
     def follow(self, body: tuple[Stmt, ...]) -> None:
-        """Goes through a body in order."""
+        """Go through a body in order."""
         for stmt in body:
             match stmt:
                 case Let(name=name, value=value) if value is not None:
@@ -114,30 +116,30 @@ class _Ranges:
             for block in blocks(stmt):
                 self.follow(block)
 
-    def _turns(self, loop: For) -> Range | None:
+    def _turns(self, loop: For) -> IndexRange | None:
         """What the variable of a loop runs through; the limit holds where the end is not known."""
         start, stop = self.of(loop.start), self.of(loop.stop)
         if start is None:
             return None
         last = loop.step * max(loop.limit - 1, 0)
         if loop.step > 0:
-            return Range(start.low, max(start.low, start.high + last if stop is None else stop.high - 1))
-        return Range(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
+            return IndexRange(start.low, max(start.low, start.high + last if stop is None else stop.high - 1))
+        return IndexRange(min(start.high, start.low + last if stop is None else stop.low + 1), start.high)
 
-    def of(self, expr: Expr) -> Range | None:
-        """The bounds of an integer expression."""
+    def of(self, expr: Expr) -> IndexRange | None:
+        """Return the bounds of an integer expression."""
         if expr.type not in (INT, UINT):
             return None
         match expr:
             case Const(value=value):
-                return Range(int(value), int(value))
+                return IndexRange(int(value), int(value))
             case Var(name):
                 return None if name in self.changing else self.known.get(name)
             case Cast(operand=value) | NoDiff(value=value):
                 return self.of(value)
             case Unary(op="-", operand=value):
                 inner = self.of(value)
-                return inner and Range(-inner.high, -inner.low)
+                return inner and IndexRange(-inner.high, -inner.low)
             case Binary(op=op, left=left, right=right):
                 return _combined(op, self.of(left), self.of(right))
             case Intrinsic(name="min" | "max" as name, args=(first, second)):
@@ -146,20 +148,20 @@ class _Ranges:
                 return None
 
 
-def _combined(op: str, left: Range | None, right: Range | None) -> Range | None:
+def _combined(op: str, left: IndexRange | None, right: IndexRange | None) -> IndexRange | None:
     if left is None or right is None:
         return None
     match op:
         case "+":
-            return Range(left.low + right.low, left.high + right.high)
+            return IndexRange(left.low + right.low, left.high + right.high)
         case "-":
-            return Range(left.low - right.high, left.high - right.low)
+            return IndexRange(left.low - right.high, left.high - right.low)
         case "*":
             corners = [a * b for a in left for b in right]
-            return Range(min(corners), max(corners))
+            return IndexRange(min(corners), max(corners))
         case "min":
-            return Range(min(left.low, right.low), min(left.high, right.high))
+            return IndexRange(min(left.low, right.low), min(left.high, right.high))
         case "max":
-            return Range(max(left.low, right.low), max(left.high, right.high))
+            return IndexRange(max(left.low, right.low), max(left.high, right.high))
         case _:
             return None

@@ -1,10 +1,10 @@
-"""Gives every loop a trip count Slang sees, which needs no ``[MaxIters]`` and is right in reverse mode when nested.
+"""Give every loop a constant trip count, which needs no ``[MaxIters]`` and is right in nested reverse mode.
 
     while c limit 8: body            for turn in 0 .. 8: if !c: break; body
     for i in 0 .. n limit 8: body    for i in 0 .. 8: if i >= n: break; body
     for i in a .. n limit 8: body    for turn in 0 .. 8: i = a + turn; if i >= n: break; body
 
-A loop stops after its limit in forward and backward mode alike; one that takes no turn is left out.
+A loop stops after its limit in forward and backward mode alike; a loop without an iteration is removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def bound_loops(module: Module) -> Module:
-    """Rewrites every loop whose trip count is known only when it runs."""
+    """Rewrite every loop whose trip count is known only when it runs."""
     return map_functions(module, _function)
 
 
@@ -42,7 +42,7 @@ def _block(body: Block, names: Fresh) -> Block:
 
 
 def _never_runs(stmt: Stmt) -> bool:
-    """Whether a loop takes no turn at all; Slang warns of those."""
+    """Return True if a loop has no iteration; Slang warns about such loops."""
     match stmt:
         case For(start=Const(value=start), stop=Const(value=stop), step=step):
             return len(range(int(start), int(stop), step)) == 0
@@ -75,7 +75,7 @@ def _counted(variable: str, limit: int, body: Block, loop: For | While) -> For:
 
 
 def _from_start(loop: For, names: Fresh) -> For:
-    """A loop over turns, which computes the variable from its start."""
+    """Return a loop over iterations, which computes the variable from its start."""
     type_ = loop.start.type
     turn = names.var("turn", type_)
     advanced: Expr = turn if abs(loop.step) == 1 else Binary("*", turn, Const(abs(loop.step), type_), type_)

@@ -1,4 +1,4 @@
-"""Decides from the index expressions of a tensor how the gradients of its elements come together.
+"""Decide from the index expressions of a tensor how the gradients of its elements are accumulated.
 
 Every index is followed back to where it comes from, through locals, calls and loops: the thread's own index (and which
 axis of it), something all threads share, or anything else. Only ``own`` must be certain, for nothing guards its sums.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Buffer, Expr, Function, Kernel, Module, Stmt
 
 
-class Own(NamedTuple):
+class OwnIndex(NamedTuple):
     """The thread's index along an axis, and a constant."""
 
     axis: int
@@ -52,14 +52,14 @@ class Kind(NamedTuple):
 SHARED: Final = Kind("shared")
 VARYING: Final = Kind("varying")
 
-Source = Own | Kind
+IndexSource = OwnIndex | Kind
 """Where a value comes from."""
 
-Access = tuple[Source, ...]
+Access = tuple[IndexSource, ...]
 
 
 def accumulation_of(module: Module, buffer: Buffer) -> Accumulation:
-    """How the gradient of a tensor or texture comes together."""
+    """Return how the gradient of a tensor or texture comes together."""
     kernel = next(k for k in module.kernels if k.name == buffer.kernel)
     accesses = set(accesses_of(module, kernel, buffer.key))
     if all(source == SHARED for access in accesses for source in access):
@@ -69,29 +69,29 @@ def accumulation_of(module: Module, buffer: Buffer) -> Accumulation:
 
 def _is_own(accesses: set[Access], dims: int) -> bool:
     """Whether no two threads touch the same element: the thread's whole index stands at the same places in all."""
-    places = {tuple((i, s) for i, s in enumerate(access) if isinstance(s, Own)) for access in accesses}
+    places = {tuple((i, s) for i, s in enumerate(access) if isinstance(s, OwnIndex)) for access in accesses}
     return len(places) == 1 and {source.axis for _, source in next(iter(places))} == set(range(dims))
 
 
 def accesses_of(module: Module, kernel: Kernel, key: str) -> Iterator[Access]:
-    """The indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
+    """Yield the indices of every element of a buffer that a kernel reads; a sampled texture counts as anything."""
     functions = {f.key: f for f in module.functions}
     function = functions[kernel.function]
     memories = {p.name: p.memory for p in kernel.params}
     given = {p.name: VARYING if memories[p.name] is Memory.EACH else SHARED for p in function.params}
-    yield from _Reader(functions, key).accesses(function, given)
+    yield from _AccessFinder(functions, key).accesses(function, given)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _AccessFinder:
     """Finds the accesses to one buffer."""
 
     functions: Mapping[str, Function]
     key: str
 
-    def accesses(self, function: Function, given: Mapping[str, Source]) -> Iterator[Access]:
-        """Those of a function whose parameters come from ``given``, and of all it calls."""
-        sources = _Sources(dict(given))
+    def accesses(self, function: Function, given: Mapping[str, IndexSource]) -> Iterator[Access]:
+        """Yield those of a function whose parameters come from ``given``, and of all it calls."""
+        sources = _IndexSources(dict(given))
         sources.follow(statements(function))
         for expr in body_exprs(statements(function)):
             match expr:
@@ -108,20 +108,20 @@ class _Reader:
 
 
 @dataclass(slots=True)
-class _Sources:
+class _IndexSources:
     """Where the locals of a function come from; grows from ``shared`` to ``varying`` until nothing changes."""
 
-    known: dict[str, Source]
+    known: dict[str, IndexSource]
     changed: bool = False
 
     def follow(self, body: tuple[Stmt, ...]) -> None:
-        """Goes through a body as often as it takes."""
+        """Go through a body as often as it takes."""
         self.changed = True
         while self.changed:
             self.changed = False
             self._block(body, SHARED)
 
-    def _block(self, body: tuple[Stmt, ...], under: Source) -> None:
+    def _block(self, body: tuple[Stmt, ...], under: IndexSource) -> None:
         for stmt in body:
             match stmt:
                 case Let(name=name, value=value) if value is not None:
@@ -138,7 +138,7 @@ class _Sources:
             for block in blocks(stmt):
                 self._block(block, inner)
 
-    def _store(self, name: str, source: Source, under: Source) -> None:
+    def _store(self, name: str, source: IndexSource, under: IndexSource) -> None:
         """A second value, or one that only some threads get, is no index of the thread's any more."""
         stored = source if under == SHARED else VARYING
         found = stored if name not in self.known else _meet(self.known[name], stored)
@@ -146,11 +146,11 @@ class _Sources:
             self.known[name] = found
             self.changed = True
 
-    def of(self, expr: Expr) -> Source:
-        """Where an expression comes from."""
+    def of(self, expr: Expr) -> IndexSource:
+        """Return where an expression comes from."""
         match expr:
             case ThreadId(axis):
-                return Own(axis, 0)
+                return OwnIndex(axis, 0)
             case Var(name):
                 return self.known.get(name, SHARED)
             case Const() | ConstantRef() | ThreadCount() | Extent():
@@ -163,19 +163,19 @@ class _Sources:
                 return SHARED if all(self.of(child) == SHARED for child in children(expr)) else VARYING
 
 
-def _shifted(op: str, left: Source, left_expr: Expr, right: Source, right_expr: Expr) -> Source:
+def _shifted(op: str, left: IndexSource, left_expr: Expr, right: IndexSource, right_expr: Expr) -> IndexSource:
     match (left, right_expr), (right, left_expr):
-        case (Own(axis, offset), Const(value=int(step))), _:
-            return Own(axis, offset + step if op == "+" else offset - step)
-        case _, (Own(axis, offset), Const(value=int(step))) if op == "+":
-            return Own(axis, offset + step)
+        case (OwnIndex(axis, offset), Const(value=int(step))), _:
+            return OwnIndex(axis, offset + step if op == "+" else offset - step)
+        case _, (OwnIndex(axis, offset), Const(value=int(step))) if op == "+":
+            return OwnIndex(axis, offset + step)
         case _:
             return SHARED if left == right == SHARED else VARYING
 
 
-def _part(source: Source) -> Source:
+def _part(source: IndexSource) -> IndexSource:
     return source if source == SHARED else VARYING
 
 
-def _meet(a: Source, b: Source) -> Source:
+def _meet(a: IndexSource, b: IndexSource) -> IndexSource:
     return a if a == b else VARYING

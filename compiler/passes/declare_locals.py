@@ -1,4 +1,4 @@
-"""Declares locals where Slang wants them declared.
+"""Declare every local in the block where Slang needs the declaration.
 
 Front ends only assign. A local is declared at its first assignment when that stands in the innermost block that holds
 all its uses, else without a value at the top of what uses it there:
@@ -8,7 +8,7 @@ all its uses, else without a value at the top of what uses it there:
     else: y = 0.0              if (c) { y = x; } else { y = 0.0; }
     return y                   return y;
 
-A local whose value goes from one turn of a loop to the next, or out of it, is declared outside the loop with zeros to
+A local whose value goes from one loop iteration to the next, or out of it, is declared outside the loop with zeros to
 start with: left without a value, Slang mistakes ``t`` in ``for (…) { t = i; }`` for ``i`` after the loop. One that two
 loops use each for itself is declared in both.
 """
@@ -40,7 +40,7 @@ Block = tuple[Stmt, ...]
 
 
 def declare_locals(module: Module) -> Module:
-    """Places a ``Let`` for every local of every function."""
+    """Place a ``Let`` for every local of every function."""
     return map_functions(module, _declare)
 
 
@@ -57,7 +57,7 @@ def _declare(function: Function) -> Function:
 
 
 def _assigned(body: Block) -> list[tuple[str, Type]]:
-    """Every assigned local with its type, in order of first assignment."""
+    """Return every assigned local with its type, in order of first assignment."""
     found: dict[str, Type] = {}
     for stmt in walk_stmts(body):
         if isinstance(stmt, Assign) and isinstance(stmt.target, Var):
@@ -66,7 +66,7 @@ def _assigned(body: Block) -> list[tuple[str, Type]]:
 
 
 def _place(block: Block, name: str, type_: Type) -> Block:
-    """Declares a local in a block, and before that in nested blocks that use it for themselves."""
+    """Declare a local in a block, and before that in nested blocks that use it for themselves."""
     users = [position for position, stmt in enumerate(block) if _uses(stmt, name)]
     shared = next((p for p in users if not _apart(block[p], block[p + 1 :], name)), len(block))
     before = tuple(_place_inside(stmt, name, type_) for stmt in block[:shared])
@@ -82,7 +82,7 @@ def _place(block: Block, name: str, type_: Type) -> Block:
 
 
 def _set_in_loop(block: Block, name: str) -> bool:
-    """Whether any loop in a block assigns a local."""
+    """Return True if any loop in a block assigns a local."""
     loops = [stmt for stmt in walk_stmts(block) if isinstance(stmt, (For, While))]
     inside = (stmt for loop in loops for stmt in walk_stmts(loop.body))
     targets = (root(s.target) for s in inside if isinstance(s, Assign))
@@ -96,12 +96,12 @@ def _place_inside(stmt: Stmt, name: str, type_: Type) -> Stmt:
 
 
 def _has_its_own(stmt: Stmt, name: str) -> bool:
-    """Whether a loop's own variable has the local's name: inside, the local is not meant."""
+    """Return True if a loop's own variable has the local's name: inside, the local is not meant."""
     return isinstance(stmt, For) and stmt.variable == name
 
 
 def _apart(stmt: Stmt, rest: Block, name: str) -> bool:
-    """Whether nested blocks of a statement use a local for themselves: no value comes in or goes out."""
+    """Return True if nested blocks of a statement use a local for themselves: no value comes in or goes out."""
     if any(_in(expr, name) for expr in stmt_exprs(stmt)) or not sets_before_reading(rest, name):
         return False
     used = [block for block in blocks(stmt) if _mentions(block, name)]

@@ -1,4 +1,4 @@
-"""Gradients asked for inside functions that are differentiated themselves.
+"""Make gradients differentiable that are computed inside differentiated functions.
 
 Slang cannot differentiate through ``bwd_diff(g)``. So there the gradient comes from a function that can be
 differentiated: the body of g's own backward function, or forward mode along each component.
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Module
 
 
-def lower_inner_gradients(module: Module) -> Module:
-    """Makes gradients inside differentiated functions differentiable."""
-    state = _State({f.key: f for f in module.functions}, fresh_keys(module))
+def differentiate_gradients(module: Module) -> Module:
+    """Make gradients inside differentiated functions differentiable."""
+    state = _GradientFunctions({f.key: f for f in module.functions}, fresh_keys(module))
     waiting = [f.key for f in module.functions if is_differentiated(f)]
     while waiting:
         key = waiting.pop()
@@ -38,7 +38,7 @@ def lower_inner_gradients(module: Module) -> Module:
 
 
 @dataclass(slots=True)
-class _State:
+class _GradientFunctions:
     """The functions as they become; ``made`` are the gradient functions by the key of what they are the gradient of."""
 
     functions: dict[str, Function]
@@ -47,7 +47,7 @@ class _State:
     woken: list[str] = field(default_factory=list)
 
     def gradient(self, key: str) -> Function:
-        """The function that gives the gradient of another as a value."""
+        """Return the function that gives the gradient of another as a value."""
         if key not in self.made:
             function = _gradient_function(self.functions[key], self)
             self.made[key] = self.functions[function.key] = function
@@ -55,7 +55,7 @@ class _State:
         return self.made[key]
 
     def differentiate(self, key: str, seen: set[str]) -> None:
-        """Lets Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
+        """Let Slang differentiate the forward derivative of a function: its own, or those of what it calls."""
         function = self.functions[key]
         seen.add(key)
         if not isinstance(function.derivative, Custom):
@@ -68,7 +68,7 @@ class _State:
                 self.woken.append(forward.key)
 
 
-def _function(function: Function, state: _State) -> Function:
+def _function(function: Function, state: _GradientFunctions) -> Function:
     if not isinstance(function.body, tuple):
         return function
     carrying = Carrying(function, state.functions)
@@ -78,7 +78,7 @@ def _function(function: Function, state: _State) -> Function:
     return map_exprs_of(function, lambda e: _expr(e, carrying, state))
 
 
-def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
+def _expr(expr: Expr, carrying: Carrying, state: _GradientFunctions) -> Expr:
     match expr:
         case NoDiff():
             return expr
@@ -89,7 +89,7 @@ def _expr(expr: Expr, carrying: Carrying, state: _State) -> Expr:
             return map_children(expr, lambda e: _expr(e, carrying, state))
 
 
-def _gradient_function(function: Function, state: _State) -> Function:
+def _gradient_function(function: Function, state: _GradientFunctions) -> Function:
     maker = Maker(function, state.keys)
     custom = function.derivative
     if isinstance(custom, Custom) and custom.backward is not None:
@@ -110,7 +110,7 @@ def _gradient_function(function: Function, state: _State) -> Function:
     )
 
 
-def _in_order(module: Module, state: _State) -> tuple[Function, ...]:
+def _in_order(module: Module, state: _GradientFunctions) -> tuple[Function, ...]:
     """Gradient functions stand right after what they are made from, or earlier, before the first that calls them."""
     found: list[Function] = []
     sources = {_source_key(state.functions[key]): f for key, f in state.made.items()}

@@ -1,4 +1,4 @@
-"""Makes room for what Slang keeps of nested loops in reverse mode.
+"""Give nested loops one limit, so that Slang has room for the values that reverse mode keeps.
 
 Of every value it needs again Slang 2026.12 keeps one per turn, for a loop in a loop in an array of arrays. It sizes
 that by the outer loop first but indexes it by the inner one first (docs/slang-notes.md): where the loops of a nest
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Module, Stmt
 
 
-def even_nests(module: Module) -> Module:
-    """Gives the loops of each nest that Slang differentiates one limit."""
+def equalize_nested_loops(module: Module) -> Module:
+    """Give the loops of each nest that Slang differentiates one limit."""
     return map_functions(module, _function)
 
 
@@ -40,7 +40,7 @@ def _block(body: Block) -> Block:
 
 
 def _outermost(stmt: Stmt) -> Stmt:
-    """A statement in no loop but unrolled ones, which Slang writes out before it differentiates."""
+    """Return a statement in no loop but unrolled ones, which Slang writes out before it differentiates."""
     if not isinstance(stmt, For) or stmt.unroll:
         return map_blocks(stmt, _block)
     return _widened(stmt, max(_limits(stmt)))

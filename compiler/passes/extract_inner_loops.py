@@ -1,4 +1,4 @@
-"""Moves inner loops into functions of their own where Slang would keep far too much of them.
+"""Move inner loops into functions of their own, where Slang would keep far too many of their values.
 
 The loops of a nest get room for the turns of the longest (``nests``), each within each: with 64 turns around 3 and 3
 that is 64 * 64 * 64 values instead of 64 * 3 * 3, megabytes of every thread's stack. What Slang keeps of a call is one
@@ -62,8 +62,8 @@ _PLAIN: Final = (
 )  # fmt: skip
 
 
-def move_inner_loops(module: Module) -> Module:
-    """Rewrites nests of very different turns in the functions that Slang differentiates."""
+def extract_inner_loops(module: Module) -> Module:
+    """Rewrite nests of very different turns in the functions that Slang differentiates."""
     keys = fresh_keys(module)
     functions = {f.key: f for f in module.functions}
     made = tuple(f for function in module.functions for f in _function(function, functions, keys))
@@ -71,7 +71,7 @@ def move_inner_loops(module: Module) -> Module:
 
 
 def _function(function: Function, functions: Mapping[str, Function], keys: Fresh) -> Iterator[Function]:
-    """The function after those that loops of it became."""
+    """Yield the function after those that loops of it became."""
     if not is_differentiated(function) or function.role is not Role.PLAIN or function.owner:
         yield function
         return
@@ -131,7 +131,7 @@ class _Mover:
         return {p.name for p in self.function.params} | set(_stored(_without(statements(self.function), loop)))
 
     def call(self, loop: Stmt) -> Block:
-        """The call in the place of a loop; the function is added to those made."""
+        """Return the call in the place of a loop; the function is added to those made."""
         types = {e.name: e.type for e in body_exprs((loop,)) if isinstance(e, Var)}
         elsewhere = _without(statements(self.function), loop)
         known = self.set_outside(loop) | (_counters(elsewhere) - _counters(walk_stmts((loop,))))
@@ -169,7 +169,7 @@ class _Mover:
         return (Assign(held, called, loop.span), *parts)
 
     def passive(self, local: Var) -> bool:
-        """Whether a local that could carry gradient carries none."""
+        """Return True if a local that could carry gradient carries none."""
         return carries_gradient(local.type) and not self.carrying.carries(local)
 
     def set(self, local: Var, value: Expr) -> Assign:
@@ -177,7 +177,7 @@ class _Mover:
         return Assign(local, kept, local.span)
 
     def param(self, given: Var, *, stored: bool) -> Param:
-        """A parameter for what a loop reads; one without gradient is copied before something is stored in it."""
+        """Return a parameter for what a loop reads; one without gradient is copied before something is stored in it."""
         passive = self.passive(given)
         name = self.locals.name(f"{given.name}_before") if passive and stored else given.name
         return Param(name, given.type, no_diff=passive)
@@ -188,21 +188,21 @@ def _is_loop(stmt: Stmt) -> bool:
 
 
 def _is_uneven(loop: Stmt) -> bool:
-    """Whether a nest with room for its longest loop in every place has far more room than turns."""
+    """Return True if a nest with room for its longest loop in every place has far more room than turns."""
     nests = list(_nests(loop))
     longest = max(max(nest) for nest in nests)
     return any(longest ** len(nest) > max(MOST, TIMES * prod(nest)) for nest in nests)
 
 
 def _nests(stmt: Stmt) -> Iterator[tuple[int, ...]]:
-    """The limits of loops within each other, from a statement inwards."""
+    """Yield the limits of loops within each other, from a statement inwards."""
     own = (stmt.limit,) if isinstance(stmt, (For, While)) and _is_loop(stmt) else ()
     inner = [nest for block in blocks(stmt) for s in block for nest in _nests(s)]
     yield from ((*own, *nest) for nest in inner or [()])
 
 
 def _without(body: Block, loop: Stmt) -> Block:
-    """Every statement outside a loop."""
+    """Return every statement outside a loop."""
     found: list[Stmt] = []
     for stmt in body:
         if stmt is not loop:

@@ -1,4 +1,4 @@
-"""Joins neighbouring stages of a pipeline over one domain, where the second takes the elements that the first gives.
+"""Fuse neighbouring stages of a pipeline over one domain, if the second takes the elements that the first returns.
 
     y = blur(x)          ->   loss = blur_then_error(x)     kernel blur_then_error(x): error(blur(x))
     loss = error(y)
@@ -29,7 +29,7 @@ from slangad.compiler.ir.nodes import (
     ThreadId,
     Var,
 )
-from slangad.compiler.ir.pipelines import Given, used_values
+from slangad.compiler.ir.pipelines import ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Tuple, Type, Void, carries_gradient
 from slangad.compiler.ir.walk import body_exprs, statements
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def fuse_stages(module: Module) -> Module:
-    """The module with kernels that do the work of two, and pipelines that use them."""
+    """Return the module with kernels that do the work of two, and pipelines that use them."""
     if not any(pipeline.fuse for pipeline in module.pipelines):
         return module
     fused = _Fused(module, {k.name: k for k in module.kernels}, {f.key: f for f in module.functions}, {})
@@ -52,7 +52,7 @@ def fuse_stages(module: Module) -> Module:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _ParameterSource:
     """Where a parameter of the second kernel comes from: a result or parameter of the first, or one of its own."""
 
     kind: Literal["result", "shared", "own"]
@@ -66,10 +66,10 @@ class _Fused:
     module: Module
     kernels: dict[str, Kernel]
     functions: dict[str, Function]
-    made: dict[tuple[str, str, tuple[_Source, ...]], str]
+    made: dict[tuple[str, str, tuple[_ParameterSource, ...]], str]
 
     def pipeline(self, pipeline: Pipeline) -> Pipeline:
-        """Joins from the front, so that three in a row become one."""
+        """Join from the front, so that three in a row become one."""
         stages: list[Stage] = []
         for stage in pipeline.stages:
             before = stages[-1] if stages else None
@@ -102,14 +102,14 @@ class _Fused:
         return {e.name for f in reached for e in body_exprs(statements(f)) if isinstance(e, Probe)}
 
     def _is_plain(self, kernel: Kernel) -> bool:
-        """Whether a thread is told nothing but its values, and writes nothing but its results."""
+        """Return True if a thread is told nothing but its values, and writes nothing but its results."""
         function = self.functions[kernel.function]
         ids = any(isinstance(e, (ThreadId, ThreadCount)) for e in body_exprs(statements(function)))
         writes = any(isinstance(p.type, Tensor) and p.type.writes for p in kernel.params)
         return not ids and not writes and not kernel.modes and bool(kernel.results)
 
     def _joined(self, first: Stage, second: Stage) -> Stage:
-        """The two as one call; what both take in the same way is passed once."""
+        """Return the two as one call; what both take in the same way is passed once."""
         a, b = self.kernels[first.kernel], self.kernels[second.kernel]
         sources = tuple(_source(a, first, p, x) for p, x in zip(b.params, second.arguments, strict=True))
         key = (a.name, b.name, sources)
@@ -118,8 +118,8 @@ class _Fused:
         own = tuple(x for x, source in zip(second.arguments, sources, strict=True) if source.kind == "own")
         return replace(second, kernel=self.made[key], arguments=(*first.arguments, *own), domain=first.domain)
 
-    def _make(self, a: Kernel, b: Kernel, sources: tuple[_Source, ...]) -> str:
-        """A kernel whose threads call the functions of both."""
+    def _make(self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...]) -> str:
+        """Return a kernel whose threads call the functions of both."""
         names = Fresh({p.name for p in a.params})
         own = [p for p, source in zip(b.params, sources, strict=True) if source.kind == "own"]
         params = (*a.params, *(replace(p, name=names.name(p.name)) for p in own))
@@ -135,7 +135,7 @@ class _Fused:
         return name
 
     def _body(
-        self, a: Kernel, b: Kernel, sources: tuple[_Source, ...], params: tuple[KernelParam, ...], names: Fresh
+        self, a: Kernel, b: Kernel, sources: tuple[_ParameterSource, ...], params: tuple[KernelParam, ...], names: Fresh
     ) -> tuple[Stmt, ...]:
         first, second = self.functions[a.function], self.functions[b.function]
         given = [Var(p.name, p.type) for p in params]
@@ -154,30 +154,30 @@ class _Fused:
         return (Assign(value, inner, b.span), Return(result, b.span))
 
 
-def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _Source:
-    if isinstance(argument, Given) and argument.value in first.results:
-        return _Source("result", first.results.index(argument.value))
+def _source(a: Kernel, first: Stage, param: KernelParam, argument: Argument) -> _ParameterSource:
+    if isinstance(argument, ValueArgument) and argument.value in first.results:
+        return _ParameterSource("result", first.results.index(argument.value))
     for index, (known, passed) in enumerate(zip(a.params, first.arguments, strict=True)):
         if passed == argument and (known.memory, known.type, known.no_diff) == (
             param.memory,
             param.type,
             param.no_diff,
         ):
-            return _Source("shared", index)
-    return _Source("own", 0)
+            return _ParameterSource("shared", index)
+    return _ParameterSource("own", 0)
 
 
 def _is_one_of(argument: Argument, values: Collection[str]) -> bool:
-    return isinstance(argument, Given) and argument.value in values
+    return isinstance(argument, ValueArgument) and argument.value in values
 
 
 def _flows(param: KernelParam) -> bool:
-    """Whether gradient goes back through it, or there is none."""
+    """Return True if gradient goes back through it, or there is none."""
     return not param.no_diff or not carries_gradient(param.type)
 
 
 def _part(value: Var, index: int) -> Expr:
-    """A result of the first kernel: the whole value, or one of a tuple."""
+    """Return a result of the first kernel: the whole value, or one of a tuple."""
     type_: Type = value.type
     if isinstance(type_, Tuple):
         return Member(value, f"item{index}", type_.elements[index])

@@ -1,4 +1,4 @@
-"""Makes structs of tuples: Slang's own ``Tuple`` gives zero gradients as soon as one element carries none.
+"""Replace tuples by structs: Slang's ``Tuple`` has zero gradients if one element carries none.
 
     def split(x: float) -> tuple[float, int]   ->   struct FloatAndInt { float item0; int item1; }
                                                     FloatAndInt split(float x)
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def lower_tuples(module: Module) -> Module:
-    """Replaces every tuple type by a struct."""
+    """Replace every tuple type by a struct."""
     structs = _Structs({d.struct.key for d in module.structs})
     functions = tuple(_function(f, structs) for f in module.functions)
     kernels = tuple(_kernel(k, structs) for k in module.kernels)
@@ -54,7 +54,7 @@ class _Structs:
     made: dict[Tuple, Struct] = field(default_factory=dict)
 
     def of(self, type_: Type) -> Type:
-        """The type with every tuple in it replaced."""
+        """Return the type with every tuple in it replaced."""
         match type_:
             case Tuple(elements):
                 return self._struct(type_, tuple(self.of(e) for e in elements))
@@ -114,7 +114,7 @@ def _block(body: Block, structs: _Structs, names: Fresh, result: Type) -> Block:
 
 
 def _return_list(stmt: Return, structs: _Structs, names: Fresh, result: Tuple) -> list[Stmt]:
-    """Returns gradients one by one, of a backward function."""
+    """Return gradients one by one, of a backward function."""
     if isinstance(stmt.value, Construct):
         listed = tuple(_expr(a, structs) for a in stmt.value.args)
         return [replace(stmt, value=replace(stmt.value, args=listed, type=result))]

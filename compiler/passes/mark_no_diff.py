@@ -1,4 +1,4 @@
-"""Makes every end of a gradient explicit, and refuses those the user did not ask for.
+"""Mark every end of a gradient with ``no_diff``, and refuse ends that the user did not ask for.
 
 In a function that is differentiated, with ``table`` one that is not:
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def mark_no_diff(module: Module) -> Module:
-    """Wraps calls of functions that are not differentiated; parameters of kernels follow their memory.
+    """Wrap calls of functions that are not differentiated; parameters of kernels follow their memory.
 
     Raises:
         CompileError: when a gradient would end silently.
@@ -88,7 +88,7 @@ class _Marker:
     problems: list[Diagnostic]
 
     def mark(self, expr: Expr) -> Expr:
-        """The expression with every call that ends a gradient wrapped."""
+        """Return the expression with every call that ends a gradient wrapped."""
         return self._mark(expr, ended=False)
 
     def _mark(self, expr: Expr, *, ended: bool) -> Expr:
@@ -133,14 +133,14 @@ def _is_mixed(args: tuple[Expr, ...]) -> bool:
 
 
 def _is_constant(expr: Expr) -> bool:
-    """Whether the Slang compiler knows the value."""
+    """Return True if the Slang compiler knows the value."""
     if isinstance(expr, (Const, ConstantRef)):
         return True
     return isinstance(expr, (Construct, Unary, Binary, Cast)) and all(_is_constant(child) for child in children(expr))
 
 
 def _needs_mark(call: Call) -> bool:
-    """Whether Slang wants ``no_diff``: when a floating-point argument is not a literal."""
+    """Return True if Slang wants ``no_diff``: when a floating-point argument is not a literal."""
     return any(not isinstance(arg, Const) and _floats(arg.type) for arg in call.args)
 
 

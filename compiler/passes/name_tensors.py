@@ -1,4 +1,4 @@
-"""Gives every tensor and texture of a kernel a name that functions use directly, and decides how gradients accumulate.
+"""Give tensors and textures of a kernel global names, and decide how their gradients accumulate.
 
 A function that takes one is cloned for each it is called with, and the parameter goes away:
 
@@ -27,7 +27,7 @@ from slangad.compiler.ir.walk import (
     walk,
     walk_stmts,
 )
-from slangad.compiler.passes.bound_indices import reach_of
+from slangad.compiler.passes.bound_indices import read_extents
 from slangad.compiler.passes.classify_accesses import accumulation_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Given = tuple[tuple[str, str], ...]
 
 
 def name_tensors(module: Module) -> Module:
-    """The module with ``buffers``, and without parameters that are tensors or textures."""
+    """Return the module with ``buffers``, and without parameters that are tensors or textures."""
     if not any(_takes_memory(f) for f in module.functions):
         return module
     clones = _Clones({f.key: f for f in module.functions})
@@ -73,7 +73,7 @@ class _Clones:
     buffers: list[Buffer] = field(default_factory=list)
 
     def add_kernel(self, kernel: Kernel, function: Function) -> None:
-        """Adds what a thread does, and all it calls with tensors."""
+        """Add what a thread does, and all it calls with tensors."""
         given = []
         for place, param in zip(kernel.params, function.params, strict=True):
             if isinstance(place.type, (Tensor, Texture)):
@@ -107,7 +107,7 @@ class _Clones:
         return {b.key for b in self.buffers if b.no_diff and not (isinstance(b.type, Tensor) and b.type.writes)}
 
     def _reads(self, body: tuple[Stmt, ...]) -> bool:
-        """Whether statements, or functions they call, read memory that gets a gradient."""
+        """Return True if statements, or functions they call, read memory that gets a gradient."""
         passive = {b.key for b in self.buffers if b.no_diff}
         for expr in (e for s in walk_stmts(body) for e in _read_exprs(s)):
             match expr:
@@ -120,7 +120,7 @@ class _Clones:
         return False
 
     def _call(self, call: Call) -> Call:
-        """The call of the clone for the tensors it is given, which are buffers by now."""
+        """Return the call of the clone for the tensors it is given, which are buffers by now."""
         callee = self.functions[call.function]
         pairs = list(zip(callee.params, call.args, strict=True))
         given = tuple((p.name, a.name) for p, a in pairs if _is_memory(p) and isinstance(a, Var))
@@ -144,12 +144,12 @@ def _few_elements(module: Module, buffer: Buffer) -> tuple[int, ...]:
     """How far all threads read into a tensor, where these are so few elements that each thread adds up by itself."""
     if not isinstance(buffer.type, Tensor) or buffer.type.writes:
         return ()
-    reach = reach_of(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
+    reach = read_extents(module, next(k for k in module.kernels if k.name == buffer.kernel), buffer)
     return reach if 0 < math.prod(reach) * len(list(leaves(buffer.type.element))) <= _FEW_SCALARS else ()
 
 
 def _is_followed(module: Module, buffer: Buffer) -> bool:
-    """Whether any coordinates that a texture is sampled at carry gradient."""
+    """Return True if any coordinates that a texture is sampled at carry gradient."""
     functions = {f.key: f for f in module.functions}
     for function in module.functions:
         samples = [e for e in body_exprs(statements(function)) if isinstance(e, Sample)]
@@ -160,7 +160,7 @@ def _is_followed(module: Module, buffer: Buffer) -> bool:
 
 
 def _is_read(module: Module, buffer: Buffer) -> bool:
-    """Whether any function reads an element, rather than storing one or asking for the extents."""
+    """Return True if any function reads an element, rather than storing one or asking for the extents."""
     exprs = (e for f in module.functions for s in walk_stmts(statements(f)) for e in _read_exprs(s))
     return any(isinstance(e, (Read, Sample)) and e.source == Var(buffer.key, buffer.type) for e in exprs)
 

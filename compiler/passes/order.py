@@ -1,4 +1,4 @@
-"""The passes in order: from what a front end builds to what the emitter prints. Every pass is ``Module -> Module``."""
+"""List the passes in order. Every pass is a function ``Module -> Module``."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from slangad.compiler.ir.verify.module import InvalidModule, verify
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
 from slangad.compiler.passes.derivatives import lower_derivatives
-from slangad.compiler.passes.differentiate_gradients import lower_inner_gradients
-from slangad.compiler.passes.equalize_nested_loops import even_nests
-from slangad.compiler.passes.extract_inner_loops import move_inner_loops
+from slangad.compiler.passes.differentiate_gradients import differentiate_gradients
+from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
+from slangad.compiler.passes.extract_inner_loops import extract_inner_loops
 from slangad.compiler.passes.fuse_stages import fuse_stages
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
 from slangad.compiler.passes.name_tensors import name_tensors
-from slangad.compiler.passes.separate_indexed_reads import separate_reads
+from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
 from slangad.compiler.passes.spell_matrices import spell_matrices
-from slangad.compiler.passes.spread_scalars import unspread_scalars
-from slangad.compiler.passes.store_rows import part_repeated_indices
+from slangad.compiler.passes.store_rows import store_rows
 from slangad.compiler.passes.store_whole_values import store_whole_values
 from slangad.compiler.passes.sum_exactly import sum_exactly
+from slangad.compiler.passes.unspread_scalars import unspread_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,17 +42,17 @@ PIPELINE: Final = (
     Pass("fusion", fuse_stages),
     Pass("tensors", name_tensors),
     Pass("derivatives", lower_derivatives),
-    Pass("second_order", lower_inner_gradients),
+    Pass("second_order", differentiate_gradients),
     Pass("activity", mark_no_diff),
-    Pass("inner_loops", move_inner_loops),
+    Pass("inner_loops", extract_inner_loops),
     Pass("tuples", lower_tuples),
     Pass("loops", bound_loops),
     Pass("whole_stores", store_whole_values),
-    Pass("repeated_indices", part_repeated_indices),
-    Pass("dynamic_index", separate_reads),
+    Pass("repeated_indices", store_rows),
+    Pass("dynamic_index", separate_indexed_reads),
     Pass("matrices", spell_matrices),
     Pass("splat", unspread_scalars),
-    Pass("nests", even_nests),
+    Pass("nests", equalize_nested_loops),
     Pass("declare", declare_locals),
 )
 

@@ -1,4 +1,4 @@
-"""Reads entries at run-time indices so that gradients are those of the entries that were read, and add up.
+"""Read entries at run-time indices through functions, so that no gradient is lost.
 
 Where one value is read through two index expressions that may meet, Slang's reverse mode loses one of the gradients.
 Reads through the library's ``at`` are right everywhere, plain ones where an array is read through one expression only:
@@ -65,8 +65,8 @@ Place = tuple[str, ...]
 """A local and the fields on the way to an indexed value: ``m.weights``."""
 
 
-def separate_reads(module: Module) -> Module:
-    """Rewrites reads at run-time indices where gradients would be lost."""
+def separate_indexed_reads(module: Module) -> Module:
+    """Rewrite reads at run-time indices where gradients would be lost."""
     functions = {f.key: f for f in module.functions}
     return map_functions(module, lambda f: _function(f, Carrying(f, functions)))
 
@@ -99,7 +99,7 @@ def _branched(function: Function, changing: frozenset[str]) -> frozenset[str]:
 
 
 def _is_branched(expr: Expr, names: frozenset[str]) -> bool:
-    """Whether a branch may have given the value of an expression; calls give theirs themselves."""
+    """Return True if a branch may have given the value of an expression; calls give theirs themselves."""
     match expr:
         case Ternary():
             return True
@@ -112,7 +112,7 @@ def _is_branched(expr: Expr, names: frozenset[str]) -> bool:
 
 
 def _stored(function: Function) -> Iterator[tuple[str, Expr | None]]:
-    """The locals that statements store into, and what."""
+    """Yield the locals that statements store into, and what."""
     for stmt in walk_stmts(statements(function)):
         if isinstance(stmt, (Assign, Let)):
             target = root(stmt.target) if isinstance(stmt, Assign) else stmt
@@ -131,7 +131,7 @@ class _Reads:
     many: set[Place] = field(default_factory=set)
 
     def meeting(self) -> frozenset[Place]:
-        """The values that are read through a run-time index and another way."""
+        """Return the values that are read through a run-time index and another way."""
         return frozenset(
             place
             for place, ways in self.dynamic.items()
@@ -139,7 +139,7 @@ class _Reads:
         )
 
     def block(self, body: Block, unrolled: frozenset[str]) -> None:
-        """Notes the reads of statements; ``unrolled`` are loop variables that are constants to Slang."""
+        """Note the reads of statements; ``unrolled`` are loop variables that are constants to Slang."""
         for stmt in body:
             for expr in _read_exprs(stmt):
                 self._expr(expr, unrolled)
@@ -156,7 +156,7 @@ class _Reads:
             self._expr(child, unrolled)
 
     def _note(self, expr: Index | Swizzle, unrolled: frozenset[str]) -> bool:
-        """Notes the read of a part of a local; False when it is a part of something else."""
+        """Note the read of a part of a local; False when it is a part of something else."""
         path = access(expr)
         if path is None or not self.carrying.carries(path.aggregate):
             return False
@@ -184,7 +184,7 @@ class Access:
 
 
 def access(expr: Expr) -> Access | None:
-    """How an expression reads a part of a local; None when it does not."""
+    """Return how an expression reads a part of a local; None when it does not."""
     indices: list[Expr] = []
     components = ""
     fields: list[str] = []
@@ -206,7 +206,7 @@ def access(expr: Expr) -> Access | None:
 
 
 def is_static(index: Expr, unrolled: frozenset[str]) -> bool:
-    """Whether Slang knows an index when it compiles."""
+    """Return True if Slang knows an index when it compiles."""
     match index:
         case Const():
             return True
@@ -283,7 +283,7 @@ class _Separate:
 
 
 def _rewrite_target(target: Expr, rewrite: ExprMap) -> Expr:
-    """Stores stay plain; the indices in them are read."""
+    """Store stay plain; the indices in them are read."""
     match target:
         case Index(value=value, index=index):
             return replace(target, value=_rewrite_target(value, rewrite), index=rewrite(index))

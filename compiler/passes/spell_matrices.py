@@ -1,4 +1,4 @@
-"""Writes matrix arithmetic that every target compiles, also its derivatives.
+"""Rewrite matrix arithmetic so that every target compiles it and its derivatives.
 
     -m       ->  m * -1.0             unary minus on a matrix is no C++
     m - n    ->  m + n * -1.0         its derivative has one
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def spell_matrices(module: Module) -> Module:
-    """Rewrites negation, subtraction and division of matrices."""
+    """Rewrite negation, subtraction and division of matrices."""
     return map_functions(module, lambda function: map_exprs_of(function, lambda e: rewrite(e, _expr)))
 
 

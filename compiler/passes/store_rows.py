@@ -1,4 +1,4 @@
-"""Stores whole rows where one run-time index stands twice on the way to an element.
+"""Store whole rows where one run-time index occurs twice in the path to an element.
 
 Reverse mode of a store through one index twice, `m[i][i] = e`, uses a value that Slang 2026.12 declares nowhere: no
 target takes it (docs/slang-notes.md). A store of the row is right, and so are reads:
@@ -34,8 +34,8 @@ Sum = dict["Expr | None", int]
 """A sum of expressions, each with how often it is in it; at ``None`` the constant."""
 
 
-def part_repeated_indices(module: Module) -> Module:
-    """Rewrites stores through indices that may be one value in differentiated functions."""
+def store_rows(module: Module) -> Module:
+    """Rewrite stores through indices that may be one value in differentiated functions."""
     return map_functions(module, _function)
 
 
@@ -55,7 +55,7 @@ class _Rows:
     fresh: Fresh
 
     def block(self, body: Block, unrolled: frozenset[str]) -> Block:
-        """The statements of a block, rewritten."""
+        """Return the statements of a block, rewritten."""
         return tuple(new for stmt in body for new in self._stmt(stmt, unrolled))
 
     def _stmt(self, stmt: Stmt, unrolled: frozenset[str]) -> Iterator[Stmt]:
@@ -107,14 +107,14 @@ class _Sums:
     known: dict[str, Sum | None] = field(default_factory=dict)
 
     def may_be_one(self, index: Expr, other: Expr) -> bool:
-        """Whether two indices are not known to differ."""
+        """Return True if two indices are not known to differ."""
         one, two = self._of(index), self._of(other)
         if one is None or two is None:
             return True
         return one == two
 
     def _of(self, expr: Expr) -> Sum | None:
-        """An index as a sum; ``None`` if a branch or a loop may have given it."""
+        """Return an index as a sum; ``None`` if a branch or a loop may have given it."""
         match expr:
             case Const(value=value):
                 return {None: int(value)} if value else {}

@@ -1,4 +1,4 @@
-"""Stores whole values where Slang mistakes stores into their parts.
+"""Store whole values where Slang miscompiles stores into their parts.
 
 Where branches or loops meet again, Slang 2026.12 confuses two locals of one type when parts of one were stored: wrong
 primals and tangents in forward mode, wrong gradients in reverse mode, without a word (docs/slang-notes.md). It takes
@@ -55,7 +55,7 @@ Step = Member | Swizzle | Index
 
 
 def store_whole_values(module: Module) -> Module:
-    """Rewrites stores into parts of locals in differentiated functions that branch or loop."""
+    """Rewrite stores into parts of locals in differentiated functions that branch or loop."""
     return map_functions(module, _function)
 
 
@@ -70,7 +70,7 @@ def _function(function: Function) -> Function:
 
 
 def fresh_locals(function: Function, body: Block) -> Fresh:
-    """Gives names of locals that a function does not have."""
+    """Give names of locals that a function does not have."""
     taken = {p.name for p in function.params} | {e.name for e in body_exprs(body) if isinstance(e, Var)}
     return Fresh(taken | {s.variable for s in walk_stmts(body) if isinstance(s, For)})
 
@@ -105,7 +105,7 @@ def _partly_stored(body: Block, *, deep: bool = False) -> Iterator[Var]:
 
 
 def _meets(body: Block, type_: Type, name: str) -> bool:
-    """Whether something else of the type has several values where branches or loops meet."""
+    """Return True if something else of the type has several values where branches or loops meet."""
     nested = [s for stmt in body for block in blocks(stmt) for s in walk_stmts(block)]
     parts = [o.type for o in _partly_stored(body, deep=True)]
     whole_only = isinstance(type_, Array) and type_ not in parts
@@ -119,7 +119,7 @@ def _meets(body: Block, type_: Type, name: str) -> bool:
 
 
 def _start_as_literals(body: Block, names: frozenset[str]) -> frozenset[str]:
-    """Those of the locals, of a type that Slang folds, that are literals before a part of them is stored."""
+    """Return those of the locals, of a type that Slang folds, that are literals before a part of them is stored."""
     stores = [s for s in walk_stmts(body) if isinstance(s, Assign) and isinstance(s.target, Var)]
     literal = {s.target.name for s in stores if isinstance(s.target, Var) and _is_literal(s.value)}
     copies = {(s.target.name, source) for s in stores if isinstance(s.target, Var) for source in _sources(s.value)}
@@ -141,7 +141,7 @@ def _sources(value: Expr) -> tuple[str, ...]:
 
 
 def _is_literal(value: Expr) -> bool:
-    """Whether Slang keeps it as one literal: structs and arrays of numbers it takes apart."""
+    """Return True if Slang keeps it as one literal: structs and arrays of numbers it takes apart."""
     match value:
         case Ternary(then=then, other=other):
             return _is_literal(then) or _is_literal(other)

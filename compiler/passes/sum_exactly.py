@@ -1,9 +1,9 @@
-"""Makes scattered gradients independent of the order in which threads add to them: what ``--deterministic`` asks for.
+"""Make scattered gradients independent of the order of additions, for ``--deterministic``.
 
     buffer fit.w: tensor<float, 1> scatter   ->   buffer fit.w: tensor<float, 1> exact
 
 Sums over all threads are repeatable already, and so is everything that one thread does alone. What a tensor that is
-written gets back comes from the one thread that stored it. docs/decisions/memory.md tells how sums become exact.
+written gets back comes from the one thread that stored it. docs/decisions/memory.md describes exact sums.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IN_ANY_ORDER: Final = (Accumulation.SCATTER, Accumulation.SHARED)
 
 
 def sum_exactly(module: Module) -> Module:
-    """The module with exact sums for every gradient that threads add to in any order."""
+    """Return the module with exact sums for every gradient that threads add to in any order."""
     return replace(module, buffers=tuple(map(_exact, module.buffers)))
 
 

@@ -25,12 +25,12 @@ DERIVED: Final[dict[type, tuple[str, ...]]] = {Report: ("ok",), Failure: ("ratio
 
 
 def check_json(report: Report) -> str:
-    """The whole report as one JSON document, ending in a newline."""
+    """Return the whole report as one JSON document, ending in a newline."""
     return "".join(_written(check_values(report), "")) + "\n"
 
 
 def check_values(report: Report) -> dict[str, object]:
-    """The whole report as values that ``json`` can write."""
+    """Return the whole report as values that ``json`` can write."""
     values = json_value(report)
     assert isinstance(values, dict)  # noqa: S101  (a dataclass becomes one)
     values["toolchain"] = [{"name": encodable(name), "version": encodable(text)} for name, text in report.toolchain]
@@ -39,7 +39,7 @@ def check_values(report: Report) -> dict[str, object]:
 
 
 def json_value(value: object) -> object:
-    """A value of the model as one of JSON; a place that is nowhere is null."""
+    """Return a value of the model as one of JSON; a place that is nowhere is null."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, str):

@@ -33,7 +33,7 @@ _ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)$", re.MULTILINE)
 
 
 def check_schema(*, closed: bool = False) -> Schema:
-    """The schema; ``closed`` allows nothing that it does not name, to test what writes the report."""
+    """Return the schema; ``closed`` allows nothing that it does not name, to test what writes the report."""
     definitions: dict[str, Schema] = {"Number": NUMBER}
     root = _record(Report, definitions, closed=closed)
     properties = root["properties"]
@@ -52,7 +52,7 @@ def check_schema(*, closed: bool = False) -> Schema:
 
 
 def _record(cls: type, definitions: dict[str, Schema], *, closed: bool) -> Schema:
-    """The schema of one dataclass; those it holds go into the definitions."""
+    """Return the schema of one dataclass; those it holds go into the definitions."""
     types = get_type_hints(cls)
     types = {field.name: types[field.name] for field in fields(cls)}
     types |= {name: _property_type(cls, name) for name in DERIVED.get(cls, ())}
@@ -71,14 +71,14 @@ def _property_type(cls: type, name: str) -> object:
 
 
 def _documented(cls: type) -> tuple[str, dict[str, str]]:
-    """The first paragraph of a docstring and what it says about each attribute."""
+    """Return the first paragraph of a docstring and what it says about each attribute."""
     text = cleandoc(cls.__doc__ or "")
     found = {name: " ".join(words.split()) for name, words in _ATTRIBUTE.findall(text)}
     return " ".join(text.split("\n\n")[0].split()), found
 
 
 def _of(kind: object, definitions: dict[str, Schema], *, closed: bool) -> Schema:
-    """The schema of one type."""
+    """Return the schema of one type."""
     if kind == Number:
         return {"anyOf": [PLAIN[bool], PLAIN[float]]}
     if kind in PLAIN:

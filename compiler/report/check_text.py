@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.report.figures import apart, assigned, counted, duration, encodable, exact, with_bar
 from slangad.compiler.report.model import LegState, Verdict
-from slangad.compiler.report.text import Piece, display
+from slangad.compiler.report.text import StyledText, display
 from slangad.compiler.report.words import LEGS, MARKS, SEVERITY, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from slangad.compiler.report.model import Counts, Failure, Float32, Note, Report, Result, Value
+    from slangad.compiler.report.model import Counts, Failure, Float32, NamedValue, Note, Report, Result
     from slangad.compiler.report.text import Line, Role
 
 VERDICT_WIDTH: Final = max(len(verdict.value) for verdict in Verdict)
@@ -37,20 +37,20 @@ LEG_ROLES: Final[dict[LegState, Role]] = {
 
 
 def render_check(report: Report, *, detail: bool = False) -> str:
-    """The whole report as plain text; with ``detail`` also how far float32 was tested."""
+    """Return the whole report as plain text; with ``detail`` also how far float32 was tested."""
     return _joined(lines_of_check(report, detail=detail))
 
 
 def render_result(result: Result) -> str:
-    """One result with its failures as plain text."""
+    """Return one result with its failures as plain text."""
     return _joined(lines_of_result(result))
 
 
 def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
-    """The rows of all results by file, each failure in full, and the summary."""
+    """Yield the rows of all results by file, each failure in full, and the summary."""
     width = min(max((len(name_of(result)) for result in report.results), default=0), NAME_WIDTH)
     for file, results in groupby(report.results, lambda result: result.file):
-        yield (Piece(_clean(file) or "(no file)", "place"),)
+        yield (StyledText(_clean(file) or "(no file)", "place"),)
         for result in results:
             yield from _row(result, width)
             if detail and result.float32 is not None:
@@ -64,7 +64,7 @@ def lines_of_check(report: Report, *, detail: bool = False) -> Iterator[Line]:
 
 
 def lines_of_result(result: Result) -> Iterator[Line]:
-    """One result: its row, then its failures in full."""
+    """Yield one result: its row, then its failures in full."""
     yield from _row(result, 0)
     for failure in result.told:
         yield ()
@@ -72,7 +72,7 @@ def lines_of_result(result: Result) -> Iterator[Line]:
 
 
 def verdict_role(verdict: Verdict) -> Role:
-    """The colour of a verdict."""
+    """Return the colour of a verdict."""
     if verdict.good:
         return "good"
     if verdict.bad:
@@ -93,7 +93,7 @@ def tally(report: Report) -> str:
 
 
 def evidence(counts: Counts) -> str:
-    """How many samples a verdict rests on, and what became of the others."""
+    """Return how many samples a verdict rests on, and what became of the others."""
     parts = [f"{counts.compared} of {counted(counts.drawn, 'sample')} compared"] if counts.drawn else []
     for number, noun in ((counts.kinks, "kink"), (counts.jumps, "jump")):
         parts += [counted(number, noun)] if number else []
@@ -148,47 +148,47 @@ def _beside(found: float, expected: float | None, error: float | None) -> str:
 def _row(result: Result, width: int) -> Iterator[Line]:
     function = _clean(name_of(result)) + ("" if result.kind == "function" else f" ({result.kind})")
     pieces = [
-        Piece("  "),
-        Piece(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),
-        Piece(f"  {function:<{width}}", "message"),
+        StyledText("  "),
+        StyledText(f"{result.verdict.value:<{VERDICT_WIDTH}}", verdict_role(result.verdict)),
+        StyledText(f"  {function:<{width}}", "message"),
         *_legs(result),
     ]
     rest = "  ".join(part for part in (evidence(result.counts), duration(result.seconds)) if part)
-    yield (*pieces, Piece(f"  {rest}", "faint"))
+    yield (*pieces, StyledText(f"  {rest}", "faint"))
     indent = " " * (VERDICT_WIDTH + 4)
     if result.reason:
-        yield (Piece(indent + _clean(result.reason), "plain"),)
+        yield (StyledText(indent + _clean(result.reason), "plain"),)
     yield from (_note(indent, note) for note in result.notes[:MOST_NOTES])
     if len(result.notes) > MOST_NOTES:
-        yield (Piece(f"{indent}and {counted(len(result.notes) - MOST_NOTES, 'more note')}", "faint"),)
+        yield (StyledText(f"{indent}and {counted(len(result.notes) - MOST_NOTES, 'more note')}", "faint"),)
 
 
 def _single(tested: Float32) -> Line:
-    """How far float32 was tested, and what was left out why."""
+    """Return how far float32 was tested, and what was left out why."""
     left = "".join(f", {one.samples} {one.reason}" for one in tested.left)
     told = f"{counted(tested.samples, 'sample')} compared on {_clean(tested.device)}{left}"
-    return Piece(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), Piece(told, "faint")
+    return StyledText(" " * (VERDICT_WIDTH + 4) + "float32: ", "help"), StyledText(told, "faint")
 
 
 def _note(indent: str, note: Note) -> Line:
     where = "" if note.sample is None else f" (sample {note.sample})"
-    return Piece(f"{indent}{note.kind.value}: ", "help"), Piece(_clean(note.message) + where, "faint")
+    return StyledText(f"{indent}{note.kind.value}: ", "help"), StyledText(_clean(note.message) + where, "faint")
 
 
-def _legs(result: Result) -> Iterator[Piece]:
-    """The legs by what came of them, the worst first."""
+def _legs(result: Result) -> Iterator[StyledText]:
+    """Yield the legs by what came of them, the worst first."""
     for state, role in LEG_ROLES.items():
         names = [leg.leg.value for leg in result.legs if leg.state is state]
         if names:
-            yield Piece(f"  {MARKS[state]} {' '.join(names)}", role)
+            yield StyledText(f"  {MARKS[state]} {' '.join(names)}", role)
 
 
 def _failure(result: Result, failure: Failure) -> Iterator[Line]:
     yield (
-        Piece(f"{_clean(place_of(result))}: ", "place"),
-        Piece(failure.verdict.value, verdict_role(failure.verdict)),
-        Piece(f" {_clean(name_of(result))}", "message"),
-        Piece(f": {_clean(failure.message)}", "message"),
+        StyledText(f"{_clean(place_of(result))}: ", "place"),
+        StyledText(failure.verdict.value, verdict_role(failure.verdict)),
+        StyledText(f" {_clean(name_of(result))}", "message"),
+        StyledText(f": {_clean(failure.message)}", "message"),
     )
     for label, texts in facts_of(failure):
         yield from _fact(label, [text for text in texts if text])
@@ -198,10 +198,10 @@ def _failure(result: Result, failure: Failure) -> Iterator[Line]:
 
 def _fact(label: str, texts: Sequence[str]) -> Iterator[Line]:
     for number, text in enumerate(texts):
-        yield Piece(f"  {'' if number else label:<{LABEL_WIDTH}} ", "gutter"), Piece(_clean(text))
+        yield StyledText(f"  {'' if number else label:<{LABEL_WIDTH}} ", "gutter"), StyledText(_clean(text))
 
 
-def _values(values: Sequence[Value]) -> tuple[str, ...]:
+def _values(values: Sequence[NamedValue]) -> tuple[str, ...]:
     texts = tuple(assigned(value) for value in values[:MOST_VALUES])
     left = len(values) - len(texts)
     return (*texts, f"and {left} more, which the JSON report has") if left else texts
@@ -213,11 +213,11 @@ def _summary(report: Report) -> Iterator[Line]:
         role = "warning"
     about = f"{duration(report.seconds)}, seed {report.seed}, {_clean(report.device)}"
     strict = ", strict" if report.strict else ""
-    yield Piece(tally(report), role), Piece(f" in {about}{strict}", "faint")
+    yield StyledText(tally(report), role), StyledText(f" in {about}{strict}", "faint")
 
 
 def _clean(text: str) -> str:
-    """One line that does nothing to a terminal."""
+    """Return one line that does nothing to a terminal."""
     return encodable(display(text))
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from slangad.compiler.report.model import Number, Value
+    from slangad.compiler.report.model import NamedValue, Number
 
 DIGITS: Final = 6
 MOST_DIGITS: Final = 17
@@ -14,7 +14,7 @@ MOST_DIGITS: Final = 17
 
 
 def shown(value: Number, digits: int = DIGITS) -> str:
-    """A number with some digits; what is no number is spelled out."""
+    """Return a number with some digits; what is no number is spelled out."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -23,7 +23,7 @@ def shown(value: Number, digits: int = DIGITS) -> str:
 
 
 def exact(value: Number) -> str:
-    """A number with all its digits, so that it can be put in again."""
+    """Return a number with all its digits, so that it can be put in again."""
     return repr(float(value)) if isinstance(value, float) and math.isfinite(value) else shown(value)
 
 
@@ -36,7 +36,7 @@ def apart(left: float, right: float) -> tuple[str, str]:
 
 
 def with_bar(value: float, bar: float | None) -> str:
-    """A number and its error bar, with no more digits than the bar leaves certain, and one."""
+    """Return a number and its error bar, with no more digits than the bar leaves certain, and one."""
     if bar is None:
         return exact(value)
     if not (math.isfinite(value) and math.isfinite(bar)) or bar <= 0.0:
@@ -45,7 +45,7 @@ def with_bar(value: float, bar: float | None) -> str:
     return f"{shown(value, min(max(certain, 1), MOST_DIGITS))} ± {shown(bar, 2)}"
 
 
-def assigned(value: Value) -> str:
+def assigned(value: NamedValue) -> str:
     """``x = 0.25``, with all digits."""
     return f"{value.path} = {exact(value.value)}"
 
@@ -63,7 +63,7 @@ def duration(seconds: float) -> str:
 
 
 def encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, which no encoding carries; file names may hold some."""
+    """Return the text without halves of surrogate pairs, which no encoding carries; file names may hold some."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
-"""Every format of a check's report by its name on the command line: a ``Report`` goes in, a text comes out.
+"""List every format of a check's report by its name on the command line.
 
-A format is imported when it is used. This is all that ``slangad check --format NAME --output FILE`` needs:
-``publish(report, NAME, write)``.
+A format is imported when it is used. ``slangad check --format NAME --output FILE`` needs only
+``publish(report, NAME, write)``. To add a format: add a row here, a file beside it, and a row in docs/ci.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMATS: Final[dict[str, str]] = {
 
 
 def render(report: Report, name: str, *, detail: bool = False) -> str:
-    """The report in one format; ``detail`` is of text, the others have it all."""
+    """Return the report in one format; ``detail`` is of text, the others have it all."""
     module, _, function = FORMATS[name].partition(":")
     write = getattr(import_module(module), function)
     text = write(report, detail=True) if detail and name == "text" else write(report)

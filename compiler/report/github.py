@@ -37,7 +37,7 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&@:$])")
 
 
 def workflow_commands(report: Report) -> str:
-    """A command for each of the worst results, and a line that says what there was."""
+    """Return a command for each of the worst results, and a line that says what there was."""
     lines: list[str] = []
     for severity, command in COMMANDS.items():
         found = [result for result in worst_first(report) if _level(result, report) == severity]
@@ -60,7 +60,7 @@ def add_step_summary(report: Report, environment: Mapping[str, str]) -> None:
 
 
 def step_summary(report: Report) -> str:
-    """The report in Markdown: a table of what is not right, and the failures below it."""
+    """Return the report in Markdown: a table of what is not right, and the failures below it."""
     bad = [result for result in worst_first(report) if not result.verdict.good]
     title = "## Gradient check: " + ("passed" if report.ok else "failed")
     about = f"{tally(report)}. {duration(report.seconds)}, seed {report.seed}, {markdown(report.device)}."
@@ -74,12 +74,12 @@ def step_summary(report: Report) -> str:
 
 
 def markdown(text: str) -> str:
-    """The text on one line, with nothing that Markdown, HTML or GitHub's mentions take for their own."""
+    """Return the text on one line, with nothing that Markdown, HTML or GitHub's mentions take for their own."""
     return _MARKDOWN.sub(r"\\\1", _line(text))
 
 
 def _line(text: str) -> str:
-    """The text on one line that is not too long."""
+    """Return the text on one line that is not too long."""
     cut = text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 1] + "…"
     return encodable(display(cut))
 
@@ -101,7 +101,7 @@ def _annotation(command: str, result: Result, more: Sequence[str] = ()) -> str:
 
 
 def _rest(severity: str, results: Sequence[Result]) -> list[str]:
-    """How many more there are than GitHub shows, and where."""
+    """Return how many more there are than GitHub shows, and where."""
     if not results:
         return []
     places = [f"  {place_of(result)}: {result.verdict.value} {name_of(result)}" for result in results[:MOST_PLACES]]

@@ -41,12 +41,12 @@ class PageTemplate(Template):
 
 
 def page_template() -> PageTemplate:
-    """The page with its holes."""
+    """Return the page with its holes."""
     return PageTemplate((files("slangad") / "templates" / TEMPLATE).read_text(encoding="utf-8"))
 
 
 def html_page(report: Report) -> str:
-    """The report as one page."""
+    """Return the report as one page."""
     return page_template().substitute(page_holes(report))
 
 
@@ -88,7 +88,7 @@ def _facts(report: Report) -> Iterator[str]:
 
 
 def _buttons(shown: list[str]) -> Iterator[str]:
-    """The radio buttons that the style sheet looks at; their labels are the filters."""
+    """Yield the radio buttons that the style sheet looks at; their labels are the filters."""
     for number, name in enumerate(shown):
         yield f'<input type="radio" name="show" id="show-{name}"{"" if number else " checked"}>'
 
@@ -171,7 +171,7 @@ def _known(failure: Failure) -> str:
 
 
 def _curve(failure: Failure) -> str:
-    """The picture with its key, and its numbers below."""
+    """Return the picture with its key, and its numbers below."""
     curve = failure.curve
     if curve is None:
         return ""

@@ -35,7 +35,7 @@ class Axis:
     end: float
 
     def at(self, value: float) -> float:
-        """The pixel of a positive number; what lies outside goes to the edge."""
+        """Return the pixel of a positive number; what lies outside goes to the edge."""
         share = (math.log10(value) - self.low) / (self.high - self.low)
         return self.start + (self.end - self.start) * min(max(share, 0.0), 1.0)
 
@@ -74,7 +74,7 @@ def _positive(value: float) -> bool:
 
 
 def _points(steps: Sequence[float], errors: Sequence[float]) -> list[Point]:
-    """Those a logarithmic axis can show."""
+    """Return those a logarithmic axis can show."""
     return [(x, y) for x, y in zip(steps, errors, strict=False) if _positive(x) and _positive(y)]
 
 

@@ -62,7 +62,7 @@ def _around(at: int, count: int, most: int) -> range:
 
 
 def _largest(matrix: Matrix) -> float:
-    """The largest finite size, 1 if there is none but 0."""
+    """Return the largest finite size, 1 if there is none but 0."""
     return max((abs(value) for row in matrix for value in row if math.isfinite(value)), default=0.0) or 1.0
 
 

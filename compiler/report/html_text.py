@@ -9,5 +9,5 @@ from slangad.compiler.report.text import display
 
 
 def html(text: str) -> str:
-    """The text escaped for elements and quoted attributes, on one line, without characters that steer."""
+    """Return the text escaped for elements and quoted attributes, on one line, without characters that steer."""
     return escape(encodable(display(text)))

@@ -14,12 +14,12 @@ SCHEMA = 1
 
 
 def document(fields: Mapping[str, object]) -> str:
-    """One JSON document with its schema number first, ending in a newline."""
+    """Return one JSON document with its schema number first, ending in a newline."""
     return json.dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
 
 
 def diagnostic_records(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
-    """The diagnostics as JSON values, in order; a field that says nothing is left out."""
+    """Return the diagnostics as JSON values, in order; a field that says nothing is left out."""
     return [_record(diagnostic) for diagnostic in diagnostics]
 
 

@@ -25,7 +25,7 @@ NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0
 
 
 def junit_xml(report: Report) -> str:
-    """The report as one JUnit document."""
+    """Return the report as one JUnit document."""
     root = Element("testsuites", {"name": "slangad check", **_sums(report.results, report)})
     root.set("time", _seconds(report.seconds))
     files: dict[str, list[Result]] = {}
@@ -43,7 +43,7 @@ def junit_xml(report: Report) -> str:
 
 
 def xml_text(text: str) -> str:
-    """The text with a replacement for each character that XML can't carry."""
+    """Return the text with a replacement for each character that XML can't carry."""
     return NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", encodable(text))
 
 

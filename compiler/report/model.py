@@ -33,12 +33,12 @@ class Verdict(str, Enum):
 
     @property
     def good(self) -> bool:
-        """Whether everything that was looked at is right."""
+        """Return True if everything that was looked at is right."""
         return self in (Verdict.PASS, Verdict.KINK_OK)
 
     @property
     def bad(self) -> bool:
-        """Whether something is wrong, strict or not."""
+        """Return True if something is wrong, strict or not."""
         return not self.good and self not in (Verdict.INCONCLUSIVE, Verdict.SKIPPED)
 
 
@@ -97,7 +97,7 @@ class LegResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class NamedValue:
     """One scalar of an input, result or cotangent, by the path users write: ``m.albedo[1]``, ``v.x``, ``result``."""
 
     path: str
@@ -155,7 +155,7 @@ class SampleState(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ReportedSample:
     """One input of the function and what was found there.
 
     Attributes:
@@ -169,8 +169,8 @@ class Sample:
     number: int
     origin: str
     state: SampleState
-    inputs: tuple[Value, ...]
-    results: tuple[Value, ...] = ()
+    inputs: tuple[NamedValue, ...]
+    results: tuple[NamedValue, ...] = ()
     jacobian: Jacobian | None = None
     forward: tuple[tuple[float, ...], ...] = ()
     float32: tuple[tuple[float, ...], ...] = ()
@@ -197,8 +197,8 @@ class Failure:
     leg: Leg
     verdict: Verdict
     message: str
-    sample: Sample | None = None
-    cotangent: tuple[Value, ...] = ()
+    sample: ReportedSample | None = None
+    cotangent: tuple[NamedValue, ...] = ()
     row: str = ""
     column: str = ""
     expected: float | None = None
@@ -317,7 +317,7 @@ class Result:
     failures: tuple[Failure, ...] = ()
     notes: tuple[Note, ...] = ()
     counts: Counts = Counts()
-    samples: tuple[Sample, ...] = field(default=(), repr=False)
+    samples: tuple[ReportedSample, ...] = field(default=(), repr=False)
     seconds: float = 0.0
     because: tuple[str, ...] = ()
     seed: int = 0
@@ -329,7 +329,7 @@ class Result:
         return () if self.because else self.failures
 
     def fails(self, *, strict: bool) -> bool:
-        """Whether it makes the check fail."""
+        """Return True if it makes the check fail."""
         return self.verdict.bad or (strict and not self.verdict.good)
 
 
@@ -364,9 +364,9 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the check passes."""
+        """Return True if the check passes."""
         return not self.failed
 
     def count(self, verdict: Verdict) -> int:
-        """How many results have a verdict."""
+        """Return how many results have a verdict."""
         return sum(result.verdict is verdict for result in self.results)

@@ -10,7 +10,7 @@ from slangad.compiler.report.figures import encodable
 
 
 def below_here(file: str) -> str:
-    """The file with slashes, relative to the working folder if it lies there; else as it was named."""
+    """Return the file with slashes, relative to the working folder if it lies there; else as it was named."""
     if not file:
         return ""
     path = Path(file)
@@ -20,6 +20,6 @@ def below_here(file: str) -> str:
 
 
 def uri(file: str) -> str:
-    """The file as a URI: relative if it lies below the working folder."""
+    """Return the file as a URI: relative if it lies below the working folder."""
     path = below_here(file)
     return Path(path).as_uri() if Path(path).is_absolute() else quote(path)

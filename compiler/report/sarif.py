@@ -31,13 +31,13 @@ RULES: Final = tuple(verdict for verdict in SEVERITY if not verdict.good)
 
 
 def sarif_json(report: Report) -> str:
-    """The report as one SARIF log."""
+    """Return the report as one SARIF log."""
     log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [_run(report)]}
     return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def level_of(verdict: Verdict, *, strict: bool) -> Level:
-    """How bad a verdict is: an error if it makes the check fail."""
+    """Return how bad a verdict is: an error if it makes the check fail."""
     if verdict.bad or (strict and not verdict.good):
         return "error"
     return "note" if verdict.value == "SKIPPED" or verdict.good else "warning"
@@ -98,7 +98,7 @@ def _results(result: Result, report: Report) -> Iterator[Json]:
 
 
 def _message(result: Result, failure: Failure | None) -> str:
-    """One sentence, then what is known, a line each."""
+    """Return one sentence, then what is known, a line each."""
     if failure is None:
         reason = result.reason or VERDICTS[result.verdict].short
         return encodable(f"{name_of(result)}: {reason}")
@@ -107,7 +107,7 @@ def _message(result: Result, failure: Failure | None) -> str:
 
 
 def _location(result: Result) -> Json:
-    """The function; a line is needed, so one that is not known is the first."""
+    """Return the function; a line is needed, so one that is not known is the first."""
     span = result.span
     region: Json = {"startLine": max(span.line, 1)}
     if span.line:

@@ -32,13 +32,13 @@ STYLES: Final[dict[Role, str]] = {
 
 
 def texts_of(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> Iterator[Text]:
-    """One text per line of the diagnostics, the same words as ``report.text`` has."""
+    """Yield one text per line of the diagnostics, the same words as ``report.text`` has."""
     for diagnostic in diagnostics:
         yield from map(_text, lines_of(diagnostic, read))
 
 
 def texts_of_check(report: Report, *, detail: bool = False) -> Iterator[Text]:
-    """One text per line of a check's report, the same words as ``report.check_text`` has."""
+    """Yield one text per line of a check's report, the same words as ``report.check_text`` has."""
     yield from map(_text, lines_of_check(report, detail=detail))
 
 

@@ -24,20 +24,20 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StyledText:
     """Some text of a line and the part it plays."""
 
     text: str
     role: Role = "plain"
 
 
-Line = tuple[Piece, ...]
+Line = tuple[StyledText, ...]
 Reader = Callable[[str], Sequence[str] | None]
 """Gives the lines of a file, or None when it can't be read."""
 
 
 def render(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> str:
-    """The diagnostics as text, one after another, each ending in a newline."""
+    """Return the diagnostics as text, one after another, each ending in a newline."""
     return "".join(
         "".join(piece.text for piece in line) + "\n"
         for diagnostic in diagnostics
@@ -46,7 +46,7 @@ def render(diagnostics: Iterable[Diagnostic], read: Reader | None = None) -> str
 
 
 def lines_of(diagnostic: Diagnostic, read: Reader | None = None) -> Iterator[Line]:
-    """The lines of one diagnostic: header, excerpt, help and notes."""
+    """Yield the lines of one diagnostic: header, excerpt, help and notes."""
     yield _header(diagnostic)
     excerpt = _excerpt(diagnostic.span, diagnostic.label, read or read_lines)
     yield from excerpt
@@ -56,7 +56,7 @@ def lines_of(diagnostic: Diagnostic, read: Reader | None = None) -> Iterator[Lin
 
 
 def read_lines(path: str) -> tuple[str, ...] | None:
-    """The lines of a source file as Python counts them, or None when it can't be read."""
+    """Return the lines of a source file as Python counts them, or None when it can't be read."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError):
@@ -77,45 +77,45 @@ def _header(diagnostic: Diagnostic) -> Line:
     kind: Literal["error", "warning", "note"] = diagnostic.severity.value
     place = str(span) if span.line else span.file
     return (
-        *((Piece(f"{place}: ", "place"),) if place else ()),
-        Piece(f"{kind}[{diagnostic.code}]", kind),
-        Piece(f": {diagnostic.message}", "message"),
+        *((StyledText(f"{place}: ", "place"),) if place else ()),
+        StyledText(f"{kind}[{diagnostic.code}]", kind),
+        StyledText(f": {diagnostic.message}", "message"),
     )
 
 
 def _remark(indent: str, kind: str, text: str) -> Iterator[Line]:
-    """A help or note; further lines of its text are indented below the first."""
+    """Yield a help or note; further lines of its text are indented below the first."""
     if not text:
         return
     first, *rest = text.splitlines()
-    yield Piece(f"{indent}= ", "gutter"), Piece(f"{kind}: ", "help"), Piece(first)
+    yield StyledText(f"{indent}= ", "gutter"), StyledText(f"{kind}: ", "help"), StyledText(first)
     for line in rest:
-        yield (Piece(" " * (len(indent) + 2) + line),)
+        yield (StyledText(" " * (len(indent) + 2) + line),)
 
 
 def _excerpt(span: Span, label: str, read: Reader) -> list[Line]:
-    """The source lines the span covers (of a long span the first and the last), each with carets below."""
+    """Return the source lines the span covers (of a long span the first and the last), each with carets below."""
     lines = read(span.file) if span.file and span.line else None
     if not lines or span.line > len(lines):
         return []
     last = min(max(span.line, span.end_line), len(lines))
     width = len(str(span.end_line))
     shown = range(span.line, last + 1) if last - span.line < 3 else (span.line, last)
-    result: list[Line] = [(Piece(" " * (width + 1) + "|", "gutter"),)]
+    result: list[Line] = [(StyledText(" " * (width + 1) + "|", "gutter"),)]
     for number in shown:
         if number == last and last - span.line >= 3:
-            result.append((Piece("." * min(3, width + 1), "gutter"),))
+            result.append((StyledText("." * min(3, width + 1), "gutter"),))
         text = lines[number - 1]
         start, end = _columns(span, number, last, text)
-        result.append((Piece(f"{number:>{width}} | ", "gutter"), Piece(display(text).rstrip())))
+        result.append((StyledText(f"{number:>{width}} | ", "gutter"), StyledText(display(text).rstrip())))
         carets = " " * _width(text[: start - 1]) + "^" * max(1, _width(text[start - 1 : end - 1]))
         tail = f" {label}" if label and number == last else ""
-        result.append((Piece(" " * (width + 1) + "| ", "gutter"), Piece(carets + tail, "caret")))
+        result.append((StyledText(" " * (width + 1) + "| ", "gutter"), StyledText(carets + tail, "caret")))
     return result
 
 
 def _columns(span: Span, number: int, last: int, text: str) -> tuple[int, int]:
-    """The first column to underline in a line, and the one after the last."""
+    """Return the first column to underline in a line, and the one after the last."""
     indent = len(text) - len(text.lstrip())
     start = span.column if number == span.line else indent + 1
     end = span.end_column if number == span.end_line == last else len(text.rstrip()) + 1
@@ -123,12 +123,12 @@ def _columns(span: Span, number: int, last: int, text: str) -> tuple[int, int]:
 
 
 def display(text: str) -> str:
-    """The text as it is shown: tabs become spaces, and nothing that steers a terminal reaches it."""
+    """Return the text as it is shown: tabs become spaces, and nothing that steers a terminal reaches it."""
     return "".join(_shown(char) for char in text)
 
 
 def _width(text: str) -> int:
-    """How many terminal cells the text takes as shown."""
+    """Return how many terminal cells the text takes as shown."""
     return sum(_cells(char) for char in display(text))
 
 

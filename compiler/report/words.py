@@ -87,7 +87,7 @@ MARKS: Final[dict[LegState, str]] = {
 
 
 def worst_first(report: Report) -> list[Result]:
-    """The results, most severe first, else in their order."""
+    """Return the results, most severe first, else in their order."""
     return sorted(report.results, key=lambda result: SEVERITY.index(result.verdict))
 
 

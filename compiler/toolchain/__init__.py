@@ -1,1 +1,1 @@
-"""Slang text to artefacts: the Slang compiler as a library or a program, its targets, cache and messages."""
+"""Compile Slang text to artefacts: targets, cache, worker processes, and messages. ``session`` is the entry."""

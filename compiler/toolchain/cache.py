@@ -1,8 +1,8 @@
-"""A content-addressed store on disk: a key's bytes go in once and come out checked, or not at all.
+"""Store bytes on disk by key, with a checksum that is verified at each read.
 
-Safe for any number of processes at a time: entries appear by renaming, are never changed, and may vanish at any moment.
-An entry whose checksum is wrong is deleted and counts as missing. Where the folder cannot be written, nothing is stored
-and nobody is told: a cache is a convenience.
+Any number of processes may use it at a time: entries appear by renaming, are never changed, and may vanish at any
+moment. An entry with a wrong checksum is deleted and counts as missing. If the folder is not writable, nothing is
+stored and no error is reported, because the cache only saves time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cache:
         self._swept = False
 
     def get(self, key: str) -> bytes | None:
-        """The value stored under a key; marks it as used."""
+        """Return the value stored under a key; marks it as used."""
         path = self._path(key)
         try:
             content = path.read_bytes()
@@ -84,7 +84,7 @@ class Cache:
 
 
 def default_cache() -> Cache | None:
-    """The user's cache: ``$SLANGAD_CACHE_DIR`` or the platform's place, at most ``$SLANGAD_CACHE_SIZE`` bytes.
+    """Return the user's cache: ``$SLANGAD_CACHE_DIR`` or the platform's place, at most ``$SLANGAD_CACHE_SIZE`` bytes.
 
     A size of 0 turns it off.
     """
@@ -94,7 +94,7 @@ def default_cache() -> Cache | None:
 
 
 def cache_directory() -> Path:
-    """Where the user's cache lies."""
+    """Return where the user's cache lies."""
     named = os.environ.get(DIRECTORY_VARIABLE)
     if named:
         return Path(named)

@@ -1,6 +1,6 @@
-"""Where the Slang compiler is, and which one, without loading it: the library in slangpy's package, or ``--slangc``.
+"""Locate the Slang compiler without loading it: the library in slangpy's package, or ``--slangc``.
 
-The fingerprint goes into cache keys and must be had in microseconds: path, size and time of the file, not its contents.
+The fingerprint is part of cache keys and must take microseconds: path, size and time of the file, not its contents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSION = re.compile(r"\d{4}\.\d+(\.\d+)*")
 
 
 def find_library() -> Path:
-    """The Slang compiler's shared library: ``$SLANGAD_SLANG_LIBRARY``, else the one in slangpy's package.
+    """Return the Slang compiler's shared library: ``$SLANGAD_SLANG_LIBRARY``, else the one in slangpy's package.
 
     Raises:
         ToolchainError: There is none.
@@ -42,7 +42,7 @@ def find_library() -> Path:
 
 
 def find_slangc(named: Path) -> Path:
-    """The slangc executable a user named, by path or by a name on PATH.
+    """Return the slangc executable a user named, by path or by a name on PATH.
 
     Raises:
         ToolchainError: It does not exist or can't be executed.
@@ -83,6 +83,6 @@ def _version_in(name: str) -> str:
 
 
 def _package_folders() -> list[Path]:
-    """Where slangpy lies; ``find_spec`` of a top-level package does not run the package."""
+    """Return where slangpy lies; ``find_spec`` of a top-level package does not run the package."""
     spec = importlib.util.find_spec("slangpy")
     return [Path(folder) for folder in (spec.submodule_search_locations or [])] if spec else []

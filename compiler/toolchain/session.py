@@ -1,6 +1,6 @@
-"""The toolchain's front door: jobs in, results out, from the cache where it has them, else from worker processes.
+"""Compile jobs, from the cache if it has the results, else in worker processes. ``compile_jobs`` is the entry.
 
-When the cache has everything, neither the Slang library is loaded nor a process started.
+If the cache has everything, the Slang library is not loaded and no process starts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from slangad.compiler.toolchain.jobs.pool import Pool
 from slangad.compiler.toolchain.jobs.prebuilt import ModuleStore
 from slangad.compiler.toolchain.jobs.request import CompileJob, CompileResult
 from slangad.compiler.toolchain.jobs.staging import BINARY, Staging
-from slangad.compiler.toolchain.jobs.tasks import Task, cut, worker_count
+from slangad.compiler.toolchain.jobs.tasks import CompileTask, cut, worker_count
 from slangad.compiler.toolchain.locate import find_library, find_slangc
 from slangad.compiler.toolchain.messages.failures import failed
 from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.workers.backends import LibraryBackend, SlangcBackend
-from slangad.compiler.toolchain.workers.events import Work
+from slangad.compiler.toolchain.workers.events import CompilerCall
 from slangad.compiler.toolchain.workers.library import SlangSession
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def compile_here(jobs: Sequence[CompileJob]) -> list[CompileResult]:
         for job in jobs:
             staged = staging.write(job)
             collector = Collector(job, staged)
-            for event in session.compile(Task(job, staged, job.units()).work()):
+            for event in session.compile(CompileTask(job, staged, job.units()).work()):
                 collector.add(event)
             results.append(collector.result())
     return results
@@ -158,10 +158,10 @@ def _session_here(library: str) -> SlangSession:
 
 
 def _build_module(pool: Pool, staging: Staging, name: str, text: str, job: CompileJob) -> bytes | None:
-    """A module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
+    """Return a module in Slang's binary form; ``None`` when it has errors, which its users will tell."""
     source = staging.write_text(name, text)
     binary = source.with_name(f"{Path(name).stem}{BINARY}")
-    done = pool.call(Work(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
+    done = pool.call(CompilerCall(module_arguments(os.fspath(source), os.fspath(binary)), (), (), ()), job.time_limit)
     return binary.read_bytes() if done and binary.is_file() else None
 
 
@@ -183,7 +183,7 @@ def _ignore(through: int, total: int) -> None:
 
 
 def _without_missing_tools(job: CompileJob) -> tuple[CompileJob, tuple[Diagnostic, ...]]:
-    """The job for those targets that can be made here, and a diagnostic for each of the others."""
+    """Return the job for those targets that can be made here, and a diagnostic for each of the others."""
     lacking = [name for name in job.targets if (tool := TARGETS[name].tool) and tool.find() is None]
     if not lacking:
         return job, ()

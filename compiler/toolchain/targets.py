@@ -1,6 +1,7 @@
-"""What slangad can compile to: one row per target, read by the argument builder, the command line and ``doctor``.
+"""Define every compile target once: name, extension, arguments of slangc, needed tool, and what it lacks.
 
-Goes in: a target's name. Comes out: slangc's arguments for it, the file extension, and the tool it needs beyond Slang.
+The argument builder, the command line and ``doctor`` follow this table. To add a target: add a row here and its name to
+``frontends/targets.py``.
 """
 
 from __future__ import annotations

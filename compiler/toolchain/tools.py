@@ -1,7 +1,4 @@
-"""Programs and libraries that some targets need beyond Slang: how to find each, and what to tell a user who lacks it.
-
-Goes in: nothing but the machine. Comes out: where the tool is, or ``None``.
-"""
+"""Locate the programs and libraries that some targets need beyond Slang, and say how to install them."""
 
 from __future__ import annotations
 
@@ -34,13 +31,13 @@ class Tool:
 
 
 def find_cxx_compiler() -> Path | None:
-    """The C++ compiler Slang itself would call."""
+    """Return the C++ compiler Slang itself would call."""
     names = ("cl",) if sys.platform == "win32" else ("g++", "clang++", "c++")
     return next((Path(path) for name in names if (path := shutil.which(name))), None)
 
 
 def find_dxc() -> Path | None:
-    """The DirectX shader compiler's library."""
+    """Return the DirectX shader compiler's library."""
     name = {"win32": "dxcompiler.dll", "darwin": "libdxcompiler.dylib"}.get(sys.platform, "libdxcompiler.so")
     return _library(("SLANGAD_DXC",), (name,))
 

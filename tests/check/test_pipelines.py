@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.report.model import Result
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
     from slangad.compiler.runtime.device.slangpy_device import GpuProgram
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -290,7 +290,7 @@ def test_check__a_pipeline_on_a_device__compiles_no_more_for_more_runs(
         loaded.append(entries)
         return load(self, emitted, source, entries)
 
-    def counted_submit(self: GpuDevice, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def counted_submit(self: GpuDevice, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         submitted.append(len(launches))
         submit(self, launches, cleared)
 

@@ -22,7 +22,7 @@ from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan, run_kernel
 from slangad.compiler.toolchain.cache import default_cache
 
 if TYPE_CHECKING:
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = [ROOT / "samples" / name for name in ("network/mlp.py", "quickstart/brdf.py", "root/kepler.py")]
@@ -30,7 +30,7 @@ FILES = [*sorted((ROOT / "tests" / "emit" / "described").glob("*.py")), *SAMPLES
 DOMAINS = {1: (70,), 2: (7, 10), 3: (2, 5, 7)}
 
 
-def inputs(signature: Signature, mode: RunMode) -> dict[str, object]:
+def inputs(signature: KernelSignature, mode: RunMode) -> dict[str, object]:
     """A value for everything: floats clear of kinks, integers that can be any index, tensors of extents five."""
     rng = np.random.default_rng(3)
     domain = DOMAINS[signature.dims]

@@ -19,7 +19,7 @@ import slangad as sa
 from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.choice import is_software
-from slangad.compiler.runtime.device.model import BuildOptions, Launch
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.runtime.device.segments import free_addresses
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_download__interrupted__does_not_wait_for_what_runs(gpu: Device) -> None
     x = gpu.buffer(F4, 64)
 
     def started(side: int) -> float:
-        gpu.submit([Launch(program, "scale", (64 * side, side, 1), {"n": 64, "x": x, "turns": _TURNS})])
+        gpu.submit([KernelLaunch(program, "scale", (64 * side, side, 1), {"n": 64, "x": x, "turns": _TURNS})])
         return time.perf_counter()
 
     started(1)
@@ -113,9 +113,9 @@ def test_submit__many_launches__run_in_order(gpu: Device) -> None:
     n = 100_000
     x, y = gpu.buffer(F4, n), gpu.buffer(F4, n)
     x.upload(np.arange(n, dtype=np.float32))
-    scale = Launch(program, "scale", (n, 1, 1), {"n": n, "x": x, "gain": 2.0}, frozenset({"gain"}))
-    there = Launch(program, "shift", (n, 1, 1), {"n": n, "x": x, "y": y})
-    back = Launch(program, "shift", (n, 1, 1), {"n": n, "x": y, "y": x})
+    scale = KernelLaunch(program, "scale", (n, 1, 1), {"n": n, "x": x, "gain": 2.0}, frozenset({"gain"}))
+    there = KernelLaunch(program, "shift", (n, 1, 1), {"n": n, "x": x, "y": y})
+    back = KernelLaunch(program, "shift", (n, 1, 1), {"n": n, "x": y, "y": x})
     gpu.submit([scale, scale, there, back, scale])
     expected = np.arange(n, dtype=np.float32) * 4.0
     expected = (np.roll(np.roll(expected, -1) + 1.0, -1) + 1.0) * 2.0

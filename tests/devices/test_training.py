@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from support.devices import device_of
 
-from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.pipeline.run import prepare_pipeline, run_pipeline
 from slangad.compiler.runtime.training.loop import Ending, train
-from slangad.compiler.runtime.training.train import Plan, Trainer
+from slangad.compiler.runtime.training.train import Trainer, TrainingPlan
 from slangad.compiler.runtime.training.trainable import prepare_training
 from slangad.compiler.toolchain.cache import default_cache
 
@@ -38,7 +38,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 
 
 @cache
-def program(path: Path) -> Program:
+def program(path: Path) -> RunnableProgram:
     return read_program(Input(path), Options(targets=(), cache=default_cache()))
 
 
@@ -80,7 +80,7 @@ def test_network__trained_on_a_gpu__learns(gpu: Device, name: str) -> None:
     described = program(MLP / file)
     runnable = described.pipelines[pipeline]
     assert runnable.pipeline.optimizer is not None
-    plan = Plan(runnable.pipeline.optimizer, threshold=ENOUGH[gpu.name])
+    plan = TrainingPlan(runnable.pipeline.optimizer, threshold=ENOUGH[gpu.name])
     with np.load(MLP / "points.npz") as points:
         prepared, _ = prepare_training(runnable, dict(points), None, plan)
     loaded = described.load_on(gpu, runnable.entry_names())

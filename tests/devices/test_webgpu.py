@@ -16,7 +16,7 @@ from slangad.compiler.api.program import read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import ToolchainError
-from slangad.compiler.runtime.device.model import Launch
+from slangad.compiler.runtime.device.model import KernelLaunch
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.webgpu_device import WebgpuDevice
 from slangad.compiler.runtime.device.webgpu_limits import check_shader
@@ -26,7 +26,7 @@ from slangad.compiler.toolchain.cache import default_cache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.api.program import Program
+    from slangad.compiler.api.program import RunnableProgram
 
 pytestmark = pytest.mark.toolchain
 FOLDER = Path(__file__).parent
@@ -76,7 +76,7 @@ def smallest(wgpu_device: object) -> Iterator[WebgpuDevice]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Program:
+def program(tmp_path: Path) -> RunnableProgram:
     (tmp_path / "many.py").write_text(MANY, encoding="utf-8")
     return read_program(Input(tmp_path / "many.py"), Options(targets=(), cache=default_cache()))
 
@@ -90,17 +90,17 @@ def program(tmp_path: Path) -> Program:
     ],
 )
 def test_load__more_than_the_device_has__names_it(
-    smallest: WebgpuDevice, program: Program, entry: str, reason: str
+    smallest: WebgpuDevice, program: RunnableProgram, entry: str, reason: str
 ) -> None:
     with pytest.raises(ToolchainError, match=f"SA253.*{reason}"):
         program.load_on(smallest, (entry,))
     assert program.load_on(smallest, ("wide_forward",)).emitted is program.emitted
 
 
-def test_submit__more_groups_than_an_axis_has__says_so(smallest: WebgpuDevice, program: Program) -> None:
+def test_submit__more_groups_than_an_axis_has__says_so(smallest: WebgpuDevice, program: RunnableProgram) -> None:
     loaded = program.load_on(smallest, ("plane_forward",))
     x, result = smallest.buffer(np.dtype("f4"), 4), smallest.buffer(np.dtype("f4"), 4)
-    launch = Launch(loaded, "plane_forward", (2, 2, 1), {"domain": [2, 2], "x": x, "result": result})
+    launch = KernelLaunch(loaded, "plane_forward", (2, 2, 1), {"domain": [2, 2], "x": x, "result": result})
     with pytest.raises(ToolchainError, match=r"SA253.*plane_forward needs \d+ groups along an axis.*has 65535"):
         smallest.submit([replace(launch, threads=(2, 1 << 24, 1))])
     x.upload(np.arange(4, dtype="f4"))
@@ -153,7 +153,7 @@ def test_open__without_wgpu__tells_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     assert "pip install 'slangad[webgpu]'" in caught.value.diagnostics[0].help
 
 
-def test_tensors__of_vectors_without_elements__are_bound(wgpu_device: object, program: Program) -> None:
+def test_tensors__of_vectors_without_elements__are_bound(wgpu_device: object, program: RunnableProgram) -> None:
     alone = sa.load(program.file, "webgpu").alone
     out = alone.backward(np.ones(4, "f4"), np.full(4, -1), np.zeros((0, 2), "f4"))
     assert out.grad["x"].tolist() == [1.0] * 4

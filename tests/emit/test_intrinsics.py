@@ -29,7 +29,7 @@ from slangad.compiler.lang.intrinsics import INTRINSICS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.lang.intrinsics import Intrinsic as Row
+    from slangad.compiler.lang.intrinsics import IntrinsicRow as Row
 
 pytestmark = pytest.mark.toolchain
 COUNT = 16

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slangad.compiler.emit import emit_module
 from slangad.compiler.emit.text.line_breaks import LIMIT, wrap
 from slangad.compiler.emit.text.literals import literal
-from slangad.compiler.emit.text.names import Scope, ascii_name
+from slangad.compiler.emit.text.names import NameScope, ascii_name
 from slangad.compiler.emit.text.writer import Writer
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.ir.nodes import Assign, Binary, Function, Module, Param, Return, Var
@@ -37,7 +37,7 @@ def test_ascii_name__letters__are_spelled_out(name: str, wanted: str) -> None:
 
 
 def test_scope__keywords_builtins_and_collisions__get_other_names() -> None:
-    scope = Scope(hidden=("dot",))
+    scope = NameScope(hidden=("dot",))
     given_names = [scope.give(name, name) for name in ("x", "struct", "dot", "length", "float3", "this")]
     assert given_names == ["x", "struct_", "dot_", "length", "float3_", "this_"]
     assert [scope.fresh("x"), scope.fresh("x")] == ["x_2", "x_3"]

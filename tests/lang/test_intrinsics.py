@@ -15,7 +15,7 @@ from support.table import BOOL3, FLOAT2, FLOAT3, MATRIX, SQUARE, arguments, type
 import slangad as sa
 from slangad.compiler.ir import types as ir
 from slangad.compiler.lang import public
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, TypeRuleError, python_equivalents
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow, TypeRuleError, python_equivalents
 from slangad.compiler.lang.types import intrinsic_functions
 from slangad.compiler.lang.types.intrinsic_functions import FUNCTIONS, IntrinsicFunction
 from slangad.compiler.lang.types.operators import call_intrinsic
@@ -31,7 +31,7 @@ SMOOTH = [pytest.param(r, id=r.name) for r in INTRINSICS.values() if r.different
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_rule__of_a_row__accepts_its_types_and_checks_their_number(row: Intrinsic) -> None:
+def test_rule__of_a_row__accepts_its_types_and_checks_their_number(row: IntrinsicRow) -> None:
     signature = row.rule(types_of(row))
     assert signature.params == types_of(row)
     assert isinstance(signature.result, (ir.Scalar, ir.Vector, ir.Matrix))
@@ -41,7 +41,7 @@ def test_rule__of_a_row__accepts_its_types_and_checks_their_number(row: Intrinsi
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_rule__of_a_row__refuses_structs_and_void(row: Intrinsic) -> None:
+def test_rule__of_a_row__refuses_structs_and_void(row: IntrinsicRow) -> None:
     for bad in (ir.VOID, ir.Struct("s", "S", ())):
         with pytest.raises(TypeRuleError) as caught:
             row.rule((bad,) * len(row.params))
@@ -49,7 +49,7 @@ def test_rule__of_a_row__refuses_structs_and_void(row: Intrinsic) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_meaning__at_float32__is_that_at_float64(row: Intrinsic) -> None:
+def test_meaning__at_float32__is_that_at_float64(row: IntrinsicRow) -> None:
     for seed in range(20):
         wide = arguments(row, seed)
         narrow = [v.astype(np.float32) if v.dtype == np.float64 else v for v in wide]
@@ -64,7 +64,7 @@ def test_meaning__at_float32__is_that_at_float64(row: Intrinsic) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_meaning__called_by_users__gives_the_rule_s_type(row: Intrinsic) -> None:
+def test_meaning__called_by_users__gives_the_rule_s_type(row: IntrinsicRow) -> None:
     narrow = [v.astype(np.float32) if v.dtype == np.float64 else v for v in arguments(row, 0)]
     values = [wrapped(v, t) for v, t in zip(narrow, types_of(row), strict=True)]
     result = call_intrinsic(row.name, values)
@@ -73,7 +73,7 @@ def test_meaning__called_by_users__gives_the_rule_s_type(row: Intrinsic) -> None
         assert try_type_of(FUNCTIONS[row.name](*values)) == try_type_of(result)
 
 
-def differences(row: Intrinsic, values: list[np.ndarray], which: int, direction: np.ndarray) -> np.ndarray:
+def differences(row: IntrinsicRow, values: list[np.ndarray], which: int, direction: np.ndarray) -> np.ndarray:
     h = 1e-6
     ends = []
     for sign in (1.0, -1.0):
@@ -83,12 +83,12 @@ def differences(row: Intrinsic, values: list[np.ndarray], which: int, direction:
     return (ends[0] - ends[1]) / (2 * h)
 
 
-def movable(row: Intrinsic, values: list[np.ndarray]) -> Iterator[int]:
+def movable(row: IntrinsicRow, values: list[np.ndarray]) -> Iterator[int]:
     return (i for i, v in enumerate(values) if v.dtype.kind == "f" and row.name != "asfloat")
 
 
 @pytest.mark.parametrize("row", SMOOTH)
-def test_derivative__forward__matches_differences(row: Intrinsic) -> None:
+def test_derivative__forward__matches_differences(row: IntrinsicRow) -> None:
     for seed in range(5):
         values = arguments(row, seed)
         for which in movable(row, values):
@@ -103,7 +103,7 @@ def test_derivative__forward__matches_differences(row: Intrinsic) -> None:
 
 
 @pytest.mark.parametrize("row", SMOOTH)
-def test_derivative__reverse__is_the_transpose_of_forward(row: Intrinsic) -> None:
+def test_derivative__reverse__is_the_transpose_of_forward(row: IntrinsicRow) -> None:
     values = arguments(row, 7)
     rng = np.random.default_rng(7)
     directions = {i: rng.normal(size=values[i].shape) for i in movable(row, values)}
@@ -120,7 +120,7 @@ def test_derivative__reverse__is_the_transpose_of_forward(row: Intrinsic) -> Non
 
 
 @pytest.mark.parametrize("row", [p for p in SMOOTH if p.values[0].kinks])
-def test_kinks__where_the_table_says__a_one_sided_derivative_or_the_value_jumps(row: Intrinsic) -> None:
+def test_kinks__where_the_table_says__a_one_sided_derivative_or_the_value_jumps(row: IntrinsicRow) -> None:
     """Values on both sides of a kink: where the distance is zero, something really changes."""
     for kink in row.kinks:
         values = _at_kink(row, kink)
@@ -136,7 +136,7 @@ def test_kinks__where_the_table_says__a_one_sided_derivative_or_the_value_jumps(
         assert any(jumps), kink.text
 
 
-def _at_kink(row: Intrinsic, kink: object) -> list[np.ndarray]:
+def _at_kink(row: IntrinsicRow, kink: object) -> list[np.ndarray]:
     given = {
         "min": (0.5, 0.5), "max": (0.5, 0.5), "saturate": (0.0,), "abs": (0.0,), "sign": (0.0,), "step": (1.0, 1.0),
         "fmod": (4.0, 2.0), "mod": (4.0, 2.0), "floor_div": (4.0, 2.0), "atan2": (0.0, -1.0), "round": (1.5,),

@@ -9,7 +9,7 @@ import pytest
 from support.table import arguments, types_of
 
 from slangad.compiler.ir import types as ir
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow
 from slangad.compiler.lang.types.tracing import Node, apply, new_level, pull
 from slangad.compiler.runtime.device.cpu_kernels import CpuModule, build_module
 
@@ -54,7 +54,7 @@ def entries(type_: ir.Type, name: str) -> list[str]:
             return [name]
 
 
-def program(row: Intrinsic) -> str:
+def program(row: IntrinsicRow) -> str:
     types = types_of(row)
     result = row.rule(types).result
     sizes = [len(entries(t, "")) for t in types]
@@ -99,7 +99,7 @@ def module(toolchain: object) -> CpuModule:
 
 @pytest.mark.toolchain
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])
-def test_row__value_and_gradient__are_slang_s(row: Intrinsic, module: CpuModule) -> None:
+def test_row__value_and_gradient__are_slang_s(row: IntrinsicRow, module: CpuModule) -> None:
     samples = [arguments(row, seed) for seed in range(SEEDS)]
     flat = [np.concatenate([np.ravel(a) for a in s]).astype(np.float32) for s in samples]
     outputs = len(entries(row.rule(types_of(row)).result, ""))
@@ -115,7 +115,7 @@ def test_row__value_and_gradient__are_slang_s(row: Intrinsic, module: CpuModule)
         assert grad[i] == pytest.approx(gradient(row, numbers, seed[i]), rel=2e-5, abs=2e-5)
 
 
-def gradient(row: Intrinsic, numbers: list[np.ndarray], seed: np.ndarray) -> np.ndarray:
+def gradient(row: IntrinsicRow, numbers: list[np.ndarray], seed: np.ndarray) -> np.ndarray:
     with new_level(reverse=True) as level:
         starts = [Node(level, a, (), lambda _: ()) for a in numbers]
         result = apply(row, *starts)

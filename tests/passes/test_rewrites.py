@@ -10,13 +10,13 @@ from slangad.compiler.ir.text_form.printer import parse, show
 from slangad.compiler.ir.verify.module import verify
 from slangad.compiler.passes.bound_loops import bound_loops
 from slangad.compiler.passes.declare_locals import declare_locals
-from slangad.compiler.passes.equalize_nested_loops import even_nests
+from slangad.compiler.passes.equalize_nested_loops import equalize_nested_loops
 from slangad.compiler.passes.lower_tuples import lower_tuples
 from slangad.compiler.passes.mark_no_diff import mark_no_diff
-from slangad.compiler.passes.separate_indexed_reads import separate_reads
+from slangad.compiler.passes.separate_indexed_reads import separate_indexed_reads
 from slangad.compiler.passes.spell_matrices import spell_matrices
-from slangad.compiler.passes.spread_scalars import unspread_scalars
-from slangad.compiler.passes.store_rows import part_repeated_indices
+from slangad.compiler.passes.store_rows import store_rows
+from slangad.compiler.passes.unspread_scalars import unspread_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +160,7 @@ def loop(variable: str, turns: int, limit: int, body: str = "", flag: str = "") 
     ],
 )
 def test_nests__loops_of_different_turns__have_room_for_the_longest(before: str, after: str) -> None:
-    check(even_nests, before + "return x", after + "return x")
+    check(equalize_nested_loops, before + "return x", after + "return x")
 
 
 def test_splat__not_differentiated__leaves_scalars_alone() -> None:
@@ -228,7 +228,7 @@ def test_matrices__arithmetic__is_what_targets_compile(before: str, after: str) 
     ],
 )  # fmt: skip
 def test_dynamic_index__reads_that_may_meet__go_through_the_library(before: str, after: str) -> None:
-    check(separate_reads, before, after)
+    check(separate_indexed_reads, before, after)
 
 
 @pytest.mark.parametrize(
@@ -292,4 +292,4 @@ function b b(x: float, y: float, d: float) -> tuple[float, float] role backward 
     ],
 )  # fmt: skip
 def test_repeated_indices__store_through_one_index_twice__stores_the_row(before: str, after: str | None) -> None:
-    check(part_repeated_indices, before, before if after is None else after, "float2x2")
+    check(store_rows, before, before if after is None else after, "float2x2")

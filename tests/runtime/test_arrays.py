@@ -19,11 +19,11 @@ from slangad.compiler.runtime.pipeline.random_inputs import draw_missing
 
 if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Part, Signature
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelSignature
 
 
 @cache
-def signature(name: str) -> Signature:
+def signature(name: str) -> KernelSignature:
     program = read_program(Input(Path(__file__).with_name("described.py")), Options(targets=()))
     return program.plans[name].signature
 
@@ -84,7 +84,7 @@ def test_prepare__derivatives__have_the_shapes_of_what_they_are_of() -> None:
     assert "square takes no tangent.b" in refused("square", "jvp", x=[1.0], a=1.0, tangent__b=1.0)
 
 
-def part(dtype: str) -> Part:
+def part(dtype: str) -> ArrayPart:
     keys = {"f2": "h", "f4": "x", "f8": "d", "i4": "i", "u4": "u", "?": "on"}
     return next(v.parts[0] for v in signature("kinds").parameters if v.name == keys[dtype])
 

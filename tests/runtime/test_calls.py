@@ -16,7 +16,7 @@ import slangad as sa
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.ir.pipelines import Optimizer
 from slangad.compiler.runtime.arrays.prepare import InputError
-from slangad.compiler.runtime.training.train import Plan
+from slangad.compiler.runtime.training.train import TrainingPlan
 from slangad.compiler.runtime.training.trainable import prepare_training
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def test_call__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid
 
 def test_prepare_training__pipeline_without_an_output__takes_the_domain_as_kernels_do(unsaid: LoadedFile) -> None:
     x = np.ones(5, np.float32)
-    plan = Plan(Optimizer("adam", ()))
+    plan = TrainingPlan(Optimizer("adam", ()))
     with pytest.raises(InputError, match="the domain of fitted is unknown"):
         prepare_training(unsaid.program.pipelines["fitted"], {"x": x}, None, plan)
     prepared, _ = prepare_training(unsaid.program.pipelines["fitted"], {"x": x}, (5,), plan)

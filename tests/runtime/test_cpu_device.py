@@ -14,7 +14,7 @@ from slangad.compiler.emit.model import EmittedModule
 from slangad.compiler.errors.diagnostics import CompileError, ToolchainError
 from slangad.compiler.runtime.device import cpu_device, segments
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
-from slangad.compiler.runtime.device.model import BuildOptions, Launch, Sliced
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch, Sliced
 from slangad.compiler.runtime.device.open import open_device
 from slangad.compiler.runtime.device.segments import Segment, attach
 
@@ -68,8 +68,8 @@ def test_submit__several_launches__see_what_came_before(device: CpuDevice) -> No
     n = 100_000
     x, y = device.buffer(F4, n), device.buffer(F4, n)
     x.upload(np.arange(n, dtype=np.float32))
-    first = Launch(program, "scale", (n, 1, 1), {"n": n, "x": x, "gain": 2.0}, frozenset({"gain"}))
-    device.submit([first, first, Launch(program, "shift", (n, 1, 1), {"n": n, "x": x, "y": y})])
+    first = KernelLaunch(program, "scale", (n, 1, 1), {"n": n, "x": x, "gain": 2.0}, frozenset({"gain"}))
+    device.submit([first, first, KernelLaunch(program, "shift", (n, 1, 1), {"n": n, "x": x, "y": y})])
     device.wait()
     np.testing.assert_array_equal(y.download(), 4.0 * np.roll(np.arange(n), -1) + 1.0)
     x.fill(3.0)
@@ -83,7 +83,7 @@ def test_submit__sliced_buffers__are_seen_by_one_worker_each(device: CpuDevice) 
     totals = device.buffer(np.dtype("f8"), copies)
     totals.fill(0.0)
     n = 1_000_000
-    device.submit([Launch(program, "count", (n, 1, 1), {"n": n, "totals": Sliced(totals, copies)})])
+    device.submit([KernelLaunch(program, "count", (n, 1, 1), {"n": n, "totals": Sliced(totals, copies)})])
     assert totals.download().sum() == n
 
 
@@ -92,8 +92,8 @@ def test_submit__crash__is_an_error_and_buffers_survive_it(device: CpuDevice) ->
     x = device.buffer(F4, 64)
     x.fill(5.0)
     with pytest.raises(ToolchainError, match=r"SA248.*kernel wild crashed \(SIGSEGV\)"):
-        device.submit([Launch(program, "wild", (1, 1, 1), {"at": 2**50, "x": x})])
-    device.submit([Launch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
+        device.submit([KernelLaunch(program, "wild", (1, 1, 1), {"at": 2**50, "x": x})])
+    device.submit([KernelLaunch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
     assert x.download().tolist() == [10.0] * 64
 
 
@@ -102,13 +102,13 @@ def test_load__that_takes_too_long__is_not_called_a_kernel(cxx: object) -> None:
         program = slow.load(module(), BuildOptions(), ("scale",))
         x = slow.buffer(F4, 64)
         with pytest.raises(ToolchainError, match=r"SA248.*: loading test.slang did not end within 0.0001 s on the CPU"):
-            slow.submit([Launch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
+            slow.submit([KernelLaunch(program, "scale", (64, 1, 1), {"n": 64, "x": x, "gain": 2.0})])
 
 
 def test_submit__missing_parameter__is_told(device: CpuDevice) -> None:
     program = device.load(module(), BuildOptions(), ("scale",))
     with pytest.raises(KeyError, match="x given but no parameter, or the reverse"):
-        device.submit([Launch(program, "scale", (1, 1, 1), {"n": 1, "gain": 1.0})])
+        device.submit([KernelLaunch(program, "scale", (1, 1, 1), {"n": 1, "gain": 1.0})])
 
 
 def test_load__text_that_slang_rejects__is_an_error_of_the_program(device: CpuDevice) -> None:

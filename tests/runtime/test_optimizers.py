@@ -21,7 +21,7 @@ from slangad.compiler.toolchain.cache import default_cache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.runtime.device.model import Buffer, Device
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer
 
     Array = np.ndarray[Any, Any]
 
@@ -81,7 +81,7 @@ def test_optimizer__some_steps__are_those_of_numpy(device: Device, optimizer: Op
 
 
 def _run(device: Device, optimizer: Optimizer, scalar: str, begin: Array, gradients: Array) -> Array:
-    def made(array: Array) -> Buffer:
+    def made(array: Array) -> DeviceBuffer:
         buffer = device.buffer(array.dtype, array.size)
         buffer.upload(array)
         return buffer

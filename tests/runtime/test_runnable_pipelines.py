@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import slangad as sa
-from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.errors.diagnostics import CompileError
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.toolchain
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
+def program() -> RunnableProgram:
     return read_program(Input(FILE), Options(targets=()))
 
 
@@ -52,12 +52,12 @@ def device() -> Iterator[Device]:
 
 
 @pytest.fixture(scope="module")
-def loaded(device: Device, program: Program) -> DeviceProgram:
+def loaded(device: Device, program: RunnableProgram) -> DeviceProgram:
     return program.load_on(device, [e.name for e in program.emitted.entry_points])
 
 
 @pytest.fixture
-def run(device: Device, program: Program, loaded: DeviceProgram) -> Callable[..., Arrays]:
+def run(device: Device, program: RunnableProgram, loaded: DeviceProgram) -> Callable[..., Arrays]:
     def call(name: str, mode: RunMode, given: Arrays, domain: tuple[int, ...] | None = None) -> Arrays:
         runnable = program.pipelines[name]
         return run_pipeline(device, loaded, runnable, mode, prepare_pipeline(runnable, mode, given, domain))
@@ -131,7 +131,7 @@ def test_gauss_newton__of_a_pipeline__is_backward_of_the_tangents(name: str, run
 
 @pytest.mark.parametrize(("fused", "apart"), [("neighbours", "apart"), ("rays", "rays_apart")])
 def test_fusion__of_neighbours__gives_the_same_gradients(
-    fused: str, apart: str, program: Program, run: Callable[..., Arrays]
+    fused: str, apart: str, program: RunnableProgram, run: Callable[..., Arrays]
 ) -> None:
     assert len(program.pipelines[fused].pipeline.stages) == 1
     assert len(program.pipelines[apart].pipeline.stages) > 1
@@ -143,7 +143,7 @@ def test_fusion__of_neighbours__gives_the_same_gradients(
 
 @pytest.mark.parametrize("mode", [RunMode.BACKWARD, RunMode.JTJVP])
 def test_backward__probe_of_a_kernel_that_is_called_twice__has_a_key_for_each(
-    mode: RunMode, program: Program, run: Callable[..., Arrays]
+    mode: RunMode, program: RunnableProgram, run: Callable[..., Arrays]
 ) -> None:
     assert [s.kernel for s in program.pipelines["watched_twice"].pipeline.stages] == ["watch", "watch_then_watch_sum"]
     x, p = np.linspace(0.5, 1.5, N).astype("f4"), np.float32(0.5)

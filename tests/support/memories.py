@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slangad.compiler.api.program import Program, read_program
+from slangad.compiler.api.program import RunnableProgram, read_program
 from slangad.compiler.driver.inputs import Input
 from slangad.compiler.driver.model import Options
 from slangad.compiler.lang.execution.gradients import backward, jvp
@@ -58,7 +58,7 @@ class Case:
     """A file's kernels, in Python and on the CPU."""
 
     python: Mapping[str, Any]
-    program: Program
+    program: RunnableProgram
 
     def run(self, kernel: str, mode: RunMode, given: Arrays) -> Arrays:
         """Runs a kernel on the device."""

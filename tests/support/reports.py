@@ -17,13 +17,13 @@ from slangad.compiler.report.model import (
     Leg,
     LegResult,
     LegState,
+    NamedValue,
     Note,
     NoteKind,
     Report,
+    ReportedSample,
     Result,
-    Sample,
     SampleState,
-    Value,
     Verdict,
 )
 
@@ -55,11 +55,17 @@ def jacobian(found: tuple[float, ...] = (0.5, 2.0, 0.0), expected: tuple[float, 
     return Jacobian(("result[0]", "result[1]"), columns, (found, right), (expected, right), (bars, bars))
 
 
-def sample(number: int = 3, state: SampleState = SampleState.WRONG) -> Sample:
+def sample(number: int = 3, state: SampleState = SampleState.WRONG) -> ReportedSample:
     """One sample with an input of three scalars."""
-    inputs = (Value("v.x", 0.1), Value("v.y", 0.7000000000000001), Value("v.z", -1.0), Value("n", 3), Value("b", True))
-    results = (Value("result[0]", 1.25), Value("result[1]", -3.5))
-    return Sample(number, "random", state, inputs, results, jacobian(), ((1.0, 2.0), (3.0, 4.0)), ((1.0, 2.0),))
+    inputs = (
+        NamedValue("v.x", 0.1),
+        NamedValue("v.y", 0.7000000000000001),
+        NamedValue("v.z", -1.0),
+        NamedValue("n", 3),
+        NamedValue("b", True),
+    )
+    results = (NamedValue("result[0]", 1.25), NamedValue("result[1]", -3.5))
+    return ReportedSample(number, "random", state, inputs, results, jacobian(), ((1.0, 2.0), (3.0, 4.0)), ((1.0, 2.0),))
 
 
 def curve(found: float = 2.0, expected: float = 1.0) -> Curve:
@@ -76,7 +82,7 @@ def failure(verdict: Verdict = Verdict.FAIL, leg: Leg = Leg.REVERSE) -> Failure:
         verdict,
         "the derivative of result[0] by v.y is wrong",
         sample(),
-        (Value("result[0]", 1.0), Value("result[1]", 0.0)),
+        (NamedValue("result[0]", 1.0), NamedValue("result[1]", 0.0)),
         "result[0]",
         "v.y",
         1.0,
@@ -157,7 +163,7 @@ def extreme() -> Report:
         Curve((1e300, 1.0, 1e-300, 0.0), (inf, -inf, 1e300, 0.0), (inf, inf, 1e300, 0.0)),
         Curve((1.0, 0.1), (1.0, 1.0), (0.0, 0.0)),
     )
-    wide = tuple(Value(f"t[{index}]", float(index)) for index in range(500))
+    wide = tuple(NamedValue(f"t[{index}]", float(index)) for index in range(500))
     failures = [
         replace(failure(), curve=each, jacobian=bad, expected=value, found=-value, error=value)
         for each in curves
@@ -168,7 +174,7 @@ def extreme() -> Report:
         replace(failure(), sample=replace(sample(), inputs=wide), jacobian=Jacobian((), (), (), (), ())),
         replace(failure(), jacobian=large()),
     ]
-    values = tuple(Value(f"v[{index}]", number) for index, number in enumerate(numbers))
+    values = tuple(NamedValue(f"v[{index}]", number) for index, number in enumerate(numbers))
     strange = replace(result(), samples=(replace(sample(), inputs=values, results=()),), seconds=nan)
     nowhere = Result("", "", "pipeline", Verdict.INCONCLUSIVE)
     broken = replace(result(Verdict.FAIL, "x" * 300), failures=tuple(failures), seconds=inf)
@@ -196,7 +202,7 @@ def hostile() -> Report:
             cause=text,
             reproduce=text,
             notes=(text,),
-            sample=replace(sample(), origin=text, inputs=(Value(text, 1.0),)),
+            sample=replace(sample(), origin=text, inputs=(NamedValue(text, 1.0),)),
             jacobian=replace(jacobian(), rows=(text, text), columns=(text, text, text)),
         )
         file = f"{text}.py"

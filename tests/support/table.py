@@ -12,7 +12,7 @@ from slangad.compiler.ir import types as ir
 from slangad.compiler.lang.intrinsics import Interval
 
 if TYPE_CHECKING:
-    from slangad.compiler.lang.intrinsics import Intrinsic
+    from slangad.compiler.lang.intrinsics import IntrinsicRow
 
 FLOAT2, FLOAT3 = ir.Vector(ir.FLOAT, 2), ir.Vector(ir.FLOAT, 3)
 BOOL3, MATRIX, SQUARE = ir.Vector(ir.BOOL, 3), ir.Matrix(ir.FLOAT, 2, 3), ir.Matrix(ir.FLOAT, 3, 3)
@@ -25,7 +25,7 @@ SHAPES: dict[str, tuple[ir.Type, ...]] = {
 """Argument types of rows that don't take plain floats."""
 
 
-def types_of(row: Intrinsic) -> tuple[ir.Type, ...]:
+def types_of(row: IntrinsicRow) -> tuple[ir.Type, ...]:
     return SHAPES.get(row.name, (ir.FLOAT,) * len(row.params))
 
 
@@ -35,7 +35,7 @@ def sample(interval: Interval, random_: random.Random) -> float:
     return random_.uniform(low + 0.1 * width, high - 0.1 * width)
 
 
-def arguments(row: Intrinsic, seed: int) -> list[np.ndarray]:
+def arguments(row: IntrinsicRow, seed: int) -> list[np.ndarray]:
     """float64 arguments inside the domain of a row, away from its kinks."""
     random_ = random.Random(f"{row.name} {seed}")
     while True:

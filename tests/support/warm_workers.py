@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from slangad.compiler.check import worker as check_worker
+from slangad.compiler.check.workers import worker as check_worker
 from slangad.compiler.toolchain.workers import backends
 from slangad.compiler.toolchain.workers.events import End
 from slangad.compiler.toolchain.workers.processes import Child

@@ -13,7 +13,7 @@ from slangad.compiler.emit.model import EmittedModule, EntryPoint, Mode
 from slangad.compiler.errors.diagnostics import ToolchainError
 from slangad.compiler.runtime.device.cpu_device import CpuDevice
 from slangad.compiler.runtime.device.cxx import CxxCompiler, build_shared_library
-from slangad.compiler.runtime.device.model import BuildOptions, Launch
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 from slangad.compiler.toolchain.jobs.request import CompileJob
 from slangad.compiler.toolchain.jobs.staging import Staging
 from slangad.compiler.toolchain.messages.failures import not_written
@@ -63,10 +63,10 @@ def test_cxx__full_folder_named_by_tmpdir__is_not_used_for_its_own_files(
 
 @pytest.mark.toolchain
 def test_cpu_device__limit_on_files__is_not_called_too_little_memory(cxx: CxxCompiler) -> None:
-    def prepared(device: CpuDevice) -> Launch:
+    def prepared(device: CpuDevice) -> KernelLaunch:
         point = EntryPoint("one", "one", Mode.FORWARD, (64, 1, 1), 1, ())
         program = device.load(EmittedModule("test.slang", TEXT, {}, (point,), {}, ()), BuildOptions(), ("one",))
-        return Launch(program, "one", (64, 1, 1), {"x": device.buffer(F4, 64)})
+        return KernelLaunch(program, "one", (64, 1, 1), {"x": device.buffer(F4, 64)})
 
     with CpuDevice() as first:
         first.submit([prepared(first)])  # its worker writes the bytecode, which that of the next must not cut off

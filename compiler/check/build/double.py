@@ -60,7 +60,7 @@ def build_job(
         modules[DOUBLE] = library_text(DOUBLE)
         text, copies = _with_bits(text, files, include_dirs, modules)
         modules |= copies
-    own = () if not f64 else MACROS
+    macros = MACROS if f64 else ()
     return CompileJob(
         emitted.file_name,
         text,
@@ -68,7 +68,7 @@ def build_job(
         ("cpp",),
         modules=tuple(modules.items()),
         include_dirs=include_dirs,
-        defines=(*defines, *own),
+        defines=(*defines, *macros),
         whole=True,
         time_limit=time_limit,
     )

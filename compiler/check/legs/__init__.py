@@ -4,7 +4,7 @@ In reading order:
 
 - ``table``: all legs in running order, with the condition under which each applies.
 - ``context``: what legs compare.
-- ``outcome``: the outcome of a comparison of numbers, and of several as one.
+- ``comparison``: numbers that are compared, and several comparisons as one.
 - ``transpose``, ``proportion``: forward mode against reverse mode, and linearity of both.
 - ``repetition``: two runs of one launch.
 - ``clipped``: clipped gradients against clipped forward mode.

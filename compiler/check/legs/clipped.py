@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.outcome import Numbers, outcome
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.report.model import Leg
 
@@ -30,7 +30,7 @@ def compare_clipped(context: LegContext) -> Compared:
         slack = slack + tol.CLIPPED_CLOSE * np.nanmax(np.abs(expected), initial=0.0)
     numbers, certain = Numbers(actual, expected, slack), context.agreed
     wrong = certain & numbers.apart()
-    return outcome(Leg.INTENT, numbers, certain, wrong, "the gradient is not the clipped one")
+    return compared_numbers(Leg.INTENT, numbers, certain, wrong, "the gradient is not the clipped one")
 
 
 def _clipped(jacobian: Floats, paths: list[str], clip: ClipGradient) -> Floats:

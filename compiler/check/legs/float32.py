@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.legs.float32_coverage import coverage, with_samples_left_out
 from slangad.compiler.check.legs.float32_steps import differences_agree
-from slangad.compiler.check.legs.outcome import Numbers, outcome
 from slangad.compiler.check.model.findings import Compared, State
 from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.check.reference.rounding import spread_by_inputs, term_sizes
@@ -72,7 +72,7 @@ def _compare(context: LegContext, f32: RowFunction, *, filtered: bool) -> Compar
             some = np.flatnonzero(wrong.any(axis=(1, 2)))
             numbers.slack[some] += comparison.slack_nearby(some, numbers.actual)
             wrong = _wrong(numbers, certain)
-    compared = outcome(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
+    compared = compared_numbers(Leg.FLOAT32, numbers, certain, wrong, _MESSAGE.format(mode.value))
     covered = coverage(context.findings, mode, certain)
     return replace(compared, outcome=CheckOutcome.IMPRECISE, float32=numbers.actual, single=covered)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from slangad.compiler.check.legs.outcome import Numbers, outcome
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.twins.loop_bounds import BEYOND, EXCEEDED
 from slangad.compiler.report.model import Leg
 
@@ -30,4 +30,6 @@ def compare_bounds(context: LegContext) -> Compared:
     owner = next(owners, "")
     message = _NO_MEMORY if BEYOND in paths else _CUT_SHORT.format(f" of {owner}" if owner else "")
     numbers = Numbers(exceeded, np.zeros_like(exceeded), np.full_like(exceeded, 0.5))
-    return outcome(Leg.BOUND, numbers, np.ones(exceeded.shape, bool), exceeded > 0.0, message, about_sample=True)
+    return compared_numbers(
+        Leg.BOUND, numbers, np.ones(exceeded.shape, bool), exceeded > 0.0, message, about_sample=True
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.outcome import Numbers, outcome
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.reference.rounding import spread_by_inputs
 from slangad.compiler.report.model import Leg
@@ -35,4 +35,4 @@ def compare_primal(context: LegContext) -> Compared:
         certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], alone.shape)
         wrong = certain & numbers.apart()
     message = "forward mode computes another value than the function alone"
-    return outcome(Leg.PRIMAL, numbers, certain, wrong, message, by_result=True)
+    return compared_numbers(Leg.PRIMAL, numbers, certain, wrong, message, by_result=True)

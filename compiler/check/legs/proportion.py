@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.outcome import Numbers, combine, outcome
+from slangad.compiler.check.legs.comparison import Numbers, combine, compared_numbers
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.report.model import Leg
 
@@ -47,4 +47,4 @@ def _of_mode(context: LegContext, mode: Leg) -> Iterator[Compared]:
             message = f"{mode.value} mode is not linear: {those} times 2^{power} do not give {these} times 2^{power}"
             shown = size * weights if reverse else None
             wrong = certain & numbers.apart()
-            yield outcome(Leg.TRANSPOSE, numbers, certain, wrong, message, shown, by_result=not reverse)
+            yield compared_numbers(Leg.TRANSPOSE, numbers, certain, wrong, message, shown, by_result=not reverse)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slangad.compiler.check.legs.outcome import Numbers, outcome
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.model.outcomes import CheckOutcome
 from slangad.compiler.report.model import Leg
 
@@ -25,4 +25,6 @@ def compare_repetition(context: LegContext) -> Compared:
     differs = ~((first == second) | (np.isnan(first) & np.isnan(second)))
     numbers, certain = Numbers(second, first, np.zeros_like(first)), np.ones(first.shape, bool)
     message = "two runs with the same inputs give different gradients"
-    return replace(outcome(Leg.REPEAT, numbers, certain, differs, message), outcome=CheckOutcome.NOT_REPRODUCIBLE)
+    return replace(
+        compared_numbers(Leg.REPEAT, numbers, certain, differs, message), outcome=CheckOutcome.NOT_REPRODUCIBLE
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.outcome import Numbers, outcome
+from slangad.compiler.check.legs.comparison import Numbers, compared_numbers
 from slangad.compiler.check.reference.median import known_median
 from slangad.compiler.check.run.derivative import ModeDerivative
 from slangad.compiler.report.model import Leg
@@ -34,4 +34,6 @@ def compare_stages(context: LegContext) -> Compared:
         numbers = Numbers(actual, expected, slack)
         certain = np.broadcast_to(findings.finite[:, None] & ~findings.jumps[:, None], actual.shape)
         wrong = certain & numbers.apart() & np.isfinite(expected)
-    return outcome(Leg.JOINED, numbers, certain, wrong, "joining neighbouring stages changes the gradient", weights)
+    return compared_numbers(
+        Leg.JOINED, numbers, certain, wrong, "joining neighbouring stages changes the gradient", weights
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.check.legs.outcome import Numbers, combine, outcome
+from slangad.compiler.check.legs.comparison import Numbers, combine, compared_numbers
 from slangad.compiler.check.legs.proportion import compare_proportion
 from slangad.compiler.check.model.findings import State
 from slangad.compiler.check.reference.differences import power_of_two
@@ -102,7 +102,7 @@ def _compare_linearity(context: LegContext, mode: Leg) -> Compared:
 
         numbers, wrong = _allow_rounding(Numbers(actual, expected, slack), certain, cancelled, scattered)
     shown = weights if reverse else None
-    return outcome(Leg.TRANSPOSE, numbers, certain, wrong, _MESSAGES[mode], shown, by_result=not reverse)
+    return compared_numbers(Leg.TRANSPOSE, numbers, certain, wrong, _MESSAGES[mode], shown, by_result=not reverse)
 
 
 def _with_accused(compared: Compared, context: LegContext) -> Compared:

@@ -17,7 +17,7 @@ from slangad.compiler.ir.types import FLOATING, Array, Matrix, Vector, carries_g
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.emit.memory.buffers import Leaf
+    from slangad.compiler.emit.memory.buffers import BufferLeaf
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.ir.types import Type
 
@@ -90,7 +90,7 @@ def owner_of(path: str) -> str:
     return owner[0] if owner else path
 
 
-def columns_of(name: str, leaf: Leaf, *, passive: bool) -> Iterator[Column]:
+def columns_of(name: str, leaf: BufferLeaf, *, passive: bool) -> Iterator[Column]:
     """Yield the columns of a part of a value that has a buffer of its own."""
     flows = not passive and not leaf.no_diff and carries_gradient(leaf.type)
     scalar = scalar_of(leaf.type).name

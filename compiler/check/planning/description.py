@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.twins.slang_loop_bounds import LoopTwins
     from slangad.compiler.driver.inputs import Input
     from slangad.compiler.driver.slang_compilers import SlangCompilers
-    from slangad.compiler.frontends.slang.model import Reflection
+    from slangad.compiler.frontends.slang.model import ReflectedFile
     from slangad.compiler.ir.nodes import Module
 
 
@@ -108,7 +108,7 @@ def without_twinless(
     None if there are no such functions.
     """
 
-    def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
+    def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
         job = twin_job(description.twins.module, replace(setting, texts={file.name: text or ""}))
         return compilers.reflect(file, asked, dict(job.modules)[file.name], job)
 

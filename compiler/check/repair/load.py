@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.diagnostics import Diagnostic
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.slang.model import Reflection, SlangSetting
+    from slangad.compiler.frontends.slang.model import ReflectedFile, SlangSetting
 
 _MARK: Final = "does not compile: "
 _MARKED: Final = re.compile(f"{_MARK}(\\d+)")
@@ -165,7 +165,7 @@ class _Mender:
         self.current = self.parts.without(marks, self.gone)
         self.warnings = ()
 
-        def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
+        def reflect(file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
             reflection = self.setting.reflect(file, asked, text)
             self.warnings = reflection.warnings
             return reflection

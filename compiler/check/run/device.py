@@ -9,7 +9,7 @@ import numpy as np
 
 from slangad.compiler.check.run.thread import SeparateModules
 from slangad.compiler.errors.diagnostics import SlangadError
-from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceProgram, Launch
+from slangad.compiler.runtime.device.model import BuildOptions, Device, DeviceProgram, KernelLaunch
 from slangad.compiler.runtime.device.open import open_device
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class DeviceModule:
         held = {name: self.device.buffer(array.dtype, array.size) for name, array in buffers.items()}
         for name, buffer in held.items():
             buffer.upload(np.ascontiguousarray(buffers[name]).reshape(-1))
-        self.device.submit([Launch(self.program, entry, thread_count, {**held, **uniforms})])
+        self.device.submit([KernelLaunch(self.program, entry, thread_count, {**held, **uniforms})])
         for name, buffer in held.items():
             if name in written:
                 buffers[name][...] = buffer.download().reshape(buffers[name].shape)

@@ -17,7 +17,7 @@ from slangad.compiler.check.model.effort import work_of
 from slangad.compiler.check.run.row_device import padded
 from slangad.compiler.check.twins.declared import STATE, TAPE
 from slangad.compiler.check.twins.index_ranges import REACH, axes_of
-from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, Work
+from slangad.compiler.emit.model import EntryPoint, Mode, ParameterRole, ThreadWork
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
 
@@ -102,9 +102,9 @@ class LaunchRunner:
         moved = [part.read(Role.RESULT_TANGENT) for part in parts] or [np.zeros((0, width))]
         return np.concatenate(values), np.concatenate(moved)
 
-    def reach(self, rows: Floats) -> npt.NDArray[np.int64]:
+    def index_ranges(self, rows: Floats) -> npt.NDArray[np.int64]:
         """Return the smallest and the largest index of each axis, shape (rows, axes, 2). The kernel records indices."""
-        parts = [part.reach() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
+        parts = [part.index_ranges() for part in self._parts(Mode.FORWARD, {Role.INPUT: rows})]
         return np.concatenate(parts) if parts else np.zeros((0, len(axes_of(self.kernel)), 2), np.int64)
 
     def accesses(self, rows: Floats) -> int:
@@ -190,13 +190,13 @@ class _Launches:
             books[STATE] = np.stack([np.zeros(self.count), np.arange(self.count) % 2], axis=1).astype(np.int32)
         return books
 
-    def reach(self) -> npt.NDArray[np.int64]:
+    def index_ranges(self) -> npt.NDArray[np.int64]:
         """Return the recorded ranges of indices."""
         return self.books[REACH][:, 2:].reshape(self.count, -1, 2).astype(np.int64)
 
     def inside(self) -> npt.NDArray[np.bool_]:
         """Return True for each launch whose indices stay inside tensors, arrays and vectors."""
-        return within(self.reach(), self.runner.kernel, self.runner.extents) & ~self.left
+        return within(self.index_ranges(), self.runner.kernel, self.runner.extents) & ~self.left
 
     def accesses(self) -> int:
         """Return the number of recorded indices in the launch with the most."""
@@ -205,7 +205,7 @@ class _Launches:
     def _value(self, parameter: EntryParameter, entry: EntryPoint) -> object:
         runner = self.runner
         match parameter.role:
-            case Role.DOMAIN if entry.work is Work.SCALARS:
+            case Role.DOMAIN if entry.work is ThreadWork.SCALARS:
                 return self._scalars(parameter.parameter)
             case Role.DOMAIN:
                 return _plain(runner.extents.domain)
@@ -224,15 +224,15 @@ class _Launches:
 
     def _threads(self, entry: EntryPoint) -> npt.NDArray[np.uint32]:
         """Return the threads with work to do: the position of the group, and of the thread in it."""
-        if entry.work in (Work.TOTALS, Work.STRIDED):
-            return first_threads(entry.totals if entry.work is Work.TOTALS else self.runner.sums.parts)
+        if entry.work in (ThreadWork.TOTALS, ThreadWork.STRIDED):
+            return first_threads(entry.totals if entry.work is ThreadWork.TOTALS else self.runner.sums.parts)
         threads = all_threads(self._counts(entry), entry.group_size)
         return threads if self.runner.alone is None else threads[self.runner.alone :][:1]
 
     def _counts(self, entry: EntryPoint) -> tuple[int, int, int]:
         """Return the number of threads along x, y and z."""
         domain = self.runner.extents.domain
-        if entry.work is Work.SCALARS:
+        if entry.work is ThreadWork.SCALARS:
             return self._scalars(entry.parameters[-1].parameter), 1, 1
         if entry.dims == 1:
             return math.prod(domain), 1, 1

@@ -15,7 +15,7 @@ from slangad.compiler.runtime.arrays.array_keys import PREFIXES
 from slangad.compiler.runtime.arrays.modes import RunMode
 from slangad.compiler.runtime.arrays.prepare import Prepared
 from slangad.compiler.runtime.arrays.signature import signatures
-from slangad.compiler.runtime.pipeline.run import COTANGENT, Given, outputs_of, run_pipeline
+from slangad.compiler.runtime.pipeline.run import COTANGENT, PipelineInputs, outputs_of, run_pipeline
 from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan, run_kernel
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.device import DeviceModule
     from slangad.compiler.ir.nodes import Kernel
     from slangad.compiler.runtime.arrays.array_keys import Slot
-    from slangad.compiler.runtime.arrays.signature import Part, Value
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
 
@@ -71,11 +71,11 @@ class _OnDevice:
         """Return the output arrays of one run. ``given`` is a cotangent or a direction."""
         raise NotImplementedError
 
-    def _shape(self, value: Value) -> tuple[int, ...]:
+    def _shape(self, value: KernelValue) -> tuple[int, ...]:
         """Return the extents of a parameter, without those of its elements."""
         raise NotImplementedError
 
-    def _slots(self, role: ParameterRole, row: Floats, values: Iterable[Value]) -> dict[Slot, Array]:
+    def _slots(self, role: ParameterRole, row: Floats, values: Iterable[KernelValue]) -> dict[Slot, Array]:
         """Return a row of inputs or a direction as arrays of the types and shapes of parameters."""
         return {
             (role, value.name, part.path): _shaped(row, place, self._shape(value), part)
@@ -124,7 +124,7 @@ class LaunchOnDevice(_OnDevice):
         prepared = Prepared(self.extents.domain, shapes, arrays)
         return run_kernel(self.module.device, self.module.program, plan, mode, prepared)
 
-    def _shape(self, value: Value) -> tuple[int, ...]:
+    def _shape(self, value: KernelValue) -> tuple[int, ...]:
         return self.extents.of(value.name, value.memory)
 
     def _held(self, plan: KernelPlan) -> dict[Slot, Array]:
@@ -170,10 +170,10 @@ class PipelineOnDevice(_OnDevice):
             arrays |= self._slots(Role.TANGENT, given, parameters)
         cotangents = self._cotangents(given) if mode is RunMode.BACKWARD and given is not None else {}
         prepared = Prepared(self.prepared.domain, self.prepared.extents, arrays)
-        bound = Given(prepared, self.shapes, cotangents)
+        bound = PipelineInputs(prepared, self.shapes, cotangents)
         return run_pipeline(self.module.device, self.module.program, self.runnable, mode, bound)
 
-    def _shape(self, value: Value) -> tuple[int, ...]:
+    def _shape(self, value: KernelValue) -> tuple[int, ...]:
         return self.shapes.values[value.name]
 
     def _cotangents(self, row: Floats) -> dict[str, Array]:
@@ -187,6 +187,6 @@ class PipelineOnDevice(_OnDevice):
         }
 
 
-def _shaped(row: Floats, place: tuple[int, int], shape: tuple[int, ...], part: Part) -> Array:
+def _shaped(row: Floats, place: tuple[int, int], shape: tuple[int, ...], part: ArrayPart) -> Array:
     with np.errstate(all="ignore"):
         return row[place[0] : place[1]].reshape((*shape, *part.shape)).astype(part.dtype)

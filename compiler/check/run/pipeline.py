@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.row_device import LoadedProgram
     from slangad.compiler.check.run.thread import Precision
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Part, Path
-    from slangad.compiler.runtime.device.model import Buffer
-    from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, Path
+    from slangad.compiler.runtime.device.model import DeviceBuffer
+    from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.run_kernel import Run
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
@@ -182,13 +182,13 @@ class _Runs:
         self._device.run([*resident.jvp(flow)])
         return self._read(flow, resident.values), self._read(flow, resident.tangents)
 
-    def _outputs(self, flow: Flow) -> Iterator[tuple[Part, str, tuple[int, int]]]:
+    def _outputs(self, flow: GradientFlow) -> Iterator[tuple[ArrayPart, str, tuple[int, int]]]:
         """Yield the parts of all results with their versions and columns."""
         for value, name in outputs_of(self.runner.runnable):
             for part in value.parts:
                 yield part, flow.last[name], self.runner.results.stretches[value.name, part.path]
 
-    def _read(self, flow: Flow, where: Mapping[tuple[str, Path], Buffer]) -> Floats:
+    def _read(self, flow: GradientFlow, where: Mapping[tuple[str, Path], DeviceBuffer]) -> Floats:
         found = np.zeros((len(self._rows), len(self.runner.results.columns)))
         for part, version, (start, end) in self._outputs(flow):
             if (version, part.path) in where:
@@ -196,10 +196,10 @@ class _Runs:
         return found
 
 
-def _set(buffer: Buffer, rows: Floats) -> None:
+def _set(buffer: DeviceBuffer, rows: Floats) -> None:
     _array(buffer)[:, : rows.shape[1]] = rows
 
 
-def _array(buffer: Buffer) -> npt.NDArray[np.generic]:
+def _array(buffer: DeviceBuffer) -> npt.NDArray[np.generic]:
     assert isinstance(buffer, RowBuffer)  # noqa: S101  (of our own device)
     return buffer.array

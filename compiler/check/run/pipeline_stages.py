@@ -19,7 +19,7 @@ from slangad.compiler.check.twins.index_ranges import axes_of
 from slangad.compiler.check.twins.loop_bounds import EXCEEDED
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.types import FLOATING
-from slangad.compiler.runtime.pipeline.flow import Flow, flow_of
+from slangad.compiler.runtime.pipeline.flow import GradientFlow, flow_of
 from slangad.compiler.runtime.pipeline.run import outputs_of
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class StageRunner:
     Attributes:
         plain: The kernel itself, in all its modes.
         frozen: The twin that freezes, where a part is declared to carry no gradient.
-        reach: The twin that records indices, where it has tensors.
+        indices: The twin that records indices, where it has tensors.
         shown: The user's name of it.
         watch: The twin that watches loops, where it has bounded ones.
     """
 
     plain: LaunchRunner
     frozen: LaunchRunner | None
-    reach: LaunchRunner | None
+    indices: LaunchRunner | None
     shown: str
     watch: LaunchRunner | None = None
 
@@ -77,7 +77,7 @@ class PipelineStages:
         return {Mode.FORWARD: True}
 
     @property
-    def flow(self) -> Flow:
+    def flow(self) -> GradientFlow:
         """The versions of its values."""
         return flow_of(self.runnable, roots_of(self.runnable), Mode.BACKWARD)
 
@@ -107,29 +107,29 @@ class PipelineStages:
         """Return True for each row at which no index leads outside a tensor or an array."""
         good = np.ones(len(rows), bool)
         for _, runner, taken in self.taken(rows):
-            if runner.reach is not None:
-                good &= runner.reach.inside(taken)
+            if runner.indices is not None:
+                good &= runner.indices.inside(taken)
         return good
 
     @property
     def filtered(self) -> bool:
         """True if a stage samples textures."""
-        return any(stage.reach is not None and stage.reach.filtered for stage in self.stages)
+        return any(stage.indices is not None and stage.indices.filtered for stage in self.stages)
 
     def work(self, rows: Floats) -> float:
         """Return the cost of one run of all stages, in units of ``effort``."""
         total = 0.0
         for _, runner, taken in self.taken(rows):
-            accesses = runner.reach.accesses(taken) if runner.reach is not None else 0
+            accesses = runner.indices.accesses(taken) if runner.indices is not None else 0
             total += work_of(accesses, runner.plain.kernel, runner.plain.extents)
         return total
 
     def most(self, rows: Floats) -> Iterator[tuple[StageFlow, str, int, int]]:
         """Yield the largest index into each axis of the tensors of stages."""
         for stage, runner, taken in self.taken(rows):
-            if runner.reach is not None:
-                reached = runner.reach.reach(taken)
-                for number, (name, axis) in enumerate(axes_of(runner.reach.kernel)):
+            if runner.indices is not None:
+                reached = runner.indices.index_ranges(taken)
+                for number, (name, axis) in enumerate(axes_of(runner.indices.kernel)):
                     yield stage, name, axis, int(reached[:, number, 1].max(initial=-1))
 
     def _start(self, rows: Floats) -> Values:
@@ -163,7 +163,7 @@ class PipelineStages:
                 start, end = runner.results.stretches[use.value.name, part.path]
                 values[use.made or use.version, part.path] = found[:, start:end]
 
-    def _read(self, flow: Flow, values: Values) -> Floats:
+    def _read(self, flow: GradientFlow, values: Values) -> Floats:
         count = len(next(iter(values.values())))
         found = np.zeros((count, len(self.results.columns)))
         for value, name in outputs_of(self.runnable):

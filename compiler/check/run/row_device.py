@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slangad.compiler.check import tolerances as tol
-from slangad.compiler.emit.model import EmittedModule, Work
+from slangad.compiler.emit.model import EmittedModule, ThreadWork
 from slangad.compiler.runtime.device.cpu_rows import all_threads, first_threads, launch_rows
-from slangad.compiler.runtime.device.model import Launch, Sliced
+from slangad.compiler.runtime.device.model import KernelLaunch, Sliced
 from slangad.compiler.runtime.pipeline.steps import scalar_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryPoint
     from slangad.compiler.ir.types import Texture
     from slangad.compiler.runtime.device.cpu_kernels import CpuModule
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, DeviceProgram
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, DeviceProgram
     from slangad.compiler.runtime.pipeline.steps import Step
 
     Array = npt.NDArray[Any]
@@ -113,17 +113,17 @@ class RowDevice:
         """Return a placeholder."""
         return 0
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Run launches for all rows."""
         for buffer in cleared:
             buffer.fill(0.0)
         self.run(launches)
 
-    def run(self, planned: Iterable[Launch | Step]) -> None:
+    def run(self, planned: Iterable[KernelLaunch | Step]) -> None:
         """Run launches and the steps between them."""
         with np.errstate(all="ignore"):
             for one in planned:
-                if isinstance(one, Launch):
+                if isinstance(one, KernelLaunch):
                     self._launch(one)
                 else:
                     _step(one)
@@ -140,7 +140,7 @@ class RowDevice:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _launch(self, launch: Launch) -> None:
+    def _launch(self, launch: KernelLaunch) -> None:
         assert isinstance(launch.program, LoadedProgram)  # noqa: S101  (made with this device)
         module, entry = launch.program.entries[launch.entry]
         buffers: dict[str, Array] = {}
@@ -172,9 +172,9 @@ def _step(step: Step) -> None:
 def _threads(entry: EntryPoint, count: tuple[int, int, int]) -> npt.NDArray[np.uint32]:
     """Return the threads with work to do. Of threads that add up sums, that is the first of each group."""
     match entry.work:
-        case Work.TOTALS:
+        case ThreadWork.TOTALS:
             return first_threads(entry.totals)
-        case Work.STRIDED:
+        case ThreadWork.STRIDED:
             return first_threads(-(-count[0] // entry.group_size[0]))
         case _:
             return all_threads(count, entry.group_size)

@@ -37,12 +37,12 @@ class ThreadSums:
 
     def values(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return the results of launches, and sums of magnitudes."""
-        own = self.thread.values(self._apart(rows)).reshape(len(rows), self.count, -1)
+        values = self.thread.values(self._apart(rows)).reshape(len(rows), self.count, -1)
         found, size = (np.zeros((len(rows), len(self.launch.results.columns))) for _ in range(2))
         memories = {result.name: result.memory for result in self.launch.kernel.results}
         for (name, path), (start, end) in self.launch.results.stretches.items():
             first, last = self.thread.results.stretches[name, path]
-            part = own[:, :, first:last]
+            part = values[:, :, first:last]
             if memories[name] is Memory.EACH:
                 found[:, start:end] = part.reshape(len(rows), -1)
                 size[:, start:end] = _largest(found[:, start:end])
@@ -54,11 +54,11 @@ class ThreadSums:
 
     def gradients(self, rows: Floats, cotangents: Floats) -> tuple[Floats, Floats]:
         """Return the gradients of launches, and sums of magnitudes."""
-        own = self.thread.gradients(self._apart(rows), self._seeds(cotangents)).reshape(len(rows), self.count, -1)
+        values = self.thread.gradients(self._apart(rows), self._seeds(cotangents)).reshape(len(rows), self.count, -1)
         found, size = (np.zeros(rows.shape) for _ in range(2))
         for (name, path), (start, end) in self.launch.inputs.stretches.items():
             first, last = self.thread.inputs.stretches[name, path]
-            part = own[:, :, first:last]
+            part = values[:, :, first:last]
             if self._is_each(name):
                 found[:, start:end] = part.reshape(len(rows), -1)
                 size[:, start:end] = _largest(found[:, start:end])
@@ -97,9 +97,9 @@ class ThreadSums:
             number = _NUMBER.fullmatch(name)
             if (name, path) in self.launch.inputs.stretches:
                 start, end = self.launch.inputs.stretches[name, path]
-                own = rows[:, start:end]
+                values = rows[:, start:end]
                 apart[:, :, first:last] = (
-                    own.reshape(len(rows), self.count, -1) if self._is_each(name) else own[:, None, :]
+                    values.reshape(len(rows), self.count, -1) if self._is_each(name) else values[:, None, :]
                 )
             elif number:
                 domain = self.launch.extents.domain
@@ -115,12 +115,12 @@ class ThreadSums:
         memories = {result.name: result.memory for result in self.launch.kernel.results}
         for (name, path), (start, end) in self.launch.results.stretches.items():
             first, last = table.stretches[name, path]
-            own = cotangents[:, start:end]
+            values = cotangents[:, start:end]
             if memories[name] is Memory.EACH:
-                seeds[:, :, first:last] = own.reshape(len(cotangents), self.count, -1)
+                seeds[:, :, first:last] = values.reshape(len(cotangents), self.count, -1)
             else:
                 share = 1.0 / self.count if memories[name] is Memory.MEAN else 1.0
-                seeds[:, :, first:last] = own[:, None, :] * share
+                seeds[:, :, first:last] = values[:, None, :] * share
         return seeds.reshape(-1, seeds.shape[2])
 
 

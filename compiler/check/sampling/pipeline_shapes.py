@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.check import tolerances as tol
 from slangad.compiler.check.sampling.samples import draw
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Given
+from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError, Prepared
 from slangad.compiler.runtime.pipeline.stages import shapes_of, size_of
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.run.pipeline_stages import PipelineStages
     from slangad.compiler.ir.nodes import Range
     from slangad.compiler.ir.pipelines import Stage
-    from slangad.compiler.runtime.arrays.signature import Value
+    from slangad.compiler.runtime.arrays.signature import KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
@@ -127,13 +127,13 @@ class PipelineShapeSearch:
     def _elementwise(self, stage: Stage) -> Iterator[str]:
         parameters = self.runnable.kernels[stage.kernel].signature.parameters
         for value, argument in zip(parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and value.per_element:
+            if isinstance(argument, ValueArgument) and value.per_element:
                 yield argument.value
 
     def _written(self, stage: Stage, known: Mapping[str, Shape]) -> Iterator[Shape]:
         signature = self.runnable.kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and value.is_written:
+            if isinstance(argument, ValueArgument) and value.is_written:
                 yield known[argument.value][: signature.dims]
 
     def _grown(self, prepared: Prepared) -> Prepared:
@@ -165,7 +165,7 @@ class PipelineShapeSearch:
         return f"declare shapes of its tensors (--shape {name}.tensor=16x4) or ranges of its indices"
 
 
-def _guess(value: Value, sizes: tuple[int, ...]) -> Shape:
+def _guess(value: KernelValue, sizes: tuple[int, ...]) -> Shape:
     return tol.PIPELINE_TEXTURE if value.memory is Memory.TEXTURE2D else sizes[: value.axes]
 
 

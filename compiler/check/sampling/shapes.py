@@ -127,7 +127,7 @@ class ShapeSearch:
         runner = self.twin(extents)
         inputs = launch_inputs(self.kernel, extents)
         rows = self._drawn(inputs)
-        reached = runner.reach(rows)
+        reached = runner.index_ranges(rows)
         axes = axes_of(self.kernel)
         if not axes:
             return {}, {}, 1.0

@@ -62,10 +62,10 @@ def find_subjects(module: Module) -> tuple[Module, tuple[Subject, ...]]:
     functions = {function.key: function for function in module.functions}
     described = [k for k in module.kernels if not isinstance(functions[k.function].body, External)]
     if not described and (module.kernels or module.left_out):
-        whole = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
+        complete = replace(module, kernels=tuple(_with_doubtful(kernel, module) for kernel in module.kernels))
         texts = facts_of(module.sources)
         left_out = (_left_out(left, texts) for left in _without_modes(module.left_out))
-        return whole, (*_external(module, functions, texts), *left_out)
+        return complete, (*_external(module, functions, texts), *left_out)
     found = [*_plain(module), *_kernels(module, functions)]
     changed = {function.key: function for _, _, function in found if function is not None}
     launched = tuple(_launch_kernels(module, [subject for subject, _, _ in found], functions))
@@ -153,11 +153,16 @@ def _left_out(left: LeftOut, texts: _Texts) -> Subject:
 def _plain(module: Module) -> Iterator[_Found]:
     """Yield the differentiable functions of the described file itself."""
     functions = {function.key: function for function in module.functions}
-    own = {kernel.function for kernel in module.kernels}
+    threads = {kernel.function for kernel in module.kernels}
     names: set[str] = {kernel.name for kernel in module.kernels}
     for function in module.functions:
         here = function.span.file == module.source
-        if function.key in own or function.role is not Role.PLAIN or isinstance(function.body, External) or not here:
+        if (
+            function.key in threads
+            or function.role is not Role.PLAIN
+            or isinstance(function.body, External)
+            or not here
+        ):
             continue
         if not function.differentiable or not _flows(function):
             continue
@@ -186,9 +191,9 @@ def _plain(module: Module) -> Iterator[_Found]:
         yield replace(subject, kernel=name, integers=integers), kernel, numbered or made
 
 
-def with_shapes(module: Module, said: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
+def with_shapes(module: Module, shapes: Iterable[tuple[str, tuple[int, ...]]]) -> Module:
     """Return the module with these shapes added to its kernels: ``kernel.parameter`` and extents."""
-    named = tuple(said)
+    named = tuple(shapes)
 
     def of(kernel: Kernel) -> Iterator[tuple[str, tuple[int, ...]]]:
         for path, shape in named:
@@ -207,9 +212,9 @@ def _shape_ranges(kernel: Kernel, function: Function) -> Iterator[Range]:
         if not isinstance(expr, Read) or not isinstance(expr.source, Var) or expr.source.name not in shapes:
             continue
         for index, extent in zip(expr.indices, shapes[expr.source.name], strict=False):
-            own = index.source if isinstance(index, Read) else index
-            if isinstance(own, Var) and own.name in types:
-                yield Range(own.name, 0.0, float(extent - 1))
+            read = index.source if isinstance(index, Read) else index
+            if isinstance(read, Var) and read.name in types:
+                yield Range(read.name, 0.0, float(extent - 1))
 
 
 def _free_standing(method: Function) -> Function:

@@ -9,7 +9,7 @@ from slangad.compiler.check.model.names import OF_STAGE, STAGE
 from slangad.compiler.check.model.subject import CheckedPipeline
 from slangad.compiler.check.subjects.integers import integers_of
 from slangad.compiler.ir.nodes import Kernel, Memory, Range
-from slangad.compiler.ir.pipelines import Given
+from slangad.compiler.ir.pipelines import ValueArgument
 from slangad.compiler.passes.fuse_stages import fuse_stages
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def add_pipelines(described: Module, made: Module) -> tuple[Module, dict[str, Ch
         return made, {}
     stages = _Stages(described, made)
     apart = tuple(stages.pipeline(pipeline) for pipeline in described.pipelines)
-    whole = replace(made, functions=stages.functions, kernels=stages.kernels, pipelines=apart)
-    fused = fuse_stages(whole)
+    complete = replace(made, functions=stages.functions, kernels=stages.kernels, pipelines=apart)
+    fused = fuse_stages(complete)
     functions = {function.key: function for function in described.functions}
     checked = {
         one.name: CheckedPipeline(
@@ -83,20 +83,20 @@ class _Stages:
         if self._kernels.get(name) == wanted:
             self.shown[name] = name
             return name
-        own = f"{STAGE}{name}"
-        if own not in self._kernels:
-            self._kernels[own] = replace(wanted, name=own, function=self._function(wanted.function))
-        self.shown[own] = name
-        return own
+        added = f"{STAGE}{name}"
+        if added not in self._kernels:
+            self._kernels[added] = replace(wanted, name=added, function=self._function(wanted.function))
+        self.shown[added] = name
+        return added
 
     def _function(self, key: str) -> str:
         """Return the key of what a thread does; a key of its own where the check changed the function."""
         function = self._described[key]
         if self._functions.get(key) == function:
             return key
-        own = f"{OF_STAGE}{key}"
-        self._functions[own] = replace(function, key=own)
-        return own
+        added = f"{OF_STAGE}{key}"
+        self._functions[added] = replace(function, key=added)
+        return added
 
 
 def _ranges(pipeline: Pipeline, kernels: Mapping[str, Kernel], functions: Mapping[str, Function]) -> Iterator[Range]:
@@ -129,4 +129,4 @@ def _shapes(pipeline: Pipeline, kernels: Mapping[str, Kernel]) -> Iterator[tuple
 
 def _passed(stage: Stage, params: Sequence[str]) -> dict[str, str]:
     pairs = zip(params, stage.arguments, strict=True)
-    return {name: argument.value for name, argument in pairs if isinstance(argument, Given)}
+    return {name: argument.value for name, argument in pairs if isinstance(argument, ValueArgument)}

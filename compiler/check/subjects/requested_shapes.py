@@ -50,15 +50,15 @@ def refuse_shapes(shapes: Iterable[tuple[str, tuple[int, ...]]], subjects: Seque
 def _unknown(path: str, known: Mapping[str, _Shaped], checked: Sequence[str]) -> str:
     """Return why nothing has a path, and what has a shape."""
     name = path.partition(".")[0]
-    own = [other for other in known if other.partition(".")[0] == name]
-    near = get_close_matches(path, own or list(known), n=1)
+    shaped = [other for other in known if other.partition(".")[0] == name]
+    near = get_close_matches(path, shaped or list(known), n=1)
     if name not in {broken_of(one) for one in checked}:
         why = f"nothing that is checked is called {name!r}"
-    elif own:
+    elif shaped:
         why = f"{path!r} is no tensor or texture of it"
     else:
         why = f"{name!r} has no tensor or texture, so nothing in it has a shape"
-    there = f"Did you mean {near[0]}?" if near else _listed(own or list(known))
+    there = f"Did you mean {near[0]}?" if near else _listed(shaped or list(known))
     return f"{why}. {there}"
 
 

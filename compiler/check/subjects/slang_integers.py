@@ -47,19 +47,19 @@ def integers_in(
         constants: The values of named numbers in that text (see ``numbers_named``).
     """
     constants = constants or {}
-    own = _spelled_out(_first_body(text), constants)
-    bounds = [int(bound) for bound in _BOUND.findall(own)]
+    body = _spelled_out(_first_body(text), constants)
+    bounds = [int(bound) for bound in _BOUND.findall(body)]
     tried: list[tuple[str, int]] = []
     for name in names:
         word = rf"(?<![\w.]){re.escape(name)}"
-        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", own)
-        if re.search(rf"switch\s*\(\s*{word}\s*\)", own):
-            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", own)
+        found = re.findall(rf"{word}\s*(?:[=!<>]=|[<>])\s*(-?\d+)[uU]?(?![\w.])", body)
+        if re.search(rf"switch\s*\(\s*{word}\s*\)", body):
+            found += re.findall(r"case\s+(-?\d+)[uU]?\s*:", body)
         tried += ((name, near) for number in found for near in beside(int(number)))
     further = list(_further(codes, names, constants))
     bounds += [int(bound) for code in codes if not code.derivative for bound in _BOUND.findall(_compact(code))]
     kept = [pair for pair in (*tried, *further) if abs(pair[1]) <= min([tol.INTEGER_LARGEST, *bounds])]
-    return Integers(tuple(dict.fromkeys([*kept, *_last_iterations(own, names)])))
+    return Integers(tuple(dict.fromkeys([*kept, *_last_iterations(body, names)])))
 
 
 def _last_iterations(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, int]]:

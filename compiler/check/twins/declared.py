@@ -335,16 +335,16 @@ def _frozen_launch(kernel: Kernel, maker: _Freezer) -> Kernel:
 def _frozen_kernel(function: Function, kernel: Kernel, maker: _Freezer) -> tuple[Function, Kernel]:
     """Return a function of the sample and the moved point, and its kernel."""
     base = tuple(replace(p, name=f"{BASE}{p.name}", no_diff=False) for p in function.params)
-    own = tuple(replace(p, no_diff=False) for p in function.params)
+    moved = tuple(replace(p, no_diff=False) for p in function.params)
     key, twin = f"oracle {function.key}", maker.key(function.key)
     body = (
         Let("recorded", INT, Call(_RECORD, (), INT)),
         Let("here", function.result, Call(twin, tuple(Var(p.name, p.type) for p in base), function.result)),
         Let("replayed", INT, Call(_REPLAY, (), INT)),
-        Return(Call(twin, tuple(Var(p.name, p.type) for p in own), function.result)),
+        Return(Call(twin, tuple(Var(p.name, p.type) for p in moved), function.result)),
     )
-    made = Function(key, f"oracle_{function.name}", (*base, *own), function.result, body, differentiable=False)
-    params = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in (*base, *own))
+    made = Function(key, f"oracle_{function.name}", (*base, *moved), function.result, body, differentiable=False)
+    params = tuple(KernelParam(p.name, Memory.EACH, p.type) for p in (*base, *moved))
     return made, Kernel(f"oracle_{kernel.name}", key, params, kernel.results, modes=("forward",))
 
 

@@ -98,7 +98,7 @@ def add_index_twins(module: Module, kernels: tuple[Kernel, ...]) -> IndexTwins:
 
 def _picks(key: str, functions: Mapping[str, Function]) -> bool:
     """Return True if a function or one of its callees uses an index that is only known at run time."""
-    exprs = (expr for own in reached(functions, [key]) for expr in body_exprs(statements(functions[own])))
+    exprs = (expr for other in reached(functions, [key]) for expr in body_exprs(statements(functions[other])))
     return any(isinstance(expr, Index) and not isinstance(expr.index, Const) for expr in exprs)
 
 
@@ -169,5 +169,5 @@ def _written_down(function: Function, slots: dict[str, int]) -> Function:
 
 
 def _kept(index: Expr, read: Read, axis: int, slot: int) -> Expr:
-    whole = index if index.type == INT else Cast(index, INT)
-    return Call(_HELPER, (whole, Extent(read.source, axis, INT), Const(slot, INT)), INT)
+    integer = index if index.type == INT else Cast(index, INT)
+    return Call(_HELPER, (integer, Extent(read.source, axis, INT), Const(slot, INT)), INT)

@@ -3,7 +3,7 @@
 In forward mode Slang continues past ``[MaxIters(n)]``. Reverse mode then overwrites or loses stored iterations. The
 text of a twin counts the iterations of loops that reverse mode goes through, and raises a flag beyond the bound:
 
-    { int turns = 0; [MaxIters(4)] for (…) { if (++turns > (4)) check_flag = 1; … } }
+    { int count = 0; [MaxIters(4)] for (…) { if (++count > (4)) check_flag = 1; … } }
 """
 
 from __future__ import annotations

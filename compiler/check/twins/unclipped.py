@@ -47,14 +47,14 @@ def _twins(function: Function, functions: Mapping[str, Function], touched: set[s
     if isinstance(policy, Surrogate) and policy.function in touched:
         policy = Surrogate(policy.function + TWIN)
     key = function.key + TWIN
-    own: dict[str, Function] = {}
+    custom: dict[str, Function] = {}
     if isinstance(policy, Custom):
         keys = policy.backward, policy.forward
-        own = {k: functions[k] for k in keys if k is not None}
+        custom = {k: functions[k] for k in keys if k is not None}
         policy = Custom(*(None if k is None else k + TWIN for k in keys))
     made = map_exprs_of(function, lambda expr: rewrite(expr, renamed))
     yield replace(_free(made), key=key, derivative=policy)
-    yield from (replace(_free(one), key=k + TWIN, of=key) for k, one in own.items())
+    yield from (replace(_free(one), key=k + TWIN, of=key) for k, one in custom.items())
 
 
 def _free(function: Function) -> Function:

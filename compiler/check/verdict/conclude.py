@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slangad.compiler.check.model.plan import SubjectPlan
     from slangad.compiler.check.model.samples import RegionSamples
     from slangad.compiler.check.sampling.in_range import CheckScope
-    from slangad.compiler.report.model import Failure, Float32, Sample
+    from slangad.compiler.report.model import Failure, Float32, ReportedSample
 
 _NOTHING: Final = Counts()
 _NOT_RUN: Final = "outside [-1, 1], where nobody declared a range"
@@ -65,7 +65,7 @@ class ResultPart:
     failures: tuple[Failure, ...] = ()
     notes: tuple[Note, ...] = ()
     counts: Counts = _NOTHING
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[ReportedSample, ...] = ()
     float32: Float32 | None = None
 
 

@@ -20,11 +20,11 @@ from slangad.compiler.report.model import (
     Leg,
     LegResult,
     LegState,
+    NamedValue,
     Note,
     NoteKind,
-    Sample,
+    ReportedSample,
     SampleState,
-    Value,
 )
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Describer:
             verdict_of(compared.outcome),
             compared.message,
             self.sample(wrong.sample),
-            tuple(Value(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
+            tuple(NamedValue(n, w) for n, w in zip(names, wrong.cotangent, strict=False)),
             self.rows[wrong.row] if wrong.row >= 0 else "",
             self.columns[wrong.column].path if wrong.column >= 0 else "",
             wrong.expected if numbers else None,
@@ -257,29 +257,29 @@ class Describer:
         shown = [f"{v.path} = {v.value:g}" for v in self._inputs(sample)]
         return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
-    def samples(self, others: Sequence[Compared]) -> tuple[Sample, ...]:
+    def samples(self, others: Sequence[Compared]) -> tuple[ReportedSample, ...]:
         """Return all samples with all their numbers."""
         float32 = next((c.float32 for c in others if c.float32 is not None), None)
         return tuple(self.sample(k, float32) for k in range(len(self.drawn.rows)))
 
-    def sample(self, number: int, float32: Floats | None = None) -> Sample:
+    def sample(self, number: int, float32: Floats | None = None) -> ReportedSample:
         """Return one sample with its numbers."""
         main = Leg.REVERSE if Leg.REVERSE in self.jacobians else Leg.FORWARD
         forward = self.jacobians.get(Leg.FORWARD)
-        return Sample(
+        return ReportedSample(
             number,
             self.drawn.origins[number],
             self._state(number),
             self._inputs(number),
-            tuple(Value(n, float(v)) for n, v in zip(self.rows, self.values[number], strict=True)),
+            tuple(NamedValue(n, float(v)) for n, v in zip(self.rows, self.values[number], strict=True)),
             self._jacobian(main, number),
             _nested(forward[number]) if forward is not None else (),
             _nested(float32[number]) if float32 is not None else (),
         )
 
-    def _inputs(self, number: int) -> tuple[Value, ...]:
+    def _inputs(self, number: int) -> tuple[NamedValue, ...]:
         row = self.drawn.rows[number]
-        return tuple(Value(c.path, _typed(c, float(x))) for c, x in zip(self.inputs.columns, row, strict=True))
+        return tuple(NamedValue(c.path, _typed(c, float(x))) for c, x in zip(self.inputs.columns, row, strict=True))
 
     def _state(self, number: int) -> SampleState:
         if not self.findings.finite[number]:

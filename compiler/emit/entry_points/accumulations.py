@@ -1,4 +1,4 @@
-"""How the gradient of each parameter of a kernel comes together, in words for people and for the manifest."""
+"""Describe how each parameter's gradient is accumulated, in words for ``compile -v`` and the manifest."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def means(macros: Collection[str]) -> str:
 
 
 def accumulations(module: Module, kernel: Kernel) -> dict[str, str]:
-    """The way for every parameter that has a gradient: a key of ``WORDS``."""
+    """Return the way for every parameter that has a gradient: a key of ``WORDS``."""
     ways = {param.name: _way(module, kernel, param) for param in kernel.params}
     return {name: way for name, way in ways.items() if way}
 

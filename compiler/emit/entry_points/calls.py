@@ -1,4 +1,4 @@
-"""Prints what happens with one element: arguments, the call in its mode, what comes out of it."""
+"""Print the work on one element: load the arguments, call the kernel in its mode, and store the outputs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from slangad.compiler.ir.types import Array, Scalar, Struct
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from slangad.compiler.emit.entry_points.entry import Entry
+    from slangad.compiler.emit.entry_points.entry import PrintedEntry
     from slangad.compiler.emit.entry_points.memory_classes import ResultPart
     from slangad.compiler.emit.text.writer import Writer
 
 
-def print_call(entry: Entry, writer: Writer) -> None:
-    """Prints everything about one element."""
+def print_call(entry: PrintedEntry, writer: Writer) -> None:
+    """Print everything about one element."""
     _print_element(entry, writer)
     arguments = [text for place in entry.places if (text := place.argument(writer, entry.mode))]
     arguments += _thread_arguments(entry)
@@ -34,14 +34,14 @@ def print_call(entry: Entry, writer: Writer) -> None:
         place.finish(writer, entry.mode)
 
 
-def _print_element(entry: Entry, writer: Writer) -> None:
-    """Tells probes which element is worked on."""
+def _print_element(entry: PrintedEntry, writer: Writer) -> None:
+    """Tell probes which element is worked on."""
     if any(p.role is ParameterRole.PROBE for part in entry.memory for p in part.parameters(entry.mode)):
         writer.line(f"sa.element = {entry.scope.index};")
 
 
-def _thread_arguments(entry: Entry) -> Iterator[str]:
-    """The thread's index and the domain, for a body that asks for them."""
+def _thread_arguments(entry: PrintedEntry) -> Iterator[str]:
+    """Yield the thread's index and the domain, for a body that asks for them."""
     one = entry.kernel.dims == 1
     texts = {
         "thread_id": entry.scope.index if one else entry.scope.local("id"),
@@ -51,12 +51,12 @@ def _thread_arguments(entry: Entry) -> Iterator[str]:
         yield f"{'int' if one else f'int{entry.kernel.dims}'}({texts[value]})"
 
 
-def _differentiated(entry: Entry) -> str:
+def _differentiated(entry: PrintedEntry) -> str:
     return entry.scope.names.reference(entry.function)
 
 
-def _call(entry: Entry, arguments: list[str]) -> str:
-    """The call itself; a method is called on its object."""
+def _call(entry: PrintedEntry, arguments: list[str]) -> str:
+    """Return the call itself; a method is called on its object."""
     function = entry.function
     if function.owner and not function.static:
         this, *rest = arguments
@@ -64,12 +64,12 @@ def _call(entry: Entry, arguments: list[str]) -> str:
     return f"{entry.scope.names.call(function)}({', '.join(arguments)})"
 
 
-def _print_forward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_forward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     _print_stored(entry, writer, _call(entry, arguments), entry.results)
 
 
-def _print_stored(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
-    """Prints a call and stores some of its results; a plain one without a local."""
+def _print_stored(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+    """Print a call and store some of its results; a plain one without a local."""
     if len(entry.results) == 1 and not parts[0].access and _is_plain(parts[0]):
         parts[0].store(writer, call)
         return
@@ -77,14 +77,14 @@ def _print_stored(entry: Entry, writer: Writer, call: str, parts: Sequence[Resul
 
 
 def _is_plain(part: ResultPart | SumPart) -> bool:
-    """Whether the call can stand where the result is stored."""
+    """Return True if the call can stand where the result is stored."""
     if isinstance(part, SumPart):
         return isinstance(part.result.type, Scalar)
     return not isinstance(part.result.type, (Struct, Array))
 
 
-def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
-    """Prints a call whose result carries no derivative, and stores it."""
+def _print_plain(entry: PrintedEntry, writer: Writer, call: str, parts: Sequence[ResultPart | SumPart]) -> None:
+    """Print a call whose result carries no derivative, and stores it."""
     if not parts:
         writer.line(f"{call};")
         return
@@ -94,7 +94,7 @@ def _print_plain(entry: Entry, writer: Writer, call: str, parts: Sequence[Result
         result.store(writer, value)
 
 
-def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_backward(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     if any(isinstance(r, SumPart) for r in entry.results):
         _print_primal(entry, writer, arguments)
     seeds = [r.seed(writer) for r in entry.results if r.differentiable]
@@ -103,15 +103,15 @@ def _print_backward(entry: Entry, writer: Writer, arguments: list[str]) -> None:
     writer.line(f"bwd_diff({_differentiated(entry)})({', '.join([*arguments, *seeds])});")
 
 
-def _print_primal(entry: Entry, writer: Writer, arguments: list[str]) -> None:
-    """Adds up the results, which a backward pass of sums gives besides the gradients."""
+def _print_primal(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
+    """Add up the results, which a backward pass of sums gives besides the gradients."""
     active = [place.differentiable for place in entry.places]
     given = [f"{a}.p" if is_pair else a for a, is_pair in zip(arguments, active, strict=False)]
     call = _call(entry, [*given, *arguments[len(given) :]])
     _print_stored(entry, writer, call, [r for r in entry.results if isinstance(r, SumPart)])
 
 
-def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
+def _joined_seed(entry: PrintedEntry, writer: Writer, seeds: list[str]) -> str:
     type_ = entry.function.result
     if is_own_differential(type_):
         return f"{entry.scope.names.spell(type_)}({', '.join(seeds)})"
@@ -123,7 +123,7 @@ def _joined_seed(entry: Entry, writer: Writer, seeds: list[str]) -> str:
     return name
 
 
-def _print_jvp(entry: Entry, writer: Writer, arguments: list[str]) -> None:
+def _print_jvp(entry: PrintedEntry, writer: Writer, arguments: list[str]) -> None:
     call = f"fwd_diff({_differentiated(entry)})({', '.join(arguments)})"
     if not any(result.differentiable for result in entry.results):
         _print_plain(entry, writer, call, entry.results)

@@ -1,4 +1,4 @@
-"""One entry point while it is printed: what it is made of, its signature, the parameters all kinds share."""
+"""Define an entry point while it is printed: its parts, its signature, and the parameters that all kinds share."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class MemoryPrinter(Protocol):
 
     @property
     def written(self) -> bool:
-        """Whether gradient comes out of what is stored in it."""
+        """Return True if gradient comes out of what is stored in it."""
 
     @property
     def kept(self) -> int | None:
         """Its number among those whose sums groups keep in memory of their own, if they do."""
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:
-        """Whether the kernel needs it."""
+        """Return True if the kernel needs it."""
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """What the entry point of a mode uses of it."""
@@ -40,24 +40,24 @@ class MemoryPrinter(Protocol):
         """What the entry point that adds up the copies of its gradient takes."""
 
 
-class Place(Protocol):
+class ParameterPrinter(Protocol):
     """Where a kernel's parameter lives: how one thread gets it, and where its gradient goes."""
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """Return True if it has a gradient."""
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
         """What the entry point of a mode needs for it."""
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Prints what comes before all elements of the thread."""
+        """Print what comes before all elements of the thread."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """Prints what comes before the call; gives the argument."""
+        """Print what comes before the call; gives the argument."""
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Prints what comes after the call."""
+        """Print what comes after the call."""
 
 
 _SUMMING_GROUP: Final = 256
@@ -65,7 +65,7 @@ _SUMMING_GROUP: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PrintedEntry:
     """One entry point while it is printed; ``strided`` says that a thread works on a share of the elements.
 
     ``replayed`` says that a backward pass repeats what the kernel does, without its stores.
@@ -77,14 +77,14 @@ class Entry:
     name: str
     scope: KernelScope
     slots: Slots
-    places: tuple[Place, ...]
+    places: tuple[ParameterPrinter, ...]
     results: tuple[ResultPart | SumPart, ...]
     memory: tuple[MemoryPrinter, ...]
     replayed: bool = False
 
     @property
     def strided(self) -> bool:
-        """Whether anything is added up over all elements."""
+        """Return True if anything is added up over all elements."""
         return bool(self.slots.all) or bool(self.keepers)
 
     @property
@@ -104,7 +104,7 @@ class Entry:
 def print_head(
     writer: Writer, name: str, group: tuple[int, int, int], values: list[str], parameters: tuple[EntryParameter, ...]
 ) -> None:
-    """Prints the attributes and the signature of an entry point."""
+    """Print the attributes and the signature of an entry point."""
     writer.line('[shader("compute")]')
     writer.line(f"[numthreads({', '.join(str(size) for size in group)})]")
     shown = {p.name: f"uniform {p.type} {p.name}" for p in parameters}
@@ -116,8 +116,8 @@ def print_head(
         writer.line(f"{lines[-1]})")
 
 
-def domain_parameter(entry: Entry) -> EntryParameter:
-    """The extents of the domain."""
+def domain_parameter(entry: PrintedEntry) -> EntryParameter:
+    """Return the extents of the domain."""
     dims = entry.kernel.dims
     return EntryParameter(
         name=entry.scope.local("count" if dims == 1 else "domain"),
@@ -132,13 +132,13 @@ def domain_parameter(entry: Entry) -> EntryParameter:
     )
 
 
-def parts_parameter(entry: Entry) -> EntryParameter:
-    """The number of partial sums."""
+def parts_parameter(entry: PrintedEntry) -> EntryParameter:
+    """Return the number of partial sums."""
     name = entry.scope.local("parts")
     return EntryParameter(name, ParameterRole.PARTS, "", (), UINT, (), "uint", "value", axes=0)
 
 
-def partials_parameter(entry: Entry, group: SumGroup, *, writes: bool) -> EntryParameter:
+def partials_parameter(entry: PrintedEntry, group: SumGroup, *, writes: bool) -> EntryParameter:
     """Scratch memory for partial sums of one type."""
     return EntryParameter(
         entry.scope.local(group.named("partials")), ParameterRole.PARTIALS, "", (), group.scalar, (group.count,),
@@ -147,14 +147,14 @@ def partials_parameter(entry: Entry, group: SumGroup, *, writes: bool) -> EntryP
 
 
 def scattered(memory: Iterable[MemoryPrinter], mode: Mode) -> Iterator[MemoryPrinter]:
-    """The tensors and textures whose gradients go through totals in a mode."""
+    """Yield the tensors and textures whose gradients go through totals in a mode."""
     for part in memory:
         if any(p.role is ParameterRole.TOTALS for p in part.parameters(mode)):
             yield part
 
 
-def element_count(entry: Entry) -> str:
-    """The number of elements of the domain."""
+def element_count(entry: PrintedEntry) -> str:
+    """Return the number of elements of the domain."""
     if entry.kernel.dims == 1:
         return entry.scope.local("count")
     domain = entry.scope.local("domain")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.entry_points.calls import print_call
 from slangad.compiler.emit.entry_points.entry import (
-    Entry,
     MemoryPrinter,
-    Place,
+    ParameterPrinter,
+    PrintedEntry,
     domain_parameter,
     element_count,
     partials_parameter,
@@ -29,9 +29,9 @@ from slangad.compiler.emit.entry_points.thread_loop import print_share
 from slangad.compiler.emit.entry_points.totals import print_sums
 from slangad.compiler.emit.entry_points.written_arguments import InOutArgument, OutArgument
 from slangad.compiler.emit.memory.tensors import TensorPrinter, has_gradient
-from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, Work
+from slangad.compiler.emit.model import GROUPS_A_ROW, EntryPoint, Mode, ThreadWork
 from slangad.compiler.emit.print.functions import differentiable, print_doc
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import Struct, Tensor, Texture, carries_gradient
 
@@ -53,7 +53,7 @@ _SUM_TITLES: Final = {
     Mode.BACKWARD: "partial sums of the gradients",
     Mode.JVP: "partial sums of the results and of how they change along the tangents",
 }
-PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], Place]]] = {
+PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], ParameterPrinter]]] = {
     Memory.EACH: lambda scope, param, _: EachParam(scope, param),
     Memory.UNIFORM: lambda scope, param, _: UniformParam(scope, param),
     Memory.PARAM: SharedParam,
@@ -62,7 +62,7 @@ PLACES: Final[dict[Memory, Callable[[KernelScope, KernelParam, Slots], Place]]] 
 
 
 def modes_of(kernel: Kernel, function: Function, buffers: tuple[Buffer, ...]) -> tuple[Mode, ...]:
-    """All three modes, or only the forward one where no gradient can flow."""
+    """Return all three modes, or only the forward one where no gradient can flow."""
     given = [p for p in kernel.params if not isinstance(p.type, (Tensor, Texture))]
     pairs = zip(given, (p for p in function.params if p.direction != "out"), strict=True)
     own = [b for b in buffers if b.kernel == kernel.name and has_gradient(b)]
@@ -90,13 +90,13 @@ def print_kernel(
     memory: tuple[MemoryPrinter, ...],
     fresh: Callable[[str], str],
 ) -> tuple[EntryPoint, ...]:
-    """Prints the entry points of a kernel; ``fresh`` names those it needs besides."""
+    """Print the entry points of a kernel; ``fresh`` names those it needs besides."""
     function = names.functions[kernel.function]
     points: list[EntryPoint] = []
     for mode, name in entry_names.items():
         called = names.call(function), names.reference(function)
         taken = (*called, *names.taken, *(p.name for m in memory for p in m.parameters(mode)))
-        scope = KernelScope(names, Scope(taken, ()), accessors, kernel.dims)
+        scope = KernelScope(names, NameScope(taken, ()), accessors, kernel.dims)
         slots = Slots()
         places = tuple(_places(scope, kernel, function, slots))
         results = _results(scope, kernel, function, slots)
@@ -107,7 +107,7 @@ def print_kernel(
             if isinstance(tensor, TensorPrinter) and tensor.summed and mode is Mode.BACKWARD:
                 slots.add_tensor(tensor.buffer.param, tensor.summed)
         replayed = Mode.BACKWARD in entry_names and any(part.written for part in memory)
-        entry = Entry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
+        entry = PrintedEntry(kernel, function, mode, name, scope, slots, places, results, memory, replayed)
         writer.gap()
         with writer.origin(kernel.span):
             points.append(_print_entry(entry, writer))
@@ -115,8 +115,8 @@ def print_kernel(
     return tuple(points)
 
 
-def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> Iterator[Place]:
-    """One for each parameter of the function."""
+def _places(scope: KernelScope, kernel: Kernel, function: Function, slots: Slots) -> Iterator[ParameterPrinter]:
+    """Yield one for each parameter of the function."""
     inputs = iter(p for p in kernel.params if not isinstance(p.type, (Tensor, Texture)))
     stored = {result.param: ResultPart(scope, result, "") for result in kernel.results if result.param}
     for param in function.params:
@@ -152,7 +152,7 @@ def _steps(scope: KernelScope, function: Function) -> list[str]:
             return []
 
 
-def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
+def _print_entry(entry: PrintedEntry, writer: Writer) -> EntryPoint:
     given = [p for place in entry.places for p in place.parameters(entry.mode)]
     given += [p for result in entry.results for p in result.parameters(entry.mode)]
     if entry.strided:
@@ -182,25 +182,25 @@ def _print_entry(entry: Entry, writer: Writer) -> EntryPoint:
             print_call(entry, writer)
     return EntryPoint(
         entry.name, entry.kernel.name, entry.mode, entry.group, entry.kernel.dims, (*parameters, *memory),
-        Work.STRIDED if entry.strided else Work.ELEMENTS, entry.slots.count,
+        ThreadWork.STRIDED if entry.strided else ThreadWork.ELEMENTS, entry.slots.count,
     )  # fmt: skip
 
 
-def _print_state(entry: Entry, writer: Writer) -> None:
-    """Tells the functions that use memory what they have to know of the thread."""
+def _print_state(entry: PrintedEntry, writer: Writer) -> None:
+    """Tell the functions that use memory what they have to know of the thread."""
     if entry.replayed and entry.mode is not Mode.JVP:
         writer.line(f"sa.replay = {'true' if entry.mode is Mode.BACKWARD else 'false'};")
     if entry.mode is Mode.BACKWARD and any(scattered(entry.memory, entry.mode)):
         writer.line(f"sa.group = {entry.scope.local('group')}.x;")
 
 
-def _prepare(entry: Entry, writer: Writer) -> None:
+def _prepare(entry: PrintedEntry, writer: Writer) -> None:
     for part in (*entry.results, *entry.places):
         part.prepare(writer, entry.mode)
 
 
-def _print_guard(entry: Entry, writer: Writer) -> None:
-    """Sends threads outside the domain home and numbers the others."""
+def _print_guard(entry: PrintedEntry, writer: Writer) -> None:
+    """Return threads outside the domain at once, and number the others."""
     thread, i = entry.scope.local("thread"), entry.scope.index
     dims = entry.kernel.dims
     if dims == 1:
@@ -222,7 +222,7 @@ def _print_guard(entry: Entry, writer: Writer) -> None:
     writer.line(f"uint {i} = {flat};")
 
 
-def _print_long_axes(entry: Entry, writer: Writer) -> None:
+def _print_long_axes(entry: PrintedEntry, writer: Writer) -> None:
     """Where an axis of the domain has more groups than a launch, threads are numbered in rows, as those of one axis."""
     id_, domain, dims = entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
     thread, i = entry.scope.local("thread"), entry.scope.local("row_thread")

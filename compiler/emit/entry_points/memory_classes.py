@@ -1,11 +1,18 @@
-"""Where values of a kernel live, a class per memory: entry-point parameters, loads before the call, stores after it."""
+"""Define one class for each memory: entry-point parameters, loads before the call, stores after it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.memory.buffers import Accessors, Leaf, buffer_leaves, comes_apart, element_type_of, scalar_of
+from slangad.compiler.emit.memory.buffers import (
+    Accessors,
+    BufferLeaf,
+    buffer_leaves,
+    comes_apart,
+    element_type_of,
+    scalar_of,
+)
 from slangad.compiler.emit.model import EntryParameter, Mode, ParameterRole
 from slangad.compiler.emit.print.differentials import spell_differential, zero_differential
 from slangad.compiler.ir.types import (
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.print.context import ModuleNames
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import KernelParam, KernelResult
 
@@ -45,13 +52,13 @@ class KernelScope:
     """What the places of one entry point share: names, and the load and store functions of the module."""
 
     names: ModuleNames
-    locals: Scope
+    locals: NameScope
     accessors: Accessors
     dims: int = 1
     element: str = ""
 
-    def buffer(self, value: str, leaf: Leaf, role: ParameterRole) -> str:
-        """The name of a buffer: ``m_albedo_grad``."""
+    def buffer(self, value: str, leaf: BufferLeaf, role: ParameterRole) -> str:
+        """Return the name of a buffer: ``m_albedo_grad``."""
         words = [value, *(str(step) for step in leaf.path), *_SUFFIXES.get(role, ())]
         key = " ".join((role.value, *words))
         if key not in self.locals:
@@ -59,7 +66,7 @@ class KernelScope:
         return self.locals[key]
 
     def local(self, wanted: str) -> str:
-        """The name of a local of the entry point, the same each time; parameters are named before the first."""
+        """Return the name of a local of the entry point, the same each time; parameters are named before the first."""
         key = f" {wanted}"
         if key not in self.locals:
             self.locals.give(key, wanted)
@@ -80,12 +87,12 @@ class KernelScope:
         """Axes of the buffers here before those of one value."""
         return 0 if self.element else self.dims
 
-    def counters(self, leaf: Leaf) -> list[str]:
-        """A loop counter per array of structs on the way to a leaf."""
+    def counters(self, leaf: BufferLeaf) -> list[str]:
+        """Return a loop counter per array of structs on the way to a leaf."""
         return [self.local("jklm"[level]) for level in range(len(leaf.outer))]
 
-    def entry_index(self, leaf: Leaf) -> str:
-        """The index of the leaf's entry in its buffer."""
+    def entry_index(self, leaf: BufferLeaf) -> str:
+        """Return the index of the leaf's entry in its buffer."""
         index = self.index
         for counter, extent in zip(self.counters(leaf), leaf.outer, strict=True):
             start = f"({index}) * {extent}" if " " in index else f"{index} * {extent}"
@@ -94,9 +101,9 @@ class KernelScope:
 
 
 def buffer_parameter(
-    scope: KernelScope, value: str, leaf: Leaf, role: ParameterRole, *, writes: bool
+    scope: KernelScope, value: str, leaf: BufferLeaf, role: ParameterRole, *, writes: bool
 ) -> EntryParameter:
-    """The entry-point parameter that is the buffer of a leaf."""
+    """Return the entry-point parameter that is the buffer of a leaf."""
     kind = "RWStructuredBuffer" if writes else "StructuredBuffer"
     return EntryParameter(
         name=scope.buffer(value, leaf, role),
@@ -111,8 +118,8 @@ def buffer_parameter(
     )
 
 
-def field_path(scope: KernelScope, type_: Type, leaf: Leaf, counters: list[str]) -> str:
-    """The way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
+def field_path(scope: KernelScope, type_: Type, leaf: BufferLeaf, counters: list[str]) -> str:
+    """Return the way from a value to a leaf in Slang: ``.inner.albedo`` or ``[j].center``."""
     text, at, loops = "", type_, iter(counters)
     for step in leaf.steps:
         if step is None and isinstance(at, Array):
@@ -123,8 +130,8 @@ def field_path(scope: KernelScope, type_: Type, leaf: Leaf, counters: list[str])
     return text
 
 
-def for_each_entry(scope: KernelScope, writer: Writer, leaf: Leaf, statement: str) -> None:
-    """Prints a statement inside loops over the arrays of structs on the way to a leaf."""
+def for_each_entry(scope: KernelScope, writer: Writer, leaf: BufferLeaf, statement: str) -> None:
+    """Print a statement inside loops over the arrays of structs on the way to a leaf."""
     counters = scope.counters(leaf)
     for level, (counter, extent) in enumerate(zip(counters, leaf.outer, strict=True)):
         with writer.indented(level):
@@ -134,7 +141,7 @@ def for_each_entry(scope: KernelScope, writer: Writer, leaf: Leaf, statement: st
 
 
 def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role: ParameterRole) -> str:
-    """Makes a value of a type from its buffers; gives the expression for it.
+    """Make a value of a type from its buffers; gives the expression for it.
 
     Tangents and cotangents have buffers only for the leaves that carry gradient; the rest is zero.
     """
@@ -159,7 +166,7 @@ def load_value(scope: KernelScope, writer: Writer, type_: Type, value: str, role
 
 
 def store_value(scope: KernelScope, writer: Writer, type_: Type, value: str, stored: str, role: ParameterRole) -> None:
-    """Prints the stores of a value (the expression ``stored``) into its buffers."""
+    """Print the stores of a value (the expression ``stored``) into its buffers."""
     for leaf in buffer_leaves(type_):
         if leaf.no_diff and role is not ParameterRole.RESULT:
             continue
@@ -177,7 +184,7 @@ class EachParam:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """Return True if it has a gradient."""
         return not self.param.no_diff and carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
@@ -196,7 +203,7 @@ class EachParam:
         """Nothing to do."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """Loads the element; a pair where derivatives are wanted."""
+        """Load the element; a pair where derivatives are wanted."""
         value = load_value(self.scope, writer, self.param.type, self.param.name, ParameterRole.INPUT)
         if mode is Mode.FORWARD or not self.differentiable:
             return value
@@ -208,7 +215,7 @@ class EachParam:
         return pair
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Stores the gradient."""
+        """Store the gradient."""
         if mode is Mode.BACKWARD and self.differentiable:
             role = ParameterRole.GRADIENT
             store_value(self.scope, writer, self.param.type, self.param.name, f"{self._pair()}.d", role)
@@ -277,7 +284,7 @@ class UniformParam:
     def _is_apart(self) -> bool:
         return comes_apart(self.param.type)
 
-    def _read(self, leaf: Leaf) -> str:
+    def _read(self, leaf: BufferLeaf) -> str:
         counters = self.scope.counters(leaf)
         if not self._is_apart:
             return f"{self._name(leaf)}{field_path(self.scope, self.param.type, leaf, counters)}"
@@ -286,7 +293,7 @@ class UniformParam:
             return entry
         return f"{entry} != 0" if scalar_of(leaf.type) == BOOL else f"{self.scope.names.spell(leaf.type)}({entry})"
 
-    def _name(self, leaf: Leaf) -> str:
+    def _name(self, leaf: BufferLeaf) -> str:
         if self._is_apart:
             return self.scope.buffer(self.param.name, leaf, ParameterRole.UNIFORM)
         key = self.param.name
@@ -295,16 +302,16 @@ class UniformParam:
         return self.scope.locals[key]
 
 
-def _entry_leaf(leaf: Leaf) -> Leaf:
-    """The leaf with the arrays it consists of among those on the way to it."""
+def _entry_leaf(leaf: BufferLeaf) -> BufferLeaf:
+    """Return the leaf with the arrays it consists of among those on the way to it."""
     while isinstance(leaf.type, Array):
         outer, steps = (*leaf.outer, leaf.type.size), (*leaf.steps, None)
         leaf = replace(leaf, outer=outer, steps=steps, type=leaf.type.element)
     return leaf
 
 
-def _sent_type(leaf: Leaf) -> Type:
-    """The type of the parameter that brings an entry leaf, in arrays."""
+def _sent_type(leaf: BufferLeaf) -> Type:
+    """Return the type of the parameter that brings an entry leaf, in arrays."""
     type_, scalar = leaf.type, _sent_scalar(leaf)
     type_ = replace(type_, element=scalar) if isinstance(type_, (Vector, Matrix)) else scalar
     for extent in reversed(leaf.outer):
@@ -312,7 +319,7 @@ def _sent_type(leaf: Leaf) -> Type:
     return type_
 
 
-def _sent_scalar(leaf: Leaf) -> Scalar:
+def _sent_scalar(leaf: BufferLeaf) -> Scalar:
     """What an entry leaf is made of on its way: bools are ``uint``, halfs in rows ``float``."""
     scalar = scalar_of(leaf.type)
     if scalar == BOOL:
@@ -330,11 +337,11 @@ class ResultPart:
 
     @property
     def differentiable(self) -> bool:
-        """Whether a cotangent can come in for it."""
+        """Return True if a cotangent can come in for it."""
         return carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The cotangent's buffers, or the result's, then those of its tangent."""
+        """Yield the cotangent's buffers, or the result's, then those of its tangent."""
         if mode is not Mode.BACKWARD:
             yield from self._buffers(ParameterRole.RESULT, writes=True)
         if mode is not Mode.FORWARD:
@@ -350,15 +357,15 @@ class ResultPart:
         """Nothing to do."""
 
     def seed(self, writer: Writer) -> str:
-        """Loads the cotangent."""
+        """Load the cotangent."""
         return load_value(self.scope, writer, self.result.type, self.result.name, ParameterRole.COTANGENT)
 
     def store(self, writer: Writer, value: str) -> None:
-        """Stores the result; ``value`` is what the function gave."""
+        """Store the result; ``value`` is what the function gave."""
         self._store(writer, f"{value}{self.access}", ParameterRole.RESULT)
 
     def store_tangent(self, writer: Writer, tangent: str) -> None:
-        """Stores the tangent of the result."""
+        """Store the tangent of the result."""
         if self.differentiable:
             self._store(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
 

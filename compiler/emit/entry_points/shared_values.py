@@ -1,4 +1,4 @@
-"""Values there is one of for all threads: ``Param`` with its gradient, and the results that are sums."""
+"""Print values that all threads share: ``Param`` with its gradient, and the results that are sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SharedParam:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """Return True if it has a gradient."""
         return not self.param.no_diff and carries_gradient(self.param.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
@@ -44,12 +44,12 @@ class SharedParam:
                     yield buffer_parameter(scope, self.param.name, leaf, ParameterRole.TANGENT, writes=False)
 
     def count(self, mode: Mode) -> None:
-        """Makes room for the sums."""
+        """Make room for the sums."""
         if mode is Mode.BACKWARD and self.differentiable:
             self.slots.add(self.param.name, ParameterRole.GRADIENT, self.param.type, added=True)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Loads the value into a local, and the tangent."""
+        """Load the value into a local, and the tangent."""
         names, type_ = self.scope.names, self.param.type
         self._load(writer, ParameterRole.INPUT, self._value, names.spell.declare(type_, self._value))
         if mode is Mode.JVP and self.differentiable:
@@ -57,13 +57,13 @@ class SharedParam:
             self._load(writer, ParameterRole.TANGENT, self._tangent, declared)
 
     def _load(self, writer: Writer, role: ParameterRole, local: str, declared: str) -> None:
-        """Loads into a local, which loading may have declared itself."""
+        """Load into a local, which loading may have declared itself."""
         found = load_value(self.scope.shared, writer, self.param.type, self.param.name, role)
         if found != local:
             writer.line(f"{declared} = {found};")
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """The value; a pair where derivatives are wanted."""
+        """Return the value; a pair where derivatives are wanted."""
         if mode is Mode.FORWARD or not self.differentiable:
             return self._value
         if mode is Mode.JVP:
@@ -73,7 +73,7 @@ class SharedParam:
         return self._pair
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Adds this element's gradient to the thread's sums."""
+        """Add this element's gradient to the thread's sums."""
         if mode is Mode.BACKWARD and self.differentiable:
             own = (self.param.name, ParameterRole.GRADIENT)
             print_additions(self.scope, writer, self.slots, own, self.param.type, f"{self._pair}.d")
@@ -102,11 +102,11 @@ class SumPart:
 
     @property
     def differentiable(self) -> bool:
-        """Whether a cotangent can come in for it."""
+        """Return True if a cotangent can come in for it."""
         return carries_gradient(self.result.type)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The cotangent's buffers; the totals' belong to the entry point that makes them."""
+        """Yield the cotangent's buffers; the totals' belong to the entry point that makes them."""
         if mode is Mode.BACKWARD and self.differentiable:
             for leaf in buffer_leaves(self.result.type):
                 if not leaf.no_diff:
@@ -115,13 +115,13 @@ class SumPart:
                     )
 
     def count(self, mode: Mode) -> None:
-        """Makes room for the sums."""
+        """Make room for the sums."""
         self.slots.add(self.result.name, ParameterRole.RESULT, self.result.type, mean=self._is_mean)
         if mode is Mode.JVP and self.differentiable:
             self.slots.add(self.result.name, ParameterRole.RESULT_TANGENT, self.result.type, mean=self._is_mean)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
-        """Loads the cotangent, which every element of a mean gets its part of."""
+        """Load the cotangent, which every element of a mean gets its part of."""
         if mode is not Mode.BACKWARD or not self.differentiable:
             return
         type_ = self.result.type
@@ -148,15 +148,15 @@ class SumPart:
                 writer.line(_divided(value, type_, self.scope.local("count")))
 
     def seed(self, writer: Writer) -> str:  # noqa: ARG002  (as results of elements have it)
-        """The cotangent."""
+        """Return the cotangent."""
         return self._seed
 
     def store(self, writer: Writer, value: str) -> None:
-        """Adds the element's result to the thread's sums; ``value`` is what the function gave."""
+        """Add the element's result to the thread's sums; ``value`` is what the function gave."""
         self._add(writer, f"{value}{self.access}", ParameterRole.RESULT)
 
     def store_tangent(self, writer: Writer, tangent: str) -> None:
-        """Adds the tangent of the element's result."""
+        """Add the tangent of the element's result."""
         if self.differentiable:
             self._add(writer, f"{tangent}{self.access}", ParameterRole.RESULT_TANGENT)
 

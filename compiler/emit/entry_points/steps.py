@@ -1,8 +1,7 @@
-"""Prints the kernels between and after those of a pipeline: zeroing, adding, converting, batches, and the optimizers.
+"""Print the kernels between and after those of a pipeline: clear, add, convert, gather a batch, and optimizers.
 
-Goes in: which of them are wanted, for which scalar types. Comes out: a Slang module of entry points. Gradients and the
-state of optimizers are float for half and float values, double for double ones; half values keep a float master copy,
-since an update is mostly too small for the last digit of a half.
+Gradients and the state of optimizers are float for half and float values, double for double values. Half values keep a
+float master copy, since an update is mostly too small for the last digit of a half.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, Work
+from slangad.compiler.emit.model import GENERATED, GROUPS_A_ROW, EmittedModule, EntryPoint, Mode, ThreadWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,16 +75,16 @@ def state_scalar(scalar: str) -> str:
 
 
 def entry_name(kind: str, scalar: str, other: str = "") -> str:
-    """The entry point of a kind for a scalar type, and a second one where it has two."""
+    """Return the entry point of a kind for a scalar type, and a second one where it has two."""
     return f"{kind}_{scalar}{f'_to_{other}' if other else ''}"
 
 
 def emit_steps(wanted: Iterable[tuple[str, str, str]]) -> EmittedModule:
-    """The module of some kinds, each with its one or two scalar types."""
+    """Return the module of some kinds, each with its one or two scalar types."""
     names = {entry_name(*key): key for key in sorted(wanted)}
     texts = [_print(*key) for key in names.values()]
     group = (GROUP, 1, 1)
-    points = tuple(EntryPoint(name, name, Mode.FORWARD, group, 1, (), Work.ELEMENTS) for name in names)
+    points = tuple(EntryPoint(name, name, Mode.FORWARD, group, 1, (), ThreadWork.ELEMENTS) for name in names)
     return EmittedModule(FILE, f"{GENERATED}for the steps between kernels.\n{''.join(texts)}", {}, points, {}, ())
 
 

@@ -1,7 +1,7 @@
-"""Sums over all threads: which scalars a kernel adds up, how a thread counts them, where the totals go.
+"""Plan the sums over all threads: the scalars that a kernel sums, their slots, and the buffers of the totals.
 
-A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results and of the gradients of its
-``Param``s, in this order; each leaf's scalars lie next to each other, as in its buffer.
+A sum of an entry point has a slot for every scalar of its ``Sum`` and ``Mean`` results, then of the gradients of its
+``Param``s. The scalars of one leaf are adjacent, as in its buffer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.emit.entry_points.memory_classes import field_path
 from slangad.compiler.emit.library import sums_namespace
 from slangad.compiler.emit.memory.additions import print_addition
-from slangad.compiler.emit.memory.buffers import Leaf, buffer_leaves, components_of, shape_of
+from slangad.compiler.emit.memory.buffers import BufferLeaf, buffer_leaves, components_of, shape_of
 from slangad.compiler.emit.memory.tensors import SummedTensor, total_scalar
 from slangad.compiler.emit.model import EntryParameter, ParameterRole
 from slangad.compiler.ir.types import DOUBLE, FLOAT, INT, UINT, Array, Scalar, Type
@@ -30,7 +30,7 @@ _INTEGERS: Final = (INT, UINT)
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class SumSlot:
     """The sums of one leaf: its first slot, and the buffer that gets the totals.
 
     ``mean`` says that the total is divided by the number of elements, ``added`` that it is added to what is there;
@@ -39,7 +39,7 @@ class Slot:
 
     parameter: str
     role: ParameterRole
-    leaf: Leaf
+    leaf: BufferLeaf
     first: int
     mean: bool = False
     added: bool = False
@@ -61,7 +61,7 @@ class Slot:
 
     @property
     def whole(self) -> bool:
-        """Whether it is a sum of integers."""
+        """Return True if it is a sum of integers."""
         return self.leaf.scalar in _INTEGERS
 
 
@@ -72,7 +72,7 @@ class SumGroup:
     Integers are added up as uints, which wrap around on every target, and are the same sums.
     """
 
-    slots: tuple[Slot, ...]
+    slots: tuple[SumSlot, ...]
     word: str
 
     @property
@@ -93,7 +93,7 @@ class SumGroup:
         return sums_namespace(self.scalar)
 
     def named(self, what: str) -> str:
-        """The name of something these sums have: ``sums``, ``integer_sums``."""
+        """Return the name of something these sums have: ``sums``, ``integer_sums``."""
         return f"{self.word}_{what}" if self.word else what
 
 
@@ -101,7 +101,7 @@ class Slots:
     """The sums of an entry point, in the order they were asked for."""
 
     def __init__(self) -> None:
-        self.all: list[Slot] = []
+        self.all: list[SumSlot] = []
 
     @property
     def count(self) -> int:
@@ -118,38 +118,38 @@ class Slots:
 
     @property
     def side_by_side(self) -> bool:
-        """Whether a thread of the CPU has several sums of each total: if these are few, it waits for them."""
+        """Return True if a thread of the CPU has several sums of each total: if these are few, it waits for them."""
         return 0 < self.count <= _FEW
 
     def add(self, parameter: str, role: ParameterRole, type_: Type, *, mean: bool = False, added: bool = False) -> None:
-        """Makes room for a value; of gradients and tangents only for what carries them."""
+        """Make room for a value; of gradients and tangents only for what carries them."""
         for leaf in buffer_leaves(type_):
             if role is ParameterRole.RESULT or not leaf.no_diff:
-                slot = Slot(parameter, role, leaf, 0, mean, added)
+                slot = SumSlot(parameter, role, leaf, 0, mean, added)
                 before = sum(other.count for other in self.all if other.whole == slot.whole)
                 self.all.append(replace(slot, first=before))
 
     def add_tensor(self, parameter: str, tensor: SummedTensor) -> None:
-        """Makes room for the gradient of a tensor's elements."""
+        """Make room for the gradient of a tensor's elements."""
         type_ = tensor.element
         for extent in reversed(tensor.reach):
             type_ = Array(type_, extent)
         self.add(parameter, ParameterRole.GRADIENT, type_, added=True)
         self.all[-1] = replace(self.all[-1], tensor=tensor)
 
-    def of(self, parameter: str, role: ParameterRole) -> tuple[Slot, ...]:
-        """Those of one value."""
+    def of(self, parameter: str, role: ParameterRole) -> tuple[SumSlot, ...]:
+        """Return those of one value."""
         return tuple(slot for slot in self.all if (slot.parameter, slot.role) == (parameter, role))
 
-    def group_of(self, slot: Slot) -> SumGroup:
-        """The group that a slot is in."""
+    def group_of(self, slot: SumSlot) -> SumGroup:
+        """Return the group that a slot is in."""
         return next(group for group in self.groups if slot in group.slots)
 
 
 def print_additions(
     scope: KernelScope, writer: Writer, all_: Slots, value_of: tuple[str, ParameterRole], type_: Type, value: str
 ) -> None:
-    """Adds a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
+    """Add a value of a type to the thread's sums; ``value_of`` is the parameter or result and its role."""
     for slot in all_.of(*value_of):
         group = all_.group_of(slot)
         way = f"[{group.library}.side({scope.local('way')})]" if all_.side_by_side else ""
@@ -174,7 +174,7 @@ def print_additions(
 
 
 def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParameter]:
-    """The buffers that get the totals."""
+    """Yield the buffers that get the totals."""
     for slot in group.slots:
         tensor = slot.tensor
         yield EntryParameter(
@@ -191,7 +191,7 @@ def total_parameters(scope: KernelScope, group: SumGroup) -> Iterator[EntryParam
 
 
 def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str, total: str, count: str) -> None:
-    """Puts the total of a slot where it belongs."""
+    """Put the total of a slot where it belongs."""
     for position, slot in enumerate(group.slots):
         last = position == len(group.slots) - 1
         if len(group.slots) > 1:
@@ -211,7 +211,7 @@ def print_totals(scope: KernelScope, writer: Writer, group: SumGroup, which: str
 
 
 def _print_element_total(scope: KernelScope, writer: Writer, tensor: SummedTensor, index: str, addition: str) -> None:
-    """Adds a total to an element, if the tensor has it; ``addition`` wants to be told the number of the scalar."""
+    """Add a total to an element, if the tensor has it; ``addition`` wants to be told the number of the scalar."""
     at, place, extents, rank = scope.local("at"), scope.local("place"), tensor.extents.name, len(tensor.reach)
     size = components_of(tensor.element)
     writer.line(f"uint {at} = {index};")

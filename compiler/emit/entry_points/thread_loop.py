@@ -1,8 +1,7 @@
-"""Prints how a thread goes through its share of the elements and passes on what it added up: part of an entry point.
+"""Print the loop of a thread over its share of the elements, and the store of its sums.
 
-Where there are few totals, a thread works on rows of elements that lie next to each other: on the CPU each of a row has
-sums of its own, so that they need not wait for each other; on a GPU several are read at a time, if nothing but sums
-comes out.
+With few totals, a thread works on rows of adjacent elements. On the CPU each element of a row has sums of its own, so
+that additions do not wait for each other. On a GPU several elements are read at a time, if the only outputs are sums.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from slangad.compiler.emit.print.functions import thread_values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.emit.entry_points.entry import Entry
+    from slangad.compiler.emit.entry_points.entry import PrintedEntry
     from slangad.compiler.emit.text.writer import Writer
 
 _READ_AHEAD: Final = 4
 """Fewer leave an H200 waiting for memory, more take registers for nothing (benchmarks/RESULTS.md)."""
 
 
-def print_share(entry: Entry, writer: Writer) -> None:
-    """Goes through the thread's share of the elements, and passes on what was added up."""
+def print_share(entry: PrintedEntry, writer: Writer) -> None:
+    """Go through the thread's share of the elements, and passes on what was added up."""
     local, size = entry.scope.local, entry.group[0]
     ways = "[{}.WAYS]" if entry.slots.side_by_side else ""
     for group in entry.slots.groups:
@@ -54,14 +53,14 @@ def print_share(entry: Entry, writer: Writer) -> None:
         writer.line(f"{group.library}.store_sums<{size}>({', '.join(arguments)});")
 
 
-def _row(entry: Entry) -> int:
+def _row(entry: PrintedEntry) -> int:
     """Elements that a thread of a GPU reads at a time; what threads store should lie next to each other."""
     parts = (*entry.places, *entry.results, *entry.memory)
     stored = (p for part in parts for p in part.parameters(entry.mode) if p.access in ("write", "add", "change"))
     return 1 if any(stored) else _READ_AHEAD
 
 
-def _print_tensors(entry: Entry, writer: Writer, line: str) -> None:
+def _print_tensors(entry: PrintedEntry, writer: Writer, line: str) -> None:
     """A line for each sum of elements of tensors: ``own`` is what reading adds to, ``sums`` what is passed on."""
     way = "[0]" if entry.slots.side_by_side else ""
     for slot in entry.slots.all:
@@ -75,14 +74,14 @@ def _print_tensors(entry: Entry, writer: Writer, line: str) -> None:
             writer.line(line.format(own=f"{slot.tensor.sums}[{k}]", sums=f"{sums}[{place}]{way}"))
 
 
-def _library(entry: Entry) -> str:
-    """The namespace of what tells a thread its share."""
+def _library(entry: PrintedEntry) -> str:
+    """Return the namespace of what tells a thread its share."""
     return entry.slots.groups[0].library if entry.slots.all else "sa"
 
 
 @contextmanager
-def _elements(entry: Entry, writer: Writer) -> Iterator[None]:
-    """The loop over the elements."""
+def _elements(entry: PrintedEntry, writer: Writer) -> Iterator[None]:
+    """Yield the loop over the elements."""
     share, i = entry.scope.local("share"), entry.scope.index
     if not entry.slots.side_by_side:
         writer.line(f"for (uint {i} = {share}.first; {i} < {share}.last; {i} += {share}.step)")
@@ -98,7 +97,7 @@ def _elements(entry: Entry, writer: Writer) -> Iterator[None]:
             yield
 
 
-def _print_id(entry: Entry, writer: Writer) -> None:
+def _print_id(entry: PrintedEntry, writer: Writer) -> None:
     """The thread's place in the domain, from the number of its element."""
     i, id_, domain, dims = entry.scope.index, entry.scope.local("id"), entry.scope.local("domain"), entry.kernel.dims
     if dims == 2:

@@ -1,11 +1,11 @@
-"""Prints the entry points that follow the main one of a mode: totals of partial sums, gradients from their copies."""
+"""Print the entry points after the main one of a mode: totals of partial sums, and gradients from their copies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.entry_points.entry import (
-    Entry,
+    PrintedEntry,
     domain_parameter,
     element_count,
     partials_parameter,
@@ -16,9 +16,9 @@ from slangad.compiler.emit.entry_points.entry import (
 )
 from slangad.compiler.emit.entry_points.memory_classes import KernelScope
 from slangad.compiler.emit.entry_points.sums import print_totals, total_parameters
-from slangad.compiler.emit.model import EntryParameter, EntryPoint, Work
+from slangad.compiler.emit.model import EntryParameter, EntryPoint, ThreadWork
 from slangad.compiler.emit.print.functions import print_doc
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.text.writer import Writer
 
 
-def print_sums(entry: Entry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
-    """The entry points that come after the main one: totals of sums, and gradients from their copies."""
+def print_sums(entry: PrintedEntry, writer: Writer, fresh: Callable[[str], str]) -> Iterator[EntryPoint]:
+    """Yield the entry points that come after the main one: totals of sums, and gradients from their copies."""
     for group in entry.slots.groups:
         writer.gap()
         yield _print_total_entry(entry, group, writer, fresh(f"{entry.name}_{group.named('totals')}"))
@@ -38,9 +38,11 @@ def print_sums(entry: Entry, writer: Writer, fresh: Callable[[str], str]) -> Ite
         yield _print_copies_entry(entry, writer, parameters, fresh(f"{entry.name}_{parameters[0].parameter}"))
 
 
-def _print_total_entry(entry: Entry, sums: SumGroup, writer: Writer, name: str) -> EntryPoint:
-    scope = KernelScope(entry.scope.names, Scope(entry.scope.names.taken, ()), entry.scope.accessors, entry.kernel.dims)
-    inner = Entry(
+def _print_total_entry(entry: PrintedEntry, sums: SumGroup, writer: Writer, name: str) -> EntryPoint:
+    scope = KernelScope(
+        entry.scope.names, NameScope(entry.scope.names.taken, ()), entry.scope.accessors, entry.kernel.dims
+    )
+    inner = PrintedEntry(
         entry.kernel,
         entry.function,
         entry.mode,
@@ -79,14 +81,16 @@ def _print_total_entry(entry: Entry, sums: SumGroup, writer: Writer, name: str) 
         entry.group,
         entry.kernel.dims,
         (*parameters, *extents),
-        Work.TOTALS,
+        ThreadWork.TOTALS,
         sums.count,
         sums.named("totals"),
     )
 
 
-def _print_copies_entry(entry: Entry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str) -> EntryPoint:
-    """Adds the copies of a tensor's totals to its gradient."""
+def _print_copies_entry(
+    entry: PrintedEntry, writer: Writer, parameters: tuple[EntryParameter, ...], name: str
+) -> EntryPoint:
+    """Add the copies of a tensor's totals to its gradient."""
     count, copies, totals, gradient = (p.name for p in parameters)
     print_doc(
         writer, (f"{entry.kernel.name}: the gradient of {parameters[0].parameter}, from the copies of its totals.",)
@@ -103,5 +107,5 @@ def _print_copies_entry(entry: Entry, writer: Writer, parameters: tuple[EntryPar
             writer.line(f"sa.Copied total = sa.copied_total({totals}, i, {count}, {copies});")
         writer.line(f"{gradient}[i] += {parameters[3].scalar.name}(total);")
     return EntryPoint(
-        name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, Work.SCALARS, part=parameters[0].parameter
+        name, entry.kernel.name, entry.mode, (64, 1, 1), 1, parameters, ThreadWork.SCALARS, part=parameters[0].parameter
     )

@@ -1,8 +1,7 @@
-"""Arguments of kernels that the function writes: ``out`` and ``inout`` parameters of functions in Slang files.
+"""Print kernel arguments that the function writes: ``out`` and ``inout`` parameters of functions in Slang files.
 
-Each is a place beside those of ``places``: the result's buffers are its own, and in backward mode its cotangent goes in
-where the result comes out. Slang's derivative functions take an ``out`` parameter's cotangent in its stead, and leave
-out one without derivative altogether.
+Each uses the buffers of its result. In backward mode the cotangent is the input at the location of the result.
+Slang's derivative functions take the cotangent of an ``out`` parameter, and omit one without derivative.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ class OutArgument:
 
     @property
     def differentiable(self) -> bool:
-        """Whether a cotangent can come in for it."""
+        """Return True if a cotangent can come in for it."""
         return _differentiable(self.param)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The buffers of the result, its tangent or its cotangent."""
+        """Yield the buffers of the result, its tangent or its cotangent."""
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
     def prepare(self, writer: Writer, mode: Mode) -> None:
         """Nothing to do."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """Declares the local; in backward mode gives the cotangent, or nothing where there is none."""
+        """Declare the local; in backward mode gives the cotangent, or nothing where there is none."""
         if mode is Mode.BACKWARD:
             return self.part.seed(writer) if self.differentiable else ""
         pair = mode is Mode.JVP and self.differentiable
@@ -54,7 +53,7 @@ class OutArgument:
         return self._local(mode)
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Stores what the function left in the local."""
+        """Store what the function left in the local."""
         store_result(self.part, writer, mode, self._local(mode), differentiable=self.differentiable)
 
     def _local(self, mode: Mode) -> str:
@@ -71,11 +70,11 @@ class InOutArgument:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """Return True if it has a gradient."""
         return self.each.differentiable
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """Those of an input, then those of a result."""
+        """Yield those of an input, then those of a result."""
         yield from self.each.parameters(mode)
         yield from stored_parameters(self.part, mode, differentiable=self.differentiable)
 
@@ -83,7 +82,7 @@ class InOutArgument:
         """Nothing to do."""
 
     def argument(self, writer: Writer, mode: Mode) -> str:
-        """A local with the value; a pair of it and the tangent, or the cotangent of the result."""
+        """Return a local with the value; a pair of it and the tangent, or the cotangent of the result."""
         scope, param = self.each.scope, self.each.param
         if mode is Mode.BACKWARD and not self.differentiable:
             return self.each.argument(writer, mode)
@@ -101,7 +100,7 @@ class InOutArgument:
         return local
 
     def finish(self, writer: Writer, mode: Mode) -> None:
-        """Stores the gradient, or the result."""
+        """Store the gradient, or the result."""
         self.each.finish(writer, mode)
         store_result(self.part, writer, mode, self._local(mode), differentiable=self.differentiable)
 
@@ -111,14 +110,14 @@ class InOutArgument:
 
 
 def stored_parameters(part: ResultPart, mode: Mode, *, differentiable: bool) -> Iterator[EntryParameter]:
-    """The buffers of a result; one without derivative has none in backward mode, and no tangent."""
+    """Yield the buffers of a result; one without derivative has none in backward mode, and no tangent."""
     for parameter in part.parameters(mode):
         if differentiable or parameter.role is ParameterRole.RESULT:
             yield parameter
 
 
 def store_result(part: ResultPart, writer: Writer, mode: Mode, local: str, *, differentiable: bool) -> None:
-    """Prints the stores of a local that the function wrote; of a pair in JVP mode."""
+    """Print the stores of a local that the function wrote; of a pair in JVP mode."""
     if mode is Mode.FORWARD or (mode is Mode.JVP and not differentiable):
         part.store(writer, local)
     elif mode is Mode.JVP:

@@ -1,4 +1,4 @@
-"""Prints additions of a value, scalar by scalar, to an array of sums that belongs to one thread."""
+"""Print additions of a value, scalar by scalar, to a thread's array of sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDENED: Final = {"half": "float({})", "int": "uint({})"}
 def print_addition(
     writer: Writer, target: tuple[str, str], place: str, type_: Type, value: str, local: Callable[[str], str]
 ) -> None:
-    """Adds a value to sums from a place on.
+    """Add a value to sums from a place on.
 
     Args:
         writer: Takes the text.

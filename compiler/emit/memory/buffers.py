@@ -1,8 +1,8 @@
-"""How values lie in buffers: one buffer per struct field, scalars one after the other, element by element.
+"""Lay out values in buffers: one buffer for each struct field, scalars in order, element by element.
 
-A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i + k``
-so that every target agrees on the stride; scalars and 32-bit vectors of 2 and 4 components keep their type. Bools are
-``uint``. Generated functions ``load_float3`` and ``store_float3`` do the rest.
+A ``float3`` parameter ``light`` is a ``StructuredBuffer<float>`` with component ``k`` of element ``i`` at ``3 * i +
+k``, so that every target agrees on the stride. Scalars and 32-bit vectors of 2 and 4 components keep their type.
+Bools are ``uint``. The generated functions ``load_float3`` and ``store_float3`` convert.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from slangad.compiler.ir.types import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class BufferLeaf:
     """A part of a value that has a buffer of its own.
 
     Attributes:
@@ -63,24 +63,24 @@ class Leaf:
         return (*self.outer, *shape_of(self.type))
 
 
-def buffer_leaves(type_: Type) -> Iterator[Leaf]:
-    """The buffers a value needs, in field order."""
-    yield from _leaves(type_, Leaf((), (), (), type_, no_diff=False))
+def buffer_leaves(type_: Type) -> Iterator[BufferLeaf]:
+    """Yield the buffers a value needs, in field order."""
+    yield from _leaves(type_, BufferLeaf((), (), (), type_, no_diff=False))
 
 
-def _leaves(type_: Type, at: Leaf) -> Iterator[Leaf]:
+def _leaves(type_: Type, at: BufferLeaf) -> Iterator[BufferLeaf]:
     match type_:
         case Struct(fields=fields):
             for f in fields:
-                inner = Leaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
+                inner = BufferLeaf((*at.path, f.name), at.outer, (*at.steps, f.name), f.type, at.no_diff or f.no_diff)
                 yield from _leaves(f.type, inner)
         case Array(element, size) if _has_struct(element):
-            inner = Leaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
+            inner = BufferLeaf(at.path, (*at.outer, size), (*at.steps, None), element, at.no_diff)
             yield from _leaves(element, inner)
         case Tuple():
             raise TypeError("tuples have a buffer per element")
         case _:
-            yield Leaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
+            yield BufferLeaf(at.path, at.outer, at.steps, type_, at.no_diff or not carries_gradient(type_))
 
 
 def _has_struct(type_: Type) -> bool:
@@ -106,7 +106,7 @@ def components_of(type_: Type) -> int:
 
 
 def scalar_of(type_: Type) -> Scalar:
-    """The scalar a value without structs in it is made of."""
+    """Return the scalar a value without structs in it is made of."""
     while isinstance(type_, Array):
         type_ = type_.element
     element = element_of(type_)
@@ -116,13 +116,13 @@ def scalar_of(type_: Type) -> Scalar:
 
 
 def buffer_scalar(type_: Type) -> Scalar:
-    """The scalar a buffer of a type holds; ``uint`` for bools."""
+    """Return the scalar a buffer of a type holds; ``uint`` for bools."""
     scalar = scalar_of(type_)
     return UINT if scalar == BOOL else scalar
 
 
 def comes_apart(type_: Type) -> bool:
-    """Whether a uniform is a parameter for each part, since some of them are sent as another type.
+    """Return True if a uniform is a parameter for each part, since some of them are sent as another type.
 
     WGSL has no bools there, and no rows of halfs; slangpy takes no matrices of them.
     """
@@ -147,12 +147,12 @@ class Accessors:
     ``load`` and ``store`` bring a part and put it; ``add`` adds to what is there, ``take`` leaves zero behind.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: NameScope) -> None:
         self._scope = scope
         self._names: dict[tuple[str, Type], str] = {}
 
     def load(self, buffer: str, index: str, type_: Type, *, written: bool = False) -> str:
-        """An expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
+        """Return an expression that reads a part; ``written`` says that the buffer is one that kernels may write."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}]"
         if type_ == BOOL:
@@ -160,7 +160,7 @@ class Accessors:
         return f"{self._name('load_written' if written else 'load', type_)}({buffer}, {index})"
 
     def store(self, buffer: str, index: str, type_: Type, value: str) -> str:
-        """A statement that writes a part."""
+        """Return a statement that writes a part."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}] = {value};"
         if type_ == BOOL:
@@ -168,13 +168,13 @@ class Accessors:
         return f"{self._name('store', type_)}({buffer}, {index}, {value});"
 
     def add(self, buffer: str, index: str, type_: Type, value: str) -> str:
-        """A statement that adds to a part."""
+        """Return a statement that adds to a part."""
         if element_type(type_) == type_:
             return f"{buffer}[{index}] += {value};"
         return f"{self._name('add', type_)}({buffer}, {index}, {value});"
 
     def take(self, buffer: str, index: str, type_: Type) -> str:
-        """An expression that reads a part and leaves zero in its place."""
+        """Return an expression that reads a part and leaves zero in its place."""
         return f"{self._name('take', type_)}({buffer}, {index})"
 
     def _name(self, verb: str, type_: Type) -> str:
@@ -189,7 +189,7 @@ class Accessors:
             self._name(verb, type_)
 
     def print_functions(self, writer: Writer) -> None:
-        """Prints every function asked for."""
+        """Print every function asked for."""
         for (verb, type_), name in tuple(self._names.items()):
             writer.gap()
             if verb in ("store", "add"):

@@ -1,4 +1,4 @@
-"""Prints probes: identities whose derivative records the gradient that comes by, one per element of the domain."""
+"""Print probes: identity functions whose derivative records the gradient, one for each element of the domain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Kernel, Module
@@ -36,13 +36,13 @@ class ProbeNames:
 
 
 def probes_of(module: Module) -> tuple[ProbeKey, ...]:
-    """The probes of a module: those of one name are one, unless two kernels look at two types with it."""
+    """Return the probes of a module: those of one name are one, unless two kernels look at two types with it."""
     exprs = (e for f in module.functions for e in body_exprs(statements(f)))
     return tuple(dict.fromkeys((e.name, e.type) for e in exprs if isinstance(e, Probe)))
 
 
-def name_probes(scope: Scope, module: Module) -> dict[ProbeKey, ProbeNames]:
-    """Names the function and the buffer of each probe."""
+def name_probes(scope: NameScope, module: Module) -> dict[ProbeKey, ProbeNames]:
+    """Return names the function and the buffer of each probe."""
     return {
         (name, type_): ProbeNames(scope.fresh(f"probe_{name}"), scope.fresh(f"probe_{name}_grad"))
         for name, type_ in probes_of(module)
@@ -69,14 +69,14 @@ class ProbePrinter:
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:
-        """Whether a kernel comes by."""
+        """Return True if a kernel comes by."""
         functions = {f.key: f for f in module.functions}
         reached = reached_in_order(functions, kernel.function, value_callees)
         exprs = (expr for function in reached for expr in body_exprs(statements(function)))
         return any(isinstance(expr, Probe) and (expr.name, expr.type) == (self.name, self.type) for expr in exprs)
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The buffer, in backward mode."""
+        """Yield the buffer, in backward mode."""
         if mode is Mode.BACKWARD:
             yield EntryParameter(
                 name=self.names.buffer,
@@ -99,7 +99,7 @@ class ProbePrinter:
         return f"RWStructuredBuffer<{show(element_type_of(self.type))}>"
 
     def print(self, writer: Writer) -> None:
-        """Prints the buffer, then the identity with its derivatives."""
+        """Print the buffer, then the identity with its derivatives."""
         function, pair = self.names.function, f"DifferentialPair<{self.spell.generic(self.type)}> value"
         writer.gap()
         writer.comment(f"The gradient of {self.name}, element by element.")

@@ -1,7 +1,7 @@
-"""Prints tensors: buffers that belong to the module, and a function for each way to use them, with its derivatives.
+"""Print tensors: global buffers, and a function with its derivatives for each way to access them.
 
-A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``; one that is
-written becomes ``fit_w_write(i, j, value)``. How threads share the gradient is in docs/decisions/memory.md.
+A tensor ``w`` of kernel ``fit`` becomes ``fit_w``, its extents, its gradient, and ``fit_w_read(i, j)``. A tensor that
+is written becomes ``fit_w_write(i, j, value)``. docs/decisions/memory.md describes how threads share the gradient.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slangad.compiler.emit.memory.buffers import Accessors
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Buffer, Kernel, Module
@@ -44,8 +44,8 @@ class MemoryNames:
     passive: bool = field(default=False, kw_only=True)
 
 
-def name_memory(scope: Scope, buffer: Buffer) -> MemoryNames:
-    """Names everything a tensor or texture may need."""
+def name_memory(scope: NameScope, buffer: Buffer) -> MemoryNames:
+    """Return names everything a tensor or texture may need."""
     stem = f"{buffer.kernel}_{buffer.param}"
     summed = buffer.accumulation is Accumulation.SUM
     gradient = "adjoint" if _writes(buffer) else "totals" if is_scattered(buffer) else "sums" if summed else "grad"
@@ -60,13 +60,13 @@ def _writes(buffer: Buffer) -> bool:
 
 
 def is_scattered(buffer: Buffer) -> bool:
-    """Whether its gradient goes through totals."""
+    """Return True if its gradient goes through totals."""
     ways = (Accumulation.SCATTER, Accumulation.SHARED, Accumulation.EXACT)
     return buffer.accumulation in ways and not _writes(buffer)
 
 
 def is_exact(buffer: Buffer) -> bool:
-    """Whether its totals are sums without rounding."""
+    """Return True if its totals are sums without rounding."""
     return is_scattered(buffer) and buffer.accumulation is Accumulation.EXACT
 
 
@@ -75,7 +75,7 @@ _KEPT: Final = 15
 
 
 def kept_buffers(module: Module) -> dict[str, int]:
-    """Those whose sums a group of threads keeps in its own memory, by key, with their numbers there.
+    """Return those whose sums a group of threads keeps in its own memory, by key, with their numbers there.
 
     Elements that many threads hit at different times come first: where all hit one at a time, waves add up.
     """
@@ -97,7 +97,7 @@ def scatter_call(buffer: Buffer, totals: str, kept: int | None) -> str:
 
 
 def has_gradient(buffer: Buffer) -> bool:
-    """Whether gradient flows into it, or out of what is stored in it."""
+    """Return True if gradient flows into it, or out of what is stored in it."""
     return not buffer.no_diff and (_writes(buffer) or buffer.accumulation is not Accumulation.NONE)
 
 
@@ -188,11 +188,11 @@ class TensorPrinter:
     # --- what entry points need ---
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
-        """Whether it belongs to a kernel."""
+        """Return True if it belongs to a kernel."""
         return kernel.name == self.buffer.kernel
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The buffers and values that the entry point of a mode uses."""
+        """Yield the buffers and values that the entry point of a mode uses."""
         yield self._values(mode)
         yield self._parameter(self.names.extents, ParameterRole.EXTENTS, self._extents_type, "value", scalar=UINT)
         if mode is Mode.FORWARD or not has_gradient(self.buffer):
@@ -215,7 +215,7 @@ class TensorPrinter:
 
     @property
     def written(self) -> bool:
-        """Whether gradient comes out of what is stored in it."""
+        """Return True if gradient comes out of what is stored in it."""
         return self.tensor.writes and has_gradient(self.buffer)
 
     def _values(self, mode: Mode) -> EntryParameter:
@@ -261,7 +261,7 @@ class TensorPrinter:
     # --- text ---
 
     def print(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        """Prints the declarations for some modes, then the functions."""
+        """Print the declarations for some modes, then the functions."""
         declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
         writer.gap()
         what = show(self.tensor)
@@ -342,7 +342,7 @@ class TensorPrinter:
         return has_gradient(self.buffer) and len(modes) > 0 and modes != (Mode.FORWARD,)
 
     def _print_add(self, writer: Writer) -> None:
-        """Adds ``d_out`` to the element's gradient."""
+        """Add ``d_out`` to the element's gradient."""
         element = self.tensor.element
         if self.buffer.accumulation is Accumulation.SUM:
             self._print_sum(writer)
@@ -361,7 +361,7 @@ class TensorPrinter:
         print_scatter(writer, scatter_call(self.buffer, self.names.gradient, self.kept), "at", element, "d_out", added)
 
     def _print_sum(self, writer: Writer) -> None:
-        """Adds ``d_out`` to the thread's sum of the element."""
+        """Add ``d_out`` to the thread's sum of the element."""
         size, place = components_of(self.tensor.element), "i"
         for name, extent in zip("jkl", self.buffer.reach[1:], strict=False):
             place = f"{f'({place})' if ' ' in place else place} * {extent} + {name}"
@@ -414,7 +414,7 @@ class TensorPrinter:
 
 
 def print_scatter(writer: Writer, call: str, at: str, type_: Type, value: str, added: Scalar = FLOAT) -> None:
-    """Adds a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
+    """Add a value of a type to totals by a call that is open and takes some scalars, from the one at an index on."""
     match type_:
         case Scalar(name):
             writer.line(f"{call}, {at}, {value if name == added.name else f'{added.name}({value})'});")

@@ -1,6 +1,6 @@
-"""Prints textures: the texels and their filter, and a function for each way to read them, with its derivatives.
+"""Print textures: the texels and their filter, and a function with its derivatives for each way to read them.
 
-A sample's gradient goes to the texels it is made of and, where it is wanted, to the coordinates.
+The gradient of a sample is added to its texels and, where it is needed, to the coordinates.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class TexturePrinter:
         return False
 
     def used_by(self, module: Module, kernel: Kernel) -> bool:  # noqa: ARG002  (a probe has to ask the module)
-        """Whether it belongs to a kernel."""
+        """Return True if it belongs to a kernel."""
         return kernel.name == self.buffer.kernel
 
     def parameters(self, mode: Mode) -> Iterator[EntryParameter]:
-        """The texels, their filter and extents; then those of the tangent, or the totals."""
+        """Yield the texels, their filter and extents; then those of the tangent, or the totals."""
         yield self._parameter(self.names.values, ParameterRole.INPUT, self._texels, "texture", FLOAT)
         yield self._parameter(self.names.filter, ParameterRole.SAMPLER, "sa.Filter", "value", UINT)
         yield self._parameter(self.names.extents, ParameterRole.EXTENTS, "uint2", "value", UINT)
@@ -115,7 +115,7 @@ class TexturePrinter:
     # --- text ---
 
     def print(self, writer: Writer, modes: tuple[Mode, ...]) -> None:
-        """Prints the declarations for some modes, then the functions."""
+        """Print the declarations for some modes, then the functions."""
         declared = {p.name: p.type for mode in modes for p in self.parameters(mode)}
         writer.gap()
         writer.line(f"// {self.buffer.param} of {self.buffer.kernel}: {show(self.texture)}.")
@@ -153,7 +153,7 @@ class TexturePrinter:
                 print_scatter(writer, self._scatter, "at", self.texture.element, "d_out")
 
     def _place(self, row: str, column: str) -> str:
-        """The number of a texel's first scalar among the totals."""
+        """Return the number of a texel's first scalar among the totals."""
         extents = self.names.extents
         place = f"(sa.group % {self.names.copies}) * {extents}.x * {extents}.y + {row} * {extents}.y + {column}"
         return f"{self._channels} * ({place})" if self._channels > 1 else place

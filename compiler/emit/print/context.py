@@ -1,4 +1,4 @@
-"""What printing one function needs to know: the module's names, this function's names, and where the text goes."""
+"""Hold the state of printing one function: the names of the module and of the function, and the writer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.emit.memory.probes import ProbeKey, ProbeNames
     from slangad.compiler.emit.memory.tensors import MemoryNames
-    from slangad.compiler.emit.text.names import Scope
+    from slangad.compiler.emit.text.names import NameScope
     from slangad.compiler.emit.text.types import TypeSpeller
     from slangad.compiler.emit.text.writer import Writer
     from slangad.compiler.ir.nodes import Function
@@ -45,7 +45,7 @@ class ModuleNames:
     wrappers: Mapping[str, str] = field(default_factory=dict)
 
     def has_external(self, type_: Type) -> bool:
-        """Whether a struct from a Slang file is in a type: what its differential is, only Slang knows."""
+        """Return True if a struct from a Slang file is in a type: what its differential is, only Slang knows."""
         match type_:
             case Struct(key=key, fields=fields):
                 return key in self.external or any(self.has_external(f.type) for f in fields)
@@ -55,7 +55,7 @@ class ModuleNames:
                 return False
 
     def field(self, type_: Type, name: str) -> str:
-        """The emitted name of a struct's field."""
+        """Return the emitted name of a struct's field."""
         if not isinstance(type_, Struct):
             raise TypeError(f"{type_} has no fields")
         return self.fields[type_.key][name]
@@ -79,20 +79,20 @@ class ModuleNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PrintContext:
     """Printing inside one function.
 
     ``self_name`` is the parameter that is spelled ``this``; ``dims`` is that of the kernel whose body this is, or 0.
     """
 
     names: ModuleNames
-    locals: Scope
+    locals: NameScope
     writer: Writer
     self_name: str = ""
     dims: int = 0
 
     def local(self, name: str) -> str:
-        """The emitted name of a parameter or local; given on first sight."""
+        """Return the emitted name of a parameter or local; given on first sight."""
         if name == self.self_name:
             return "this"
         if name not in self.locals:
@@ -100,6 +100,6 @@ class Context:
         return self.locals[name]
 
     def thread(self, name: str, axis: int) -> str:
-        """A component of the kernel's thread index or domain."""
+        """Return a component of the kernel's thread index or domain."""
         local = self.local(f" {name}")
         return local if self.dims == 1 else f"{local}[{axis}]"

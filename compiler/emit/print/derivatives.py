@@ -1,7 +1,7 @@
-"""Prints derivatives in Slang's form: backward functions take ``inout DifferentialPair<T>``, forward ones pairs.
+"""Print custom derivatives in Slang's form: with ``inout DifferentialPair<T>`` in backward, pairs in forward mode.
 
-In the IR a backward function takes values and gives gradients. Printed, it unpacks the primals it uses at the top and
-each return stores the gradients into the pairs.
+In the IR a backward function takes values and returns gradients. The printed function unpacks the primals it uses at
+the top, and each return stores the gradients into the pairs.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.print.context import Context, ModuleNames
+from slangad.compiler.emit.print.context import ModuleNames, PrintContext
 from slangad.compiler.emit.print.differentials import differential_of, is_own_differential, spell_differential, value_of
 from slangad.compiler.emit.print.expressions import print_expr
 from slangad.compiler.emit.print.functions import differentiable, new_context, print_block, print_doc, print_function
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import Construct, Expr, Function, Param, Return, Role, Var
 from slangad.compiler.ir.types import Tuple, Type
 from slangad.compiler.ir.walk import body_exprs, statements
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
-    """Prints a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
+    """Print a function of any role; ``dims`` is that of the kernel whose body it is, or 0."""
     if function.role is Role.BACKWARD:
         _print_backward(names, writer, function)
     else:
@@ -31,7 +31,7 @@ def print_any(names: ModuleNames, writer: Writer, function: Function, dims: int 
 
 
 def gradient_params(function: Function) -> tuple[Param, ...]:
-    """The parameters that get a gradient."""
+    """Return the parameters that get a gradient."""
     return tuple(p for p in function.params if differentiable(p))
 
 
@@ -45,7 +45,7 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
         writer.line(f"{head}({', '.join(_signature(ctx, function, pairs))})")
     last = statements(function)[-1] if statements(function) else None
 
-    def store(inner: Context, stmt: Return) -> None:
+    def store(inner: PrintContext, stmt: Return) -> None:
         _store(inner, stmt, list(pairs.values()))
         if stmt is not last:
             inner.writer.line("return;")
@@ -53,13 +53,13 @@ def _print_backward(names: ModuleNames, writer: Writer, function: Function) -> N
     print_block(ctx, function, store, _unpack(ctx, function, pairs))
 
 
-def _pair_names(ctx: Context, function: Function, primal: Function) -> dict[str, str]:
-    """Names of the pair parameters, by the derivative's own parameter names."""
+def _pair_names(ctx: PrintContext, function: Function, primal: Function) -> dict[str, str]:
+    """Return names of the pair parameters, by the derivative's own parameter names."""
     own = zip(function.params, primal.params, strict=False)
     return {p.name: ctx.locals.fresh(f"{ctx.local(p.name)}_pair") for p, of in own if differentiable(of)}
 
 
-def _signature(ctx: Context, function: Function, pairs: dict[str, str]) -> list[str]:
+def _signature(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> list[str]:
     *params, d_out = function.params
     texts = []
     for param in params:
@@ -76,7 +76,7 @@ def _signature(ctx: Context, function: Function, pairs: dict[str, str]) -> list[
     return texts
 
 
-def _unpack(ctx: Context, function: Function, pairs: dict[str, str]) -> tuple[str, ...]:
+def _unpack(ctx: PrintContext, function: Function, pairs: dict[str, str]) -> tuple[str, ...]:
     """Declarations of the primals that the body reads, and of the cotangent where Slang's type for it differs."""
     used = {e.name for e in body_exprs(statements(function)) if isinstance(e, Var)}
     lines = []
@@ -92,7 +92,7 @@ def _unpack(ctx: Context, function: Function, pairs: dict[str, str]) -> tuple[st
     return tuple(lines)
 
 
-def _store(ctx: Context, stmt: Return, pairs: list[str]) -> None:
+def _store(ctx: PrintContext, stmt: Return, pairs: list[str]) -> None:
     if stmt.value is None or not pairs:
         return
     for pair, gradient in zip(pairs, _gradients(stmt.value, len(pairs)), strict=True):
@@ -102,20 +102,20 @@ def _store(ctx: Context, stmt: Return, pairs: list[str]) -> None:
 
 
 def _gradients(value: Expr, count: int) -> tuple[Expr, ...]:
-    """The gradients one by one."""
+    """Return the gradients one by one."""
     if isinstance(value.type, Tuple) and isinstance(value, Construct) and len(value.args) == count:
         return value.args
     return (value,)
 
 
 def print_gradient(names: ModuleNames, writer: Writer, function: Function, result: Type) -> None:
-    """Prints the function that gives another's gradients as values, for reverse mode inside an expression."""
-    scope = Scope((names.function_names[function.key],), ())
+    """Print the function that gives another's gradients as values, for reverse mode inside an expression."""
+    scope = NameScope((names.function_names[function.key],), ())
     params = [(p, scope.give(p.name, p.name)) for p in function.params]
     wanted = gradient_params(function)
     seed = scope.fresh("d_out")
     pairs = {p.name: scope.fresh(f"{scope[p.name]}_pair") for p in wanted}
-    ctx = Context(names, scope, writer)
+    ctx = PrintContext(names, scope, writer)
     shown = [names.spell.declare(p.type, name) for p, name in params] + [names.spell.declare(function.result, seed)]
     print_doc(writer, (f"The gradient of {names.function_names[function.key]}, as a value.",))
     writer.line(f"{names.spell(result)} {names.gradients[function.key]}({', '.join(shown)})")
@@ -127,13 +127,13 @@ def print_gradient(names: ModuleNames, writer: Writer, function: Function, resul
         _return_gradients(ctx, wanted, list(pairs.values()), result)
 
 
-def _reverse_call(ctx: Context, function: Function, args: list[str], seed: str) -> None:
+def _reverse_call(ctx: PrintContext, function: Function, args: list[str], seed: str) -> None:
     ctx.writer.write(f"bwd_diff({ctx.names.reference(function)})({', '.join(args)}, ")
     differential_of(ctx, function.result, partial(ctx.writer.write, seed))
     ctx.writer.end(");")
 
 
-def _return_gradients(ctx: Context, wanted: tuple[Param, ...], pairs: list[str], result: Type) -> None:
+def _return_gradients(ctx: PrintContext, wanted: tuple[Param, ...], pairs: list[str], result: Type) -> None:
     several = len(pairs) != 1
     ctx.writer.write(f"return {ctx.names.spell(result)}(" if several else "return ")
     for position, (param, pair) in enumerate(zip(wanted, pairs, strict=True)):

@@ -1,7 +1,7 @@
-"""Values and Slang's differentials of them: one type for most, two for structs with parts that carry no gradient.
+"""Convert between values and their Slang differentials, which differ for structs with fields without gradient.
 
-In the IR a gradient of a ``Material`` is a ``Material``. In Slang it is a ``Material.Differential``, which is the same
-only where every field carries gradient; elsewhere two generated functions convert.
+In the IR the gradient of a ``Material`` is a ``Material``. In Slang it is a ``Material.Differential``. Both are the
+same only if every field carries gradient; otherwise two generated functions convert.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from slangad.compiler.ir.walk import body_exprs, statements
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from slangad.compiler.emit.print.context import Context, ModuleNames
+    from slangad.compiler.emit.print.context import ModuleNames, PrintContext
     from slangad.compiler.emit.text.writer import Writer
 
 
 def is_own_differential(type_: Type) -> bool:
-    """Whether Slang uses the type itself as its differential."""
+    """Return True if Slang uses the type itself as its differential."""
     match type_:
         case Scalar() | Vector() | Matrix():
             return is_floating(type_)
@@ -59,28 +59,28 @@ def is_own_differential(type_: Type) -> bool:
 
 
 def spell_differential(names: ModuleNames, type_: Type) -> str:
-    """The type of a gradient."""
+    """Return the type of a gradient."""
     own = is_own_differential(type_) and not names.has_external(type_)
     return names.spell(type_) if own else f"{names.spell.generic(type_)}.Differential"
 
 
 def zero_differential(names: ModuleNames, type_: Type) -> str:
-    """The initial value of a gradient that is filled in part by part."""
+    """Return the initial value of a gradient that is filled in part by part."""
     own = is_own_differential(type_) and not names.has_external(type_)
     return "{}" if own else f"{names.spell.generic(type_)}.dzero()"
 
 
-def differential_of(ctx: Context, type_: Type, value: Callable[[], None]) -> None:
-    """Prints a value as the differential of its type."""
+def differential_of(ctx: PrintContext, type_: Type, value: Callable[[], None]) -> None:
+    """Print a value as the differential of its type."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.to_differential, value)
 
 
-def value_of(ctx: Context, type_: Type, differential: Callable[[], None]) -> None:
-    """Prints a differential as a value of the type it is the gradient of."""
+def value_of(ctx: PrintContext, type_: Type, differential: Callable[[], None]) -> None:
+    """Print a differential as a value of the type it is the gradient of."""
     _converted(ctx, "" if is_own_differential(type_) else ctx.names.from_differential, differential)
 
 
-def _converted(ctx: Context, function: str, inner: Callable[[], None]) -> None:
+def _converted(ctx: PrintContext, function: str, inner: Callable[[], None]) -> None:
     if function:
         ctx.writer.write(f"{function}(")
     inner()
@@ -89,7 +89,7 @@ def _converted(ctx: Context, function: str, inner: Callable[[], None]) -> None:
 
 
 def converted_types(module: Module) -> tuple[Type, ...]:
-    """The types that differ from their differentials and whose differentials the module handles, parts first."""
+    """Return the types that differ from their differentials and whose differentials the module handles, parts first."""
     found: dict[Type, None] = {}
     for type_ in _handled(module):
         _collect(type_, found)
@@ -135,7 +135,7 @@ def _parts(type_: Type) -> Iterable[Type]:
 
 
 def print_converters(names: ModuleNames, writer: Writer, types: Iterable[Type]) -> None:
-    """Prints both conversions of each type."""
+    """Print both conversions of each type."""
     for type_ in types:
         differential, plain = spell_differential(names, type_), names.spell(type_)
         _converter(names, writer, type_, (plain, differential, names.to_differential))

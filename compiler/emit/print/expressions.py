@@ -1,4 +1,4 @@
-"""Prints expressions: one precedence table, parentheses only where the table asks for them."""
+"""Print expressions with parentheses only where the one precedence table needs them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.emit.memory.tensors import MemoryNames
-    from slangad.compiler.emit.print.context import Context
+    from slangad.compiler.emit.print.context import PrintContext
     from slangad.compiler.ir.types import Type
 
 _LEVELS: Final = (
@@ -55,8 +55,8 @@ POSTFIX: Final = UNARY + 1
 ANY: Final = 0
 
 
-def print_expr(ctx: Context, expr: Expr, outer: int = ANY) -> None:
-    """Prints an expression, in parentheses when it binds less tightly than ``outer`` asks."""
+def print_expr(ctx: PrintContext, expr: Expr, outer: int = ANY) -> None:
+    """Print an expression, in parentheses when it binds less tightly than ``outer`` asks."""
     own = _precedence(expr)
     with ctx.writer.origin(expr.span):
         if own < outer:
@@ -88,7 +88,7 @@ def _negative(value: float) -> bool:
     return str(value).startswith("-")
 
 
-def _print(ctx: Context, expr: Expr, own: int) -> None:
+def _print(ctx: PrintContext, expr: Expr, own: int) -> None:
     match expr:
         case Const() | Var() | ConstantRef() | ThreadId() | ThreadCount():
             _atom(ctx, expr)
@@ -108,7 +108,7 @@ def _print(ctx: Context, expr: Expr, own: int) -> None:
             assert_never(expr)
 
 
-def _atom(ctx: Context, expr: Const | Var | ConstantRef | ThreadId | ThreadCount) -> None:
+def _atom(ctx: PrintContext, expr: Const | Var | ConstantRef | ThreadId | ThreadCount) -> None:
     match expr:
         case Const(value=value, type=Scalar() as type_):
             ctx.writer.write(literal(value, type_))
@@ -124,7 +124,7 @@ def _atom(ctx: Context, expr: Const | Var | ConstantRef | ThreadId | ThreadCount
             ctx.writer.write(ctx.thread("thread_count", axis))
 
 
-def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
+def _operation(ctx: PrintContext, expr: Unary | Binary | Ternary, own: int) -> None:
     match expr:
         case Unary():
             _unary(ctx, expr)
@@ -140,7 +140,7 @@ def _operation(ctx: Context, expr: Unary | Binary | Ternary, own: int) -> None:
             print_expr(ctx, other, own)
 
 
-def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
+def _access(ctx: PrintContext, expr: Read | Extent | Sample | Probe) -> None:
     match expr:
         case Read(source=source, indices=indices):
             ctx.writer.write(memory_names(ctx, source).read)
@@ -159,14 +159,14 @@ def _access(ctx: Context, expr: Read | Extent | Sample | Probe) -> None:
             assert_never(expr)
 
 
-def memory_names(ctx: Context, source: Expr) -> MemoryNames:
+def memory_names(ctx: PrintContext, source: Expr) -> MemoryNames:
     """What the parts of the tensor or texture that an expression refers to are called."""
     if not isinstance(source, Var):
         raise TypeError("memory is referred to by name")
     return ctx.names.memory[source.name]
 
 
-def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> None:
+def _application(ctx: PrintContext, expr: Call | Intrinsic | Construct | Cast) -> None:
     match expr:
         case Call():
             _call(ctx, expr)
@@ -180,26 +180,26 @@ def _application(ctx: Context, expr: Call | Intrinsic | Construct | Cast) -> Non
             print_args(ctx, (operand,))
 
 
-def _unary(ctx: Context, expr: Unary) -> None:
+def _unary(ctx: PrintContext, expr: Unary) -> None:
     ctx.writer.write(expr.op)
     print_expr(ctx, expr.operand, UNARY if _precedence(expr.operand) != UNARY else POSTFIX)
 
 
-def print_args(ctx: Context, args: Sequence[Expr]) -> None:
-    """Prints arguments in parentheses."""
+def print_args(ctx: PrintContext, args: Sequence[Expr]) -> None:
+    """Print arguments in parentheses."""
     ctx.writer.write("(")
     _list(ctx, args)
     ctx.writer.write(")")
 
 
-def _list(ctx: Context, args: Sequence[Expr]) -> None:
+def _list(ctx: PrintContext, args: Sequence[Expr]) -> None:
     for position, arg in enumerate(args):
         if position:
             ctx.writer.write(", ")
         print_expr(ctx, arg)
 
 
-def _call(ctx: Context, expr: Call) -> None:
+def _call(ctx: PrintContext, expr: Call) -> None:
     function = ctx.names.functions[expr.function]
     args = expr.args
     if function.owner and not function.static:
@@ -212,7 +212,7 @@ def _call(ctx: Context, expr: Call) -> None:
 
 
 def _is_opaque_zero(expr: Construct) -> bool:
-    """Whether it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
+    """Return True if it is zeros of a struct that holds structs: Slang can't differentiate the initialiser it makes."""
     return not expr.args and isinstance(expr.type, Struct) and _holds_structs(expr.type)
 
 
@@ -221,7 +221,7 @@ def _holds_structs(type_: Struct) -> bool:
 
 
 def _struct_in(type_: Type) -> Struct | None:
-    """The struct that a field holds, once or in arrays."""
+    """Return the struct that a field holds, once or in arrays."""
     while isinstance(type_, Array):
         type_ = type_.element
     return type_ if isinstance(type_, Struct) else None
@@ -235,7 +235,7 @@ def _listed(expr: Construct) -> Construct:
     return replace(expr, args=(Construct((), expr.type.element, expr.span),) * expr.type.size)
 
 
-def _construct(ctx: Context, expr: Construct) -> None:
+def _construct(ctx: PrintContext, expr: Construct) -> None:
     expr = _listed(expr)
     if _is_opaque_zero(expr):
         ctx.writer.write("no_diff ")
@@ -244,8 +244,8 @@ def _construct(ctx: Context, expr: Construct) -> None:
     print_args(ctx, expr.args or zero)
 
 
-def print_initial(ctx: Context, expr: Expr) -> None:
-    """Prints the value of a declaration: arrays as lists in braces."""
+def print_initial(ctx: PrintContext, expr: Expr) -> None:
+    """Print the value of a declaration: arrays as lists in braces."""
     if not (isinstance(expr, Construct) and isinstance(expr.type, Array)):
         print_expr(ctx, expr)
         return
@@ -259,7 +259,7 @@ def print_initial(ctx: Context, expr: Expr) -> None:
         ctx.writer.write("}")
 
 
-def _part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+def _part(ctx: PrintContext, expr: Member | Swizzle | Index) -> None:
     if isinstance(expr, Member) and _is_tangent(expr):
         value_of(ctx, expr.type, lambda: _plain_part(ctx, expr))
     else:
@@ -267,7 +267,7 @@ def _part(ctx: Context, expr: Member | Swizzle | Index) -> None:
 
 
 def _is_tangent(expr: Expr) -> bool:
-    """Whether an expression is the tangent of a pair, or a field that Slang's differential type has too."""
+    """Return True if an expression is the tangent of a pair, or a field that Slang's differential type has too."""
     match expr:
         case Member(value=value, name="d") if isinstance(value.type, DiffPair):
             return True
@@ -278,7 +278,7 @@ def _is_tangent(expr: Expr) -> bool:
             return False
 
 
-def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
+def _plain_part(ctx: PrintContext, expr: Member | Swizzle | Index) -> None:
     if isinstance(expr, Member) and isinstance(expr.value, Member) and _is_tangent(expr):
         with ctx.writer.origin(expr.value.span):
             _plain_part(ctx, expr.value)
@@ -295,7 +295,7 @@ def _plain_part(ctx: Context, expr: Member | Swizzle | Index) -> None:
             ctx.writer.write("]")
 
 
-def _member_name(ctx: Context, value: Expr, name: str) -> str:
+def _member_name(ctx: PrintContext, value: Expr, name: str) -> str:
     match value.type:
         case DiffPair():
             return name
@@ -303,7 +303,7 @@ def _member_name(ctx: Context, value: Expr, name: str) -> str:
             return ctx.names.field(value.type, name)
 
 
-def _no_diff(ctx: Context, expr: NoDiff) -> None:
+def _no_diff(ctx: PrintContext, expr: NoDiff) -> None:
     value = expr.value
     if _is_cut(ctx, value):
         ctx.writer.write("no_diff ")
@@ -315,8 +315,8 @@ def _no_diff(ctx: Context, expr: NoDiff) -> None:
         print_expr(ctx, value, POSTFIX)
 
 
-def _is_cut(ctx: Context, value: Expr) -> bool:
-    """Whether it is a call of what is not differentiable, at which ``no_diff`` cuts."""
+def _is_cut(ctx: PrintContext, value: Expr) -> bool:
+    """Return True if it is a call of what is not differentiable, at which ``no_diff`` cuts."""
     match value:
         case Call(function=key):
             return not ctx.names.functions[key].differentiable
@@ -327,7 +327,7 @@ def _is_cut(ctx: Context, value: Expr) -> bool:
 
 
 def _is_literal(expr: Expr) -> bool:
-    """Whether Slang takes it for a float, whatever type it has."""
+    """Return True if Slang takes it for a float, whatever type it has."""
     match expr:
         case Const(type=Scalar()):
             return True
@@ -337,7 +337,7 @@ def _is_literal(expr: Expr) -> bool:
             return False
 
 
-def _derivative(ctx: Context, expr: MakePair | BackwardCall | ForwardCall) -> None:
+def _derivative(ctx: PrintContext, expr: MakePair | BackwardCall | ForwardCall) -> None:
     match expr:
         case MakePair(primal, tangent):
             whole = f"DifferentialPair<{ctx.names.spell.generic(primal.type)}>"

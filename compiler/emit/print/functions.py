@@ -1,14 +1,14 @@
-"""Prints device functions: comment, attributes, signature, body."""
+"""Print device functions: comment, attributes, signature, body."""
 
 from __future__ import annotations
 
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.print.context import Context, ModuleNames
+from slangad.compiler.emit.print.context import ModuleNames, PrintContext
 from slangad.compiler.emit.print.statements import Returner, print_body, print_return
 from slangad.compiler.emit.text.intrinsics import spelling
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import (
     Automatic,
     BackwardCall,
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 _PREFER = {"recompute": "[PreferRecompute]", "checkpoint": "[PreferCheckpoint]"}
 
 
-def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> Context:
-    """The context of a function: parameters are named first, and locals avoid what the body refers to."""
+def new_context(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> PrintContext:
+    """Return the context of a function: parameters are named first, and locals avoid what the body refers to."""
     exprs = tuple(body_exprs(statements(function)))
     called = {spelling(e.name) for e in exprs if isinstance(e, Intrinsic)}
-    locals_ = Scope(tuple(_referred(names, function)), called)
+    locals_ = NameScope(tuple(_referred(names, function)), called)
     self_name = function.params[0].name if function.owner and not function.static else ""
-    context = Context(names, locals_, writer, self_name, dims)
+    context = PrintContext(names, locals_, writer, self_name, dims)
     for param in function.params:
         if param.name != self_name:
             locals_.give(param.name, param.name)
@@ -78,13 +78,13 @@ def thread_values(function: Function) -> list[str]:
 
 
 def print_doc(writer: Writer, doc: tuple[str, ...]) -> None:
-    """Prints a docstring as a comment."""
+    """Print a docstring as a comment."""
     for line in doc:
         writer.comment(line, "///")
 
 
 def print_function(names: ModuleNames, writer: Writer, function: Function, dims: int = 0) -> None:
-    """Prints an ordinary function."""
+    """Print an ordinary function."""
     if isinstance(function.body, External):
         return
     ctx = new_context(names, writer, function, dims)
@@ -98,8 +98,8 @@ def print_function(names: ModuleNames, writer: Writer, function: Function, dims:
     print_block(ctx, function, print_return)
 
 
-def print_block(ctx: Context, function: Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
-    """Prints a body in braces, after the lines of ``head``."""
+def print_block(ctx: PrintContext, function: Function, returner: Returner, head: tuple[str, ...] = ()) -> None:
+    """Print a body in braces, after the lines of ``head``."""
     with ctx.writer.block():
         for line in head:
             ctx.writer.line(line)
@@ -112,7 +112,7 @@ def print_block(ctx: Context, function: Function, returner: Returner, head: tupl
 
 
 def _print_slang(writer: Writer, line: str, places: tuple[SlangWord, ...]) -> None:
-    """Prints a line of a user's Slang as it is."""
+    """Print a line of a user's Slang as it is."""
     at = 0
     for word in places:
         writer.write(line[at : word.start])
@@ -142,20 +142,20 @@ def _attributes(names: ModuleNames, function: Function) -> Iterator[str]:
         yield _PREFER[function.prefer]
 
 
-def signature(ctx: Context, function: Function) -> list[str]:
-    """The parameters as text, without the object of a method."""
+def signature(ctx: PrintContext, function: Function) -> list[str]:
+    """Return the parameters as text, without the object of a method."""
     shown = function.params[1:] if ctx.self_name else function.params
     threads = thread_values(function) if ctx.dims else []
     type_ = "int" if ctx.dims == 1 else f"int{ctx.dims}"
     return [*(parameter(ctx, p) for p in shown), *(f"{type_} {ctx.local(f' {name}')}" for name in threads)]
 
 
-def parameter(ctx: Context, param: Param) -> str:
-    """One parameter: ``no_diff float3 v``."""
+def parameter(ctx: PrintContext, param: Param) -> str:
+    """Return one parameter: ``no_diff float3 v``."""
     no_diff = "no_diff " if param.no_diff and carries_gradient(param.type) else ""
     return f"{no_diff}{ctx.names.spell.declare(param.type, ctx.local(param.name))}"
 
 
 def differentiable(param: Param) -> bool:
-    """Whether a parameter carries gradient."""
+    """Return True if a parameter carries gradient."""
     return not param.no_diff and carries_gradient(param.type)

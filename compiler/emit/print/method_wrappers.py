@@ -1,7 +1,7 @@
-"""Prints functions around overloaded methods, from which Slang can't choose where they are differentiated.
+"""Print wrappers of overloaded methods, because Slang cannot choose an overload to differentiate.
 
-``bwd_diff(S.at)`` takes the first method ``at`` whatever its arguments are. So kernels differentiate a function that
-calls the one they mean.
+``bwd_diff(S.at)`` takes the first method ``at``, whatever its arguments are. So kernels differentiate a function that
+calls the right overload.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.emit.print.functions import differentiable
-from slangad.compiler.emit.text.names import Scope
+from slangad.compiler.emit.text.names import NameScope
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import VOID, carries_gradient
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _DIRECTIONS: Final = {"in": "", "out": "out ", "inout": "inout "}
 
 
-def name_wrappers(module: Module, scope: Scope) -> dict[str, str]:
-    """The names of the wrappers, by the keys of what they call."""
+def name_wrappers(module: Module, scope: NameScope) -> dict[str, str]:
+    """Return the names of the wrappers, by the keys of what they call."""
     return {
         function.key: scope.fresh(re.sub(r"\W+", "_", function.body.symbol).strip("_"))
         for function in module.functions
@@ -35,7 +35,7 @@ def name_wrappers(module: Module, scope: Scope) -> dict[str, str]:
 
 
 def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Mapping[str, tuple[Mode, ...]]) -> None:
-    """Prints the wrappers that kernels differentiate."""
+    """Print the wrappers that kernels differentiate."""
     for kernel in module.kernels:
         derived = {*modes[kernel.name]} - {Mode.FORWARD}
         if derived and kernel.function in names.wrappers:
@@ -46,7 +46,7 @@ def print_wrappers(names: ModuleNames, writer: Writer, module: Module, modes: Ma
 
 
 def _print_wrapper(names: ModuleNames, writer: Writer, function: Function) -> None:
-    scope = Scope((*names.taken, *names.structs.values(), *names.wrappers.values()), ())
+    scope = NameScope((*names.taken, *names.structs.values(), *names.wrappers.values()), ())
     given = [(param, scope.fresh(param.name)) for param in function.params]
     shown = ", ".join(_parameter(names, param, name) for param, name in given)
     writer.line(f"{names.spell(function.result)} {names.wrappers[function.key]}({shown})")

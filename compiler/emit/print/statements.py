@@ -1,11 +1,11 @@
-"""Prints statements: declarations, assignments, branches, bounded loops, returns."""
+"""Print statements: declarations, assignments, branches, bounded loops, returns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from slangad.compiler.emit.print.context import Context
+from slangad.compiler.emit.print.context import PrintContext
 from slangad.compiler.emit.print.expressions import PRECEDENCE, memory_names, print_args, print_expr, print_initial
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import (
@@ -26,21 +26,21 @@ from slangad.compiler.ir.nodes import (
 )
 from slangad.compiler.ir.types import Matrix
 
-Returner = Callable[[Context, Return], None]
+Returner = Callable[[PrintContext, Return], None]
 """Prints a return; derivative functions store into their pairs instead."""
 
 _COMPOUND: Final = ("+", "-", "*", "/")
 
 
-def print_body(ctx: Context, body: tuple[Stmt, ...], returner: Returner) -> None:
-    """Prints the statements of a block."""
+def print_body(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner) -> None:
+    """Print the statements of a block."""
     for stmt in body:
         with ctx.writer.origin(stmt.span):
             _print(ctx, stmt, returner)
 
 
-def print_return(ctx: Context, stmt: Return) -> None:
-    """Prints an ordinary return."""
+def print_return(ctx: PrintContext, stmt: Return) -> None:
+    """Print an ordinary return."""
     ctx.writer.write("return")
     if stmt.value is not None:
         ctx.writer.write(" ")
@@ -48,7 +48,7 @@ def print_return(ctx: Context, stmt: Return) -> None:
     ctx.writer.end(";")
 
 
-def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
+def _print(ctx: PrintContext, stmt: Stmt, returner: Returner) -> None:
     match stmt:
         case Let():
             _let(ctx, stmt)
@@ -72,7 +72,7 @@ def _print(ctx: Context, stmt: Stmt, returner: Returner) -> None:
             assert_never(stmt)
 
 
-def _let(ctx: Context, stmt: Let) -> None:
+def _let(ctx: PrintContext, stmt: Let) -> None:
     ctx.writer.write(ctx.names.spell.declare(stmt.type, ctx.local(stmt.name)))
     if stmt.value is not None:
         ctx.writer.write(" = ")
@@ -80,7 +80,7 @@ def _let(ctx: Context, stmt: Let) -> None:
     ctx.writer.end(";")
 
 
-def _assign(ctx: Context, target: Expr, value: Expr) -> None:
+def _assign(ctx: PrintContext, target: Expr, value: Expr) -> None:
     if isinstance(target, Read):
         ctx.writer.write(memory_names(ctx, target.source).write)
         print_args(ctx, (*target.indices, value))
@@ -102,7 +102,7 @@ def _compound(target: Expr, value: Expr) -> tuple[str, Expr]:
     return "=", value
 
 
-def _if(ctx: Context, stmt: If, returner: Returner) -> None:
+def _if(ctx: PrintContext, stmt: If, returner: Returner) -> None:
     braces = _needs_braces(stmt, returner)
     ctx.writer.write("if (")
     print_expr(ctx, stmt.condition)
@@ -121,7 +121,7 @@ def _if(ctx: Context, stmt: If, returner: Returner) -> None:
 
 
 def _needs_braces(stmt: If, returner: Returner) -> bool:
-    """Whether any branch of a chain is more than one plain statement."""
+    """Return True if any branch of a chain is more than one plain statement."""
     for branch in (stmt.then, stmt.other):
         match branch:
             case () | (Assign() | Break() | Continue(),):
@@ -135,12 +135,12 @@ def _needs_braces(stmt: If, returner: Returner) -> bool:
     return not stmt.then
 
 
-def _branch(ctx: Context, body: tuple[Stmt, ...], returner: Returner, *, braces: bool) -> None:
+def _branch(ctx: PrintContext, body: tuple[Stmt, ...], returner: Returner, *, braces: bool) -> None:
     with ctx.writer.block() if braces else ctx.writer.indented():
         print_body(ctx, body, returner)
 
 
-def _for(ctx: Context, stmt: For, returner: Returner) -> None:
+def _for(ctx: PrintContext, stmt: For, returner: Returner) -> None:
     """A loop; one with more room than turns is told them in a way that Slang does not count and warn of."""
     turns = _turns(stmt)
     roomy = turns is not None and stmt.limit > len(turns)

@@ -1,4 +1,4 @@
-"""How intrinsics are spelled in Slang, from the table of intrinsics."""
+"""Spell intrinsics in Slang, from the table of intrinsics."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def spelling(name: str) -> str:
 
 
 def is_own(name: str) -> bool:
-    """Whether it comes from slangad's library."""
+    """Return True if it comes from slangad's library."""
     return spelling(name).startswith(OWN_PREFIX)

@@ -1,4 +1,4 @@
-"""Breaks long lines of Slang where a person would: at the outermost commas and operators that fit."""
+"""Break long lines of Slang at the outermost commas and operators that fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEFORE: Final = frozenset({", ", " = "})
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LinePart:
     """One line of a broken one: its text, and the column of the whole line it begins at (from 0)."""
 
     text: str
@@ -24,10 +24,10 @@ class Piece:
     indent: int
 
 
-def wrap(line: str, step: int) -> list[Piece]:
-    """The pieces of a line; continuation lines stand ``step`` further in than the first."""
+def wrap(line: str, step: int) -> list[LinePart]:
+    """Return the pieces of a line; continuation lines stand ``step`` further in than the first."""
     first = len(line) - len(line.lstrip())
-    pieces: list[Piece] = []
+    pieces: list[LinePart] = []
     start, indent = 0, 0
     body = line
     while indent + len(body) > LIMIT and not line.lstrip().startswith("//"):
@@ -35,10 +35,10 @@ def wrap(line: str, step: int) -> list[Piece]:
         if cut is None:
             break
         end, following = cut
-        pieces.append(Piece(" " * indent + line[start:end], start, indent))
+        pieces.append(LinePart(" " * indent + line[start:end], start, indent))
         start, indent = following, first + step
         body = line[start:]
-    return [*pieces, Piece(" " * indent + body, start, indent)]
+    return [*pieces, LinePart(" " * indent + body, start, indent)]
 
 
 def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
@@ -57,7 +57,7 @@ def _cut(line: str, start: int, room: int) -> tuple[int, int] | None:
 
 
 def _separators(line: str) -> list[tuple[int, int, str]]:
-    """Every place where a line may be broken: position, how many brackets are open, and what stands there."""
+    """Return every place where a line may be broken: position, how many brackets are open, and what stands there."""
     found, depth = [], 0
     for position, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")

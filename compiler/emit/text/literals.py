@@ -1,4 +1,4 @@
-"""Spells numbers: the shortest decimal that reads back as the same value of its type."""
+"""Spell numbers: the shortest decimal that reads back as the same value of its type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _floating(value: float, name: str) -> str:
 
 
 def nearest(value: float, name: str) -> float:
-    """The value of the named type nearest to ``value``, overflowing to infinity as IEEE does."""
+    """Return the value of the named type nearest to ``value``, overflowing to infinity as IEEE does."""
     if math.isnan(value) or math.isinf(value) or name == "double":
         return value
     try:
@@ -60,7 +60,7 @@ def _shortest(value: float, name: str) -> str:
 
 
 def _with_point(text: str) -> str:
-    """Makes ``1e-05`` and ``1e+20`` of Python ``1.0e-5`` and ``1.0e20``."""
+    """Make ``1e-05`` and ``1e+20`` of Python ``1.0e-5`` and ``1.0e20``."""
     mantissa, mark, exponent = text.partition("e")
     if not mark:
         return text

@@ -1,8 +1,8 @@
-"""Gives everything a Slang name: the user's own where it can be, a quietly changed one where Slang or a target objects.
+"""Name everything in Slang: keep the user's name, and change it only where Slang or a target forbids it.
 
-Changed names are the same on every run: names are given in module order, a keyword gets a trailing underscore, a second
-holder of a name gets ``_2``, and letters outside ASCII are spelled out: a Greek letter is its name, an accented one
-loses the accent.
+Changed names are the same on every run, since names are assigned in module order. A keyword gets a trailing underscore,
+and a second holder of a name gets ``_2``. Letters outside ASCII are spelled out: a Greek letter is its name, and an
+accented letter loses the accent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ascii_name(name: str) -> str:
-    """The name in ASCII: Greek letters by name (``sigma``), accents dropped, the rest as ``u00e6``."""
+    """Return the name in ASCII: Greek letters by name (``sigma``), accents dropped, the rest as ``u00e6``."""
     return "".join(_ascii_letter(letter) for letter in name)
 
 
@@ -32,7 +32,7 @@ def _ascii_letter(letter: str) -> str:
     return plain if plain.isalnum() else f"u{ord(letter):04x}"
 
 
-class Scope:
+class NameScope:
     """The names taken in one scope; inner scopes avoid the names of outer ones they are told about.
 
     ``hidden`` are builtin functions that must stay visible: those the scope calls, or all of them for a module.
@@ -44,13 +44,13 @@ class Scope:
         self._given: dict[str, str] = {}
 
     def give(self, key: str, wanted: str) -> str:
-        """Gives ``key`` a name as close to ``wanted`` as this scope allows."""
+        """Give ``key`` a name as close to ``wanted`` as this scope allows."""
         name = self._free(wanted)
         self._given[key] = name
         return name
 
     def fresh(self, wanted: str) -> str:
-        """A name for something of the emitter's own."""
+        """Return a name for something of the emitter's own."""
         return self._free(wanted)
 
     def __getitem__(self, key: str) -> str:

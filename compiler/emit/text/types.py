@@ -1,4 +1,4 @@
-"""Spells IR types in Slang: ``float3``, ``float2x4``, ``float[4]``, ``Material``, ``Tuple<float, float3>``."""
+"""Spell IR types in Slang: ``float3``, ``float2x4``, ``float[4]``, ``Material``, ``Tuple<float, float3>``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TypeSpeller:
         self._structs = struct_names
 
     def __call__(self, type_: Type) -> str:
-        """The type where it stands alone: as a parameter's, a result's, a generic argument."""
+        """Return the type where it stands alone: as a parameter's, a result's, a generic argument."""
         match type_:
             case Scalar(name):
                 return name
@@ -55,7 +55,7 @@ class TypeSpeller:
                 assert_never(type_)
 
     def generic(self, type_: Type) -> str:
-        """The type where a constructor call needs its name: ``Array<float, 4>`` for arrays."""
+        """Return the type where a constructor call needs its name: ``Array<float, 4>`` for arrays."""
         if isinstance(type_, Array):
             return f"Array<{self.generic(type_.element)}, {type_.size}>"
         return self(type_)

@@ -1,4 +1,4 @@
-"""Writes Slang text: indentation, braces, and a map from each stretch of text to the span it was made from."""
+"""Write Slang text with indentation and braces, and map each stretch of text to its source span."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mapped
-from slangad.compiler.emit.text.line_breaks import Piece, wrap
+from slangad.compiler.emit.text.line_breaks import LinePart, wrap
 from slangad.compiler.errors.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Writer:
         self._line = ""
 
     def end_unbroken(self) -> None:
-        """Ends the line as it is, however long."""
+        """End the line as it is, however long."""
         self._lines.append(self._line.rstrip())
         self._line = ""
 
-    def _move_origins(self, pieces: list[Piece]) -> None:
+    def _move_origins(self, pieces: list[LinePart]) -> None:
         """Corrects the span map for a line that was broken."""
         line = len(self._lines) + 1
         for slot in range(len(self._mapped) - 1, -1, -1):
@@ -57,15 +57,15 @@ class Writer:
             self._mapped[slot] = Mapped(start_line, start, end_line, end + 1, mapped.span)
 
     def line(self, text: str = "") -> None:
-        """Writes a whole line."""
+        """Write a whole line."""
         self.end(text)
 
     def comment(self, text: str, mark: str = "//") -> None:
-        """Writes a comment of one line; a backslash at its end would swallow the next."""
+        """Write a comment of one line; a backslash at its end would swallow the next."""
         self.end(f"{mark} {text.rstrip().rstrip(chr(92))}".rstrip())
 
     def gap(self) -> None:
-        """Makes sure one blank line comes next, except at the top and after an opening brace."""
+        """Make sure one blank line comes next, except at the top and after an opening brace."""
         if self._lines and self._lines[-1] and not self._lines[-1].endswith("{"):
             self._lines.append("")
 
@@ -80,7 +80,7 @@ class Writer:
 
     @contextmanager
     def indented(self, levels: int = 1) -> Iterator[None]:
-        """One level deeper, without braces."""
+        """Yield one level deeper, without braces."""
         self._depth += levels
         yield
         self._depth -= levels
@@ -100,7 +100,7 @@ class Writer:
         self._mapped[slot] = Mapped(begun.line, begun.column, end_line, end_column, span)
 
     def append(self, other: Writer) -> None:
-        """Takes over what another writer has written, as whole lines at no depth."""
+        """Take over what another writer has written, as whole lines at no depth."""
         self.gap()
         offset = len(self._lines)
         self._lines += other._lines
@@ -123,8 +123,8 @@ class Writer:
         return tuple(self._mapped)
 
 
-def _moved(pieces: list[Piece], line: int, column: int) -> tuple[int, int]:
-    """Where a column (from 1) of an unbroken line has gone."""
+def _moved(pieces: list[LinePart], line: int, column: int) -> tuple[int, int]:
+    """Return where a column (from 1) of an unbroken line has gone."""
     index = max(i for i, piece in enumerate(pieces) if piece.start < column)
     piece = pieces[index]
     return line + index, column - piece.start + piece.indent

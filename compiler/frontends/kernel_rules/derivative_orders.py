@@ -1,4 +1,4 @@
-"""Refuses derivatives of derivatives that Slang has no code for; functions in, diagnostics at the outermost one out.
+"""Refuse derivatives of derivatives that Slang cannot compile, at the outermost one.
 
 Slang 2026.12 crashes on reverse mode of a function that takes ``bwd_diff`` itself, on third derivatives in reverse
 mode, and on those in forward mode unless only arithmetic is differentiated. A kernel's own gradient adds one order.
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Expr, Function, Kernel, Stmt
 
 _MOST: Final = 2
-"""How often Slang can differentiate."""
+"""The highest order of derivative that Slang compiles. A larger value lets programs through on which Slang crashes."""
 
 
 def refuse_higher_orders(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
-    """Reports derivatives of derivatives that Slang crashes on."""
+    """Report derivatives of derivatives that Slang crashes on."""
     taken = [e for f in functions.values() for e in calls_in(f) if not isinstance(e, Call)]
     if not taken:
         return
@@ -86,7 +86,7 @@ def _refuse_nested_backward(
 
 
 def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
-    """Whether differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
+    """Return True if differentiating a function would differentiate a ``bwd_diff``; custom derivatives stop it."""
     function = functions[key]
     if key in seen or isinstance(function.derivative, Custom):
         return False
@@ -98,7 +98,7 @@ def _takes_backward(key: str, functions: Mapping[str, Function], seen: set[str])
 
 
 def _active_exprs(body: tuple[Stmt, ...]) -> Iterator[Expr]:
-    """Every expression of a body that is not inside ``no_diff``."""
+    """Yield every expression of a body that is not inside ``no_diff``."""
     for stmt in body:
         for expr in stmt_exprs(stmt):
             yield from _active(expr)
@@ -114,7 +114,7 @@ def _active(expr: Expr) -> Iterator[Expr]:
 
 
 def _is_arithmetic(key: str, functions: Mapping[str, Function], seen: set[str]) -> bool:
-    """Whether a function and all it calls are made of operators, without any function of Slang's."""
+    """Return True if a function and its callees use operators only, no function of Slang."""
     function = functions[key]
     if key in seen:
         return True
@@ -126,9 +126,9 @@ def _is_arithmetic(key: str, functions: Mapping[str, Function], seen: set[str]) 
 
 
 class _Orders:
-    """How often Slang has to differentiate at most, at any point of a function that is differentiated some times.
+    """The highest order of derivative that Slang needs inside a function that is differentiated some times.
 
-    It differentiates all that a differentiable function calls, if that is differentiable, also inside ``no_diff``.
+    Slang differentiates all differentiable callees of a differentiable function, also inside ``no_diff``.
     """
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
@@ -136,7 +136,7 @@ class _Orders:
         self._known: dict[tuple[str, int], int] = {}
 
     def of(self, key: str, times: int) -> int:
-        """The order reached when a function is differentiated ``times`` times; not exact beyond what is possible."""
+        """Return the order reached if a function is differentiated ``times`` times; not exact above the limit."""
         if times > _MOST:
             return times
         known = self._known.get((key, times))
@@ -146,7 +146,7 @@ class _Orders:
         return known
 
     def of_use(self, use: AnyCall, times: int) -> int:
-        """The order reached in what a function calls when that function is differentiated ``times`` times."""
+        """Return the order reached in the callees of a function that is differentiated ``times`` times."""
         if not isinstance(use, Call):
             return self.of(use.function, times + 1)
         return self.of(use.function, times if self._is_differentiated(use.function) else 0)

@@ -1,7 +1,7 @@
-"""Tensors that a kernel reads and writes: what one thread would read after writing it, or another thread may write.
+"""Rules for tensors that a kernel reads and writes.
 
-Goes in: a kernel's lowered function. Comes out: diagnostics SA041 for an element read where the tensor may have been
-written before on the same path, and SA042 for accesses that are not all of the thread's own element.
+SA041: an element is read where the tensor may have been
+written before on the same path. SA042: an access is not to the thread's own element.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
     from slangad.compiler.ir.nodes import Function, Kernel
 
 Written = Mapping[str, "Span"]
-"""The tensors that may have been written, with the place of a write."""
+"""The tensors that may have been written, with the location of a write."""
 
 
 def check_in_place(kernel: Kernel, function: Function, problems: Problems) -> None:
-    """Reports what in-place tensors of a kernel do that has no order or no gradient."""
+    """Report accesses to in-place tensors that have no defined order or no gradient."""
     names = frozenset(p.name for p in kernel.params if p.memory is Memory.INOUT_TENSOR)
     if not names:
         return
     _Order(names, problems).block(statements(function), {}, _Left())
-    own = Own(kernel, function)
+    own = LocalExpressions(kernel, function)
     for name in sorted(names):
         own.check(name, problems)
 
 
 @dataclass(slots=True)
 class _Left:
-    """What was written where a loop is left early, and where its next turn begins."""
+    """The tensors written at early exits of a loop, and at the start of its next iteration."""
 
     breaks: list[Written] = field(default_factory=list)
     continues: list[Written] = field(default_factory=list)
@@ -63,13 +63,13 @@ class _Left:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Follows a body: a tensor must not be read once it may have been written."""
+    """Follow a body: a tensor must not be read once it may have been written."""
 
     names: frozenset[str]
     problems: Problems
 
     def block(self, body: tuple[Stmt, ...], before: Written, left: _Left) -> Written | None:
-        """What may be written after a block; None when its end is not reached."""
+        """Return the tensors that may be written after a block; None if its end is not reached."""
         written: Written | None = before
         for stmt in body:
             if written is None:
@@ -128,7 +128,7 @@ def _join(*ends: Written | None) -> Written | None:
 
 
 def read_exprs(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions of a statement that are read: of a stored element only the indices."""
+    """Return the expressions that a statement reads; of a stored element only the indices."""
     if isinstance(stmt, Assign) and isinstance(stmt.target, Read):
         return (*stmt.target.indices, stmt.value)
     return stmt_exprs(stmt)
@@ -138,8 +138,8 @@ def _place(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}"
 
 
-class Own:
-    """Knows which locals of a kernel stand for one expression, so that indices can be compared."""
+class LocalExpressions:
+    """The locals of a kernel that equal one expression, so that indices can be compared."""
 
     def __init__(self, kernel: Kernel, function: Function) -> None:
         self._body = statements(function)
@@ -157,7 +157,7 @@ class Own:
                     continue
 
     def check(self, name: str, problems: Problems) -> None:
-        """Reports a tensor that is read and written, unless every access is of the thread's own element."""
+        """Report a tensor that is read and written, unless every access is of the thread's own element."""
         targets = [s.target for s in walk_stmts(self._body) if isinstance(s, Assign)]
         read = [node for s in walk_stmts(self._body) for e in read_exprs(s) for node in walk(e)]
         writes, reads = _accesses(targets, name), _accesses(read, name)
@@ -175,13 +175,13 @@ class Own:
         )
 
     def _are_own(self, accesses: list[Read]) -> bool:
-        """Whether for each axis of the domain there is an index that is the same everywhere and differs by thread."""
+        """Return True if each axis of the domain has an index that is the same everywhere and differs by thread."""
         first, *others = [tuple(self.known(i) for i in access.indices) for access in accesses]
         same = [index for k, index in enumerate(first) if all(other[k] == index for other in others)]
         return all(any(self._tells_apart(index, axis) for index in same) for axis in range(self._dims))
 
     def _tells_apart(self, index: Expr, axis: int) -> bool:
-        """Whether threads with different ids along an axis have different indices, whatever their other ids."""
+        """Return True if threads with different ids along an axis have different indices, whatever their other ids."""
         match index:
             case ThreadId(axis=found):
                 return found == axis
@@ -194,7 +194,7 @@ class Own:
                 return False
 
     def is_fixed(self, expr: Expr) -> bool:
-        """Whether all threads have the same value."""
+        """Return True if all threads have the same value."""
         match expr:
             case Const() | Extent() | ThreadCount():
                 return True
@@ -209,7 +209,7 @@ class Own:
         return isinstance(expr, Var) and expr.name in self._values
 
     def known(self, expr: Expr) -> Expr:
-        """The expression with locals that stand for another one replaced by it."""
+        """Return the expression with locals replaced by the expressions that they equal."""
         return rewrite(expr, lambda e: self._values.get(e.name, e) if isinstance(e, Var) else e)
 
 

@@ -1,11 +1,11 @@
-"""Which values may live where, and the types of tensors and textures: the same rules for every front end."""
+"""Rules for the memories of parameters and results, the same for every front end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.frontends.reading.signatures import Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.ir.types import (
     BOOL,
@@ -38,16 +38,16 @@ TENSORS: Final = (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
 _TEXELS: Final = ("half", "float")
 
 Spelling = Callable[[Memory], str]
-"""The user's word for a place."""
+"""The user's word for a memory."""
 
 
 def type_in(memory: Memory, element: Type, rank: int, options: TextureOptions | None) -> Type:
-    """What a parameter in a memory is: the value one thread sees, or the tensor or texture."""
+    """Return the type of a parameter in a memory: of the value one thread sees, or the tensor or texture."""
     return parameter_type(Annotation(memory.value, None, rank=rank, options=options), element)
 
 
 def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
-    """Whether such a value may live there as a kernel's parameter; reported otherwise."""
+    """Return True if a kernel's parameter may have this memory and type, else report it."""
     if memory in (Memory.SUM, Memory.MEAN):
         problems.error("SA031", where, f"{spell(memory)} is for results", help=f"write {spell(Memory.EACH)} here")
         return False
@@ -57,7 +57,7 @@ def check_param_memory(memory: Memory, element: Type, spell: Spelling, where: Sp
 
 
 def check_function_memory(memory: Memory, element: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
-    """Whether a function that is no kernel may take such a memory; reported otherwise."""
+    """Return True if a function that is not a kernel may take this memory and type, else report it."""
     if memory is Memory.TENSOR:
         return _check_tensor(element, where, problems)
     if memory is Memory.TEXTURE2D:
@@ -92,7 +92,7 @@ def _check_texture(element: Type, where: Span, problems: Problems) -> bool:
 
 
 def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Span, problems: Problems) -> bool:
-    """As ``check_param_memory``, for a result."""
+    """Return True if a kernel's result may have this memory and type, else report it."""
     if memory not in RESULT_MEMORIES:
         words = ", ".join(spell(m) for m in RESULT_MEMORIES)
         help_ = f"results are {words}; a tensor that the kernel writes is a parameter"
@@ -114,7 +114,7 @@ def check_result_memory(memory: Memory, type_: Type, spell: Spelling, where: Spa
 def check_has_output(
     name: str, params: Sequence[KernelParam], results: Sequence[KernelResult], where: Span, problems: Problems
 ) -> None:
-    """Reports a kernel that neither returns nor writes anything."""
+    """Report a kernel that neither returns nor writes anything."""
     if not results and not any(is_written(p.type) for p in params):
         problems.error(
             "SA030", where, f"kernel '{name}' returns nothing", help="return a value, or write into an OutTensor"
@@ -122,12 +122,12 @@ def check_has_output(
 
 
 def is_written(type_: Type) -> bool:
-    """Whether it is a memory that kernels write."""
+    """Return True if kernels write to the memory."""
     return isinstance(type_, Tensor) and type_.writes
 
 
 def is_active(params: Sequence[KernelParam], result: Type) -> bool:
-    """Whether a kernel has a derivative: something it reads and something it gives carry gradient."""
+    """Return True if a kernel has a derivative: an input and an output carry gradient."""
     active = [p.type for p in params if carries_gradient(p.type) and not p.no_diff]
     taken = any(not isinstance(t, Tensor) or t.reads for t in active)
     return taken and (carries_gradient(result) or any(is_written(t) for t in active))
@@ -135,7 +135,7 @@ def is_active(params: Sequence[KernelParam], result: Type) -> bool:
 
 def kernel_signature(
     key: str, name: str, params: tuple[KernelParam, ...], results: tuple[KernelResult, ...]
-) -> Signature:
+) -> CallSignature:
     """Return the signature of the function that one thread of a kernel runs."""
     if not results:
         result: Type = VOID
@@ -143,16 +143,16 @@ def kernel_signature(
         result = results[0].type
     else:
         result = Tuple(tuple(r.type for r in results))
-    return Signature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
+    return CallSignature(key, name, tuple(Parameter(p.name, p.type, p.no_diff, span=p.span) for p in params), result)
 
 
 def yaml_spelling(memory: Memory) -> str:
-    """``inout_tensor``: how YAML descriptions spell a place."""
+    """Return ``inout_tensor``: the spelling of a memory in YAML descriptions."""
     return memory.value
 
 
 def python_spelling(memory: Memory) -> str:
-    """``InOutTensor`` for ``inout_tensor``: how Python annotations spell a place."""
+    """Return ``InOutTensor`` for ``inout_tensor``: the spelling of a memory in Python annotations."""
     return {Memory.INOUT_TENSOR: "InOutTensor", Memory.TEXTURE2D: "Texture2D"}.get(
         memory, memory.value.title().replace("_", "")
     )

@@ -11,11 +11,11 @@ from slangad.compiler.ir.types import FLOAT, Tensor, Texture, carries_gradient, 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.problems import Problems
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.nodes import Derivative
 
 
-def check_policy(derivative: Derivative, signature: Signature, span: Span, problems: Problems) -> None:
+def check_policy(derivative: Derivative, signature: CallSignature, span: Span, problems: Problems) -> None:
     """Report a policy that does not fit a function."""
     active, result = gradient_types(signature.all_params), signature.result
     match derivative:
@@ -32,7 +32,7 @@ def check_policy(derivative: Derivative, signature: Signature, span: Span, probl
             pass
 
 
-def check_active(signature: Signature, span: Span, problems: Problems, code: str = "SA029") -> bool:
+def check_active(signature: CallSignature, span: Span, problems: Problems, code: str = "SA029") -> bool:
     """Report a policy or custom derivative of a function without gradient; return True if it has one."""
     name, params, result = signature.name, signature.all_params, signature.result
     source = next((p for p in params if isinstance(p.type, (Tensor, Texture))), None)
@@ -53,7 +53,7 @@ def check_active(signature: Signature, span: Span, problems: Problems, code: str
     return True
 
 
-def check_surrogate(own: Signature, other: Signature, span: Span, problems: Problems) -> None:
+def check_surrogate(own: CallSignature, other: CallSignature, span: Span, problems: Problems) -> None:
     """Report a surrogate with other types."""
     same = [(p.type, p.no_diff) for p in own.params] == [(p.type, p.no_diff) for p in other.params]
     if not same or own.result != other.result:

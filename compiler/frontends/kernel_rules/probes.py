@@ -1,4 +1,4 @@
-"""What whole kernels must keep: each probe has its name to itself, in-place tensors have an order and an owner."""
+"""Rules for whole kernels: unique names of probes, in-place tensors, shared stores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_kernels(functions: Mapping[str, Function], kernels: Iterable[Kernel], problems: Problems) -> None:
-    """Reports what is wrong with whole kernels, helper functions included."""
+    """Report errors of whole kernels, helper functions included."""
     for kernel in kernels:
         _check_names(kernel, functions, problems)
         check_in_place(kernel, functions[kernel.function], problems)

@@ -1,7 +1,7 @@
-"""Elements that more than one thread stores to: a kernel's lowered function goes in, diagnostics SA048 come out.
+"""SA048: several threads of a kernel store to one element.
 
-Only what is certain is reported: stores that every thread gets to, whose indices say that some axis of the domain makes
-no difference to the place, although the threads along it have inputs of their own.
+Only certain cases are reported: every thread reaches the store, the indices do not depend on some axis of the domain,
+and the threads along that axis have different inputs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
-from slangad.compiler.frontends.kernel_rules.in_place import Own, read_exprs
+from slangad.compiler.frontends.kernel_rules.in_place import LocalExpressions, read_exprs
 from slangad.compiler.ir.nodes import Assign, Binary, Break, Continue, Expr, For, Memory, Read, Return, ThreadId, Var
 from slangad.compiler.ir.walk import statements, walk, walk_stmts
 
@@ -23,7 +23,7 @@ _WRITTEN = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
 
 
 def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) -> None:
-    """Reports the first store of each tensor that is certain to hit one element from several threads."""
+    """Report the first store of each tensor that is certain to hit one element from several threads."""
     body = statements(function)
     read = [node for stmt in walk_stmts(body) for expr in read_exprs(stmt) for node in walk(expr)]
     own = {node.axis for node in read if isinstance(node, ThreadId)}
@@ -31,7 +31,7 @@ def check_shared_stores(kernel: Kernel, function: Function, problems: Problems) 
         own = {*range(kernel.dims)}
     in_place = {node.source.name for node in read if isinstance(node, Read) and isinstance(node.source, Var)}
     left = {p.name for p in kernel.params if p.memory in _WRITTEN} - in_place
-    known = Own(kernel, function)
+    known = LocalExpressions(kernel, function)
     for target, counters in _certain(body, known, frozenset()):
         assert isinstance(target.source, Var)  # noqa: S101  (stores are into parameters)
         axes = _told_apart(target, known, counters)
@@ -53,8 +53,10 @@ def _refusal(kernel: Kernel, target: Read, name: str, axis: int) -> Diagnostic:
     )
 
 
-def _certain(body: tuple[Stmt, ...], known: Own, counters: frozenset[str]) -> Iterator[tuple[Read, frozenset[str]]]:
-    """Stores that all threads get to, with the counters of the loops around them."""
+def _certain(
+    body: tuple[Stmt, ...], known: LocalExpressions, counters: frozenset[str]
+) -> Iterator[tuple[Read, frozenset[str]]]:
+    """Yield the stores that all threads reach, with the counters of the loops around them."""
     for stmt in body:
         if any(isinstance(inner, (Return, Break, Continue)) for inner in walk_stmts((stmt,))):
             return
@@ -69,8 +71,8 @@ def _certain(body: tuple[Stmt, ...], known: Own, counters: frozenset[str]) -> It
                 continue
 
 
-def _told_apart(target: Read, known: Own, counters: frozenset[str]) -> set[int] | None:
-    """The axes whose ids are in the indices; None if something else may tell threads apart."""
+def _told_apart(target: Read, known: LocalExpressions, counters: frozenset[str]) -> set[int] | None:
+    """Return the axes whose ids are in the indices; None if another value may differ between threads."""
     axes: set[int] = set()
     for index in target.indices:
         for node in _leaves(known.known(index)):

@@ -1,9 +1,9 @@
-"""Two names for one value: where Python would show a write through one name under the other, and Slang would not.
+"""Refuse writes to a value that has two names: Python changes both names, Slang only one.
 
-While a body is lowered, bindings, writes, reads and jumps are logged in its structure of branches and loops. Afterwards
-it is followed forwards (which names may share which value) and backwards (which names are still read): a write into a
-value that a name still read shares would mean two things, and is refused. Values of parameters and module constants are
-always seen elsewhere.
+While a body is lowered, bindings, writes, reads and jumps are logged in its structure of branches and loops. Then
+one walk forwards finds the names that may share a value, one backwards the names that are still read. A write into a
+value shared with a name that is still read is refused. Values of parameters and module constants are
+always shared.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
 
 CONSTANT: Final = "constant "
-"""How names of module constants begin in the log; their values are always seen elsewhere."""
+"""How names of module constants begin in the log; their values are always shared."""
 ANY: Final = "[*]"
-"""The step of a path that an index known only at run time takes."""
+"""The step of a path for an index that is known only at run time."""
 Path = tuple[str, ...]
 JumpKind = Literal["break", "continue", "return"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bind:
-    """``name`` now names a part of one of the values of ``sources``, or without any a value of its own."""
+    """``name`` is bound to a part of one of the values of ``sources``; without sources to a new value."""
 
     name: str
     sources: tuple[tuple[str, Path], ...]
@@ -44,7 +44,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class AliasRead:
     """``name`` is read."""
 
     name: str
@@ -71,13 +71,13 @@ class Loop:
     body: Block
 
 
-Event = Bind | Write | Read | Jump | Branch | Loop
+Event = Bind | Write | AliasRead | Jump | Branch | Loop
 Block = tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AliasedWrite:
-    """A write into ``name`` that would also be seen through ``other`` (empty: outside of the body)."""
+    """A write into ``name`` that also changes ``other`` (empty: a value outside the body)."""
 
     name: str
     other: str
@@ -91,39 +91,39 @@ class AliasLog:
     _open: list[list[Event]] = field(default_factory=lambda: [[]])
 
     def bind(self, name: str, sources: Iterable[tuple[str, Path]] = ()) -> None:
-        """Logs a binding of a name."""
+        """Log a binding of a name."""
         self._open[-1].append(Bind(name, tuple(sources)))
 
     def write(self, name: str, path: Path, span: Span) -> None:
-        """Logs a store into a part of a name's value."""
+        """Log a store into a part of a name's value."""
         self._open[-1].append(Write(name, path, span))
 
     def read(self, name: str) -> None:
-        """Logs that a name is read."""
-        self._open[-1].append(Read(name))
+        """Log that a name is read."""
+        self._open[-1].append(AliasRead(name))
 
     def jump(self, kind: JumpKind) -> None:
-        """Logs a ``break``, ``continue`` or ``return``."""
+        """Log a ``break``, ``continue`` or ``return``."""
         self._open[-1].append(Jump(kind))
 
     def open(self) -> None:
-        """Begins a nested block."""
+        """Begin a nested block."""
         self._open.append([])
 
     def close(self) -> Block:
-        """Ends the block begun last and gives its events."""
+        """End the last begun block and return its events."""
         return tuple(self._open.pop())
 
     def branch(self, *arms: Block) -> None:
-        """Logs that one of these blocks runs."""
+        """Log that one of these blocks runs."""
         self._open[-1].append(Branch(arms))
 
     def loop(self, body: Block) -> None:
-        """Logs that a block runs some number of times."""
+        """Log that a block runs some number of times."""
         self._open[-1].append(Loop(body))
 
     def conflicts(self, outside: frozenset[str]) -> Iterator[AliasedWrite]:
-        """Writes another name would show; ``outside`` are names whose values are seen elsewhere (parameters)."""
+        """Return the writes that also change another name; ``outside`` are names with shared values (parameters)."""
         body = tuple(self._open[0])
         read_after: dict[Write, frozenset[str]] = {}
         _live(body, frozenset(), {"return": frozenset()}, read_after)
@@ -135,11 +135,11 @@ class AliasLog:
 def _live(
     block: Block, after: frozenset[str], jumps: dict[JumpKind, frozenset[str]], read_after: dict[Write, frozenset[str]]
 ) -> frozenset[str]:
-    """The names read from the start of a block on; for writes, those read after them."""
+    """Return the names read from the start of a block on, and for each write the names read after it."""
     live = after
     for event in reversed(block):
         match event:
-            case Read(name):
+            case AliasRead(name):
                 live |= {name}
             case Bind(name):
                 live -= {name}
@@ -175,14 +175,14 @@ State = dict[str, Shared]
 
 @dataclass(slots=True)
 class _Sharing:
-    """Follows which parts of which values each name may stand for; a value is named by what first bound it."""
+    """The parts of values that each name may be bound to. A value is named by its first binding."""
 
     read_after: dict[Write, frozenset[str]]
     outside: frozenset[str]
     found: dict[Span, AliasedWrite] = field(default_factory=dict)
 
     def follow(self, block: Block, start: State, jumps: dict[JumpKind, list[State]]) -> State | None:
-        """The state after a block; None when its end is not reached."""
+        """Return the state after a block; None if its end is not reached."""
         state = dict(start)
         for event in block:
             match event:
@@ -201,7 +201,7 @@ class _Sharing:
                     state = _join(reached)
                 case Loop(body):
                     state = self._follow_loop(body, state, jumps)
-                case Read():
+                case AliasRead():
                     continue
                 case _:
                     assert_never(event)
@@ -247,5 +247,5 @@ def _join(states: list[State]) -> State:
 
 
 def _leads_to(path: Path, changed: Path) -> bool:
-    """Whether what stands at ``path`` holds, or is, what is changed."""
+    """Return True if the part at ``path`` contains, or is inside, the changed part."""
     return len(path) <= len(changed) and all(a == b or ANY in (a, b) for a, b in zip(path, changed, strict=False))

@@ -1,4 +1,4 @@
-"""From lowered functions to a module: callees before callers, structs before their users, recursion refused."""
+"""Make a module from lowered functions: callees before callers, structs before their users; refuse recursion."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def order_functions(functions: Mapping[str, Function], problems: Problems) -> tuple[Function, ...]:
-    """Callees before callers, otherwise in the order given; a cycle is reported at the call that closes it.
+    """Return callees before callers, otherwise in the given order; report a cycle at the call that closes it.
 
-    Own derivatives follow their function where what they call allows it.
+    Custom derivatives follow their function if their callees allow it.
     """
     done: dict[str, Function] = {}
     path: list[str] = []
@@ -71,7 +71,7 @@ def checked_order(
 
 
 def struct_types(type_: Type) -> Iterable[Struct]:
-    """The structs inside a type, fields before the struct that holds them."""
+    """Yield the structs inside a type, fields before the struct that holds them."""
     match type_:
         case Struct(fields=fields):
             for field in fields:
@@ -89,7 +89,7 @@ def struct_types(type_: Type) -> Iterable[Struct]:
 def used_structs(
     functions: Iterable[Function], kernels: Iterable[Kernel], constants: Iterable[ConstantDef], extra: Iterable[Struct]
 ) -> tuple[Struct, ...]:
-    """Every struct a module mentions, fields first, each once."""
+    """Return every struct a module mentions, fields first, each once."""
     found: dict[Struct, None] = {}
     types: list[Type] = [*extra]
     for function in functions:
@@ -108,14 +108,14 @@ def _params(function: Function) -> tuple[Param, ...]:
 
 
 def struct_defs(structs: Iterable[Struct], known: Mapping[str, StructDef]) -> tuple[StructDef, ...]:
-    """The definitions of structs, with their comments and places where they are known."""
+    """Return the definitions of structs, with comments and locations if known."""
     return tuple(known.get(s.key, StructDef(s)) for s in structs)
 
 
 def used_constants(
     used: Mapping[str, UsedConstant], functions: Iterable[Function], in_slang: Collection[str] = ()
 ) -> tuple[ConstantDef, ...]:
-    """The module constants that finished bodies refer to, in the order they were first met.
+    """Return the module constants that finished bodies refer to, in the order they were first met.
 
     Args:
         used: What lowering met, by key.

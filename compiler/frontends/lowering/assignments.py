@@ -1,4 +1,4 @@
-"""Assignments: to names, whose types join over the body, and to parts of values, which must not be seen elsewhere."""
+"""Assignments to names, whose types join over the body, and to parts of values, which must not be shared."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAssign) -> Sequence[Stmt]:
-    """``a = b = x``, ``a, b = b, a``, ``a += x``, ``a: float = x``."""
+    """Lower ``a = b = x``, ``a, b = b, a``, ``a += x``, ``a: float = x``."""
     match node:
         case ast.AugAssign(target=target, op=op, value=value):
             return _augmented(ctx, node, target, op, value)
@@ -65,7 +65,7 @@ def assign_statement(ctx: Context, node: ast.Assign | ast.AugAssign | ast.AnnAss
 
 
 def _chained(ctx: Context, targets: list[ast.expr], value: ast.expr) -> Sequence[Stmt]:
-    """``a = b = x``: the value is taken once, then stored from left to right."""
+    """Lower ``a = b = x``: the value is computed once, then stored from left to right."""
     lowered, span = ctx.expr(value), ctx.span(value)
     first, *rest = targets
     done: list[Stmt] = []
@@ -138,12 +138,12 @@ def _as_load(target: ast.expr) -> ast.expr:
 
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: ast.expr) -> Sequence[Stmt]:
-    """``a, b = …``: all values are taken before any is stored."""
+    """Lower ``a, b = …``: all values are computed before any is stored."""
     return unpack(ctx, target, ctx.expr(value), value)
 
 
 def unpack(ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr) -> Sequence[Stmt]:
-    """Stores the parts of a value; ``node`` is where the value stands."""
+    """Store the parts of a value; ``node`` is the value's node."""
     before, pairs = _pairs(ctx, target, value, node)
     done = list(before)
     written: set[str] = set()
@@ -168,7 +168,7 @@ def unpack(ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.ex
 def _pairs(
     ctx: Context, target: ast.Tuple | ast.List, value: Expr, node: ast.expr
 ) -> tuple[list[Stmt], list[tuple[ast.expr, Expr, Span]]]:
-    """Which part goes where, nested targets flattened; and what must stand before, so that each part is taken once."""
+    """Return targets with their parts, nested targets flattened, and the statements that compute the parts once."""
     parts, before = _parts(ctx, target, value, node)
     if len(parts) != len(target.elts):
         message = f"{len(target.elts)} names for {len(parts)} values"
@@ -196,7 +196,7 @@ def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple
         before.append(stmt)
     if isinstance(value.type, Tuple):
         return [Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
-    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (told above)
+    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (checked above)
     element = value.type.element
     if isinstance(value.type, Array):
         indices = (Const(i, INT, value.span) for i in range(value.type.size))
@@ -205,7 +205,7 @@ def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple
 
 
 def hold(ctx: Context, value: Expr, wish: str, span: Span) -> tuple[Stmt, Expr]:
-    """Keeps a value in a new local: the statement and the local."""
+    """Keep a value in a new local: the statement and the local."""
     value = strong(ctx, value)
     name = ctx.fresh(wish)
     _log_binding(ctx, name, value)
@@ -213,7 +213,7 @@ def hold(ctx: Context, value: Expr, wish: str, span: Span) -> tuple[Stmt, Expr]:
 
 
 def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[Stmt]:
-    """``target = value``."""
+    """Lower ``target = value``."""
     match target:
         case ast.Name(id=name):
             _log_binding(ctx, name, value)
@@ -233,7 +233,7 @@ def store(ctx: Context, target: ast.expr, value: Expr, span: Span) -> Sequence[S
 
 
 def _place(ctx: Context, target: ast.Attribute | ast.Subscript) -> Expr:
-    """An assignable part of a local."""
+    """Return an assignable part of a local."""
     memories.refuse_partial_store(ctx, target)
     place = ctx.expr(_as_load(target))
     span = ctx.span(target)
@@ -271,7 +271,7 @@ def _chain(place: Expr) -> list[Expr]:
 
 
 def path_of(place: Expr) -> Path:
-    """The steps from a name to a part of its value."""
+    """Return the steps from a name to a part of its value."""
     steps: list[str] = []
     while isinstance(place, (Member, Swizzle, Index)):
         match place:
@@ -291,7 +291,7 @@ def _log_binding(ctx: Context, name: str, value: Expr) -> None:
 
 
 def _shared(ctx: Context, value: Expr) -> Sequence[tuple[str, Path]]:
-    """The names, and the parts of their values, that Python would share when this expression is bound."""
+    """Return the names, with the parts of their values, that a binding of this expression shares in Python."""
     if not isinstance(value.type, (Struct, Array, Vector, Matrix)) or any(value is c for c in ctx.copies):
         return []
     match value:
@@ -309,7 +309,7 @@ def _shared(ctx: Context, value: Expr) -> Sequence[tuple[str, Path]]:
 
 
 def assign_name(ctx: Context, name: str, value: Expr, span: Span, target: Span | None = None) -> Stmt:
-    """``name = value``; the local's type joins what is assigned to it over the whole body."""
+    """Lower ``name = value``; the local's type joins all its assignments in the body."""
     target = span if target is None else target
     ctx.assigned |= {name}
     declared = ctx.params.get(name)

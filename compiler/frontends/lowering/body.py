@@ -1,4 +1,4 @@
-"""One body from syntax to IR: rounds of lowering until all locals have their type, then the checks over the whole."""
+"""Lower one body: rounds of lowering until all locals have a type, then checks of the whole body."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Scope
-    from slangad.compiler.frontends.reading.locations import Places
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.lowering.entities import BodyScope
+    from slangad.compiler.frontends.reading.locations import SourceLocations
+    from slangad.compiler.frontends.reading.signatures import CallSignature
 
 _MAX_ROUNDS: Final = 16
 
@@ -33,14 +33,14 @@ class BodySource:
     """A body to lower.
 
     Attributes:
-        places: The file it stands in.
+        locations: The locations in its file.
         statements: The body, docstring included.
-        name_span: Where the function's name stands.
+        name_span: The location of the function's name.
         first_line: First line of the body in the parsed text, for comments.
         last_line: Last line.
     """
 
-    places: Places
+    locations: SourceLocations
     statements: Sequence[ast.stmt]
     name_span: Span
     first_line: int
@@ -49,7 +49,7 @@ class BodySource:
 
 @dataclass(frozen=True, slots=True)
 class LoweredBody:
-    """A body in IR and the keys of the functions it calls, with the first place of each."""
+    """A body in IR and the keys of the functions it calls, with the first location of each."""
 
     statements: tuple[Stmt, ...]
     calls: dict[str, Span] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class LoweredBody:
 
 @dataclass(frozen=True, slots=True)
 class BodyRole:
-    """What the body belongs to: its parameters as seen inside, and the kernel it is the body of, if any."""
+    """The parameters of a body as seen inside, the role of its function, and the axes of its kernel's domain."""
 
     params: dict[str, Type]
     passive: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class BodyRole:
     dims: int = 0
 
 
-def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> BodyRole:
+def role_of(signature: CallSignature, role: Role = Role.PLAIN, dims: int = 0) -> BodyRole:
     """Return the role of a function's body; ``dims`` is the number of axes of a kernel's domain, else 0."""
     params = signature.all_params
     passive = frozenset(p.name for p in params if p.no_diff)
@@ -73,9 +73,14 @@ def role_of(signature: Signature, role: Role = Role.PLAIN, dims: int = 0) -> Bod
 
 
 def lower_body(
-    source: BodySource, scope: Scope, signature: Signature, role: BodyRole, constants: Constants, problems: Problems
+    source: BodySource,
+    scope: BodyScope,
+    signature: CallSignature,
+    role: BodyRole,
+    constants: Constants,
+    problems: Problems,
 ) -> LoweredBody:
-    """Lowers a body; what is wrong with it goes to ``problems``."""
+    """Lower a body; errors go to ``problems``."""
     names = stored_names(source.statements)
     private = frozenset(private_counters(source.statements))
     comments = list(whole_line_comments(source))
@@ -84,7 +89,7 @@ def lower_body(
     for turn in itertools.count():
         found = Problems(problems.wording)
         ctx = Context(
-            source.places, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
+            source.locations, found, scope, signature, role.role, role.params, names, locals_, constants, lower_expr,
             in_kernel=role.dims, declared=declared, private_counters=private, comments=list(comments),
             assigned=frozenset(role.params), taken={*role.params, *names},
         )  # fmt: skip
@@ -141,14 +146,14 @@ def _report_aliases(ctx: Context, role: BodyRole) -> None:
 
 
 def stored_names(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """Every name a body assigns."""
+    """Return every name a body assigns."""
     return frozenset(
         n.id for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
 
 
 def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Loop variables set only by their loops and read only inside them."""
+    """Yield the loop variables that only their loops set and only their bodies read."""
     loops = [n for stmt in body for n in ast.walk(stmt) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
     for name in {loop.target.id for loop in loops if isinstance(loop.target, ast.Name)}:
         own = [loop for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == name]
@@ -161,11 +166,11 @@ def private_counters(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 def whole_line_comments(source: BodySource) -> Iterator[tuple[int, str]]:
-    """Comments of a body that have their line to themselves: line and text without ``#``."""
-    lines = source.places.text.split("\n")[source.first_line - 1 : source.last_line]
+    """Yield the comments of a body that fill their line: line and text without ``#``."""
+    lines = source.locations.text.split("\n")[source.first_line - 1 : source.last_line]
     if not any(line.lstrip().startswith("#") for line in lines):
         return
-    reader = io.StringIO(source.places.text).readline
+    reader = io.StringIO(source.locations.text).readline
     try:
         for token in tokenize.generate_tokens(reader):
             line = token.start[0]

@@ -1,4 +1,4 @@
-"""Calls: of described functions and methods, intrinsics, types, and the forms with rules of their own."""
+"""Calls of described functions and methods, intrinsics, types, and forms."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from slangad.compiler.frontends.lowering.entities import (
     FunctionEntity,
     IntrinsicEntity,
     NamespaceEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.lowering.intrinsics import call_intrinsic
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
-from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter
 from slangad.compiler.ir.nodes import Call, Expr
 from slangad.compiler.ir.types import Struct, Tensor, Texture, Type, show, strengthen
 from slangad.compiler.lang.intrinsics import INTRINSICS
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.lang.intrinsics.model import Intrinsic
+    from slangad.compiler.lang.intrinsics.model import IntrinsicRow
 
 
 def call(ctx: Context, node: ast.Call) -> Expr:
-    """Any call expression."""
+    """Lower a call."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     if isinstance(node.func, ast.Call):
@@ -55,7 +55,7 @@ def call(ctx: Context, node: ast.Call) -> Expr:
 
 
 def _check_arguments(ctx: Context, node: ast.Call) -> None:
-    """Reports what is wrong inside the arguments of a call that has no meaning itself."""
+    """Report errors inside the arguments of a call that has no meaning itself."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     for argument in (*node.args, *(k.value for k in node.keywords)):
@@ -65,7 +65,7 @@ def _check_arguments(ctx: Context, node: ast.Call) -> None:
 
 
 def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
-    """A call of something a name stands for."""
+    """Lower a call of an entity."""
     match entity:
         case FunctionEntity(signature):
             return function_call(ctx, node, signature, ())
@@ -75,7 +75,7 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
             return constructors.construct(ctx, node, type_)
         case FormEntity(name):
             return forms.form(ctx, node, name)
-        case Refused():
+        case RefusedEntity():
             _check_arguments(ctx, node)
             raise ctx.refused(entity, ctx.span(node.func))
         case ArrayEntity():
@@ -87,14 +87,14 @@ def entity_call(ctx: Context, node: ast.Call, entity: Entity) -> Expr:
 
 
 def callee_span(ctx: Context, node: ast.Call) -> Span:
-    """The place of the called name: the last part of ``a.b.f``."""
+    """Return the place of the called name: the last part of ``a.b.f``."""
     if isinstance(node.func, ast.Attribute):
-        return ctx.places.after(node.func.value, len(node.func.attr))
+        return ctx.locations.after(node.func.value, len(node.func.attr))
     return ctx.span(node.func)
 
 
 def method_call(ctx: Context, node: ast.Call) -> Expr:
-    """``value.method(…)`` and ``Type.static_method(…)``."""
+    """Lower ``value.method(…)`` and ``Type.static_method(…)``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     func = node.func
@@ -125,8 +125,8 @@ def method_call(ctx: Context, node: ast.Call) -> Expr:
     return function_call(ctx, node, signature, () if signature.static else (value,))
 
 
-def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signature:
-    """A method by name.
+def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> CallSignature:
+    """Return a method by name.
 
     Raises:
         Rejected: when the struct has none of that name.
@@ -134,13 +134,13 @@ def find_method(ctx: Context, struct: Struct, name: str, span: Span) -> Signatur
     found = ctx.scope.method(struct, name)
     if isinstance(found, FunctionEntity):
         return found.signature
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedEntity):
         raise ctx.refused(found, span)
     raise ctx.error("SA011", span, f"'{struct.name}' has no method '{name}'", label="no such method")
 
 
-def function_call(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Expr, ...]) -> Expr:
-    """A call of a described function; ``first`` is the object of a method."""
+def function_call(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Expr, ...]) -> Expr:
+    """Return a call of a described function; ``first`` is the object of a method."""
     args = bind_arguments(ctx, node, signature.name, signature.params, node.args, node.keywords)
     ctx.calls.setdefault(signature.key, callee_span(ctx, node))
     return Call(signature.key, (*first, *args), signature.result, ctx.span(node))
@@ -154,10 +154,10 @@ def bind_arguments(
     positional: Sequence[ast.expr],
     keywords: Sequence[ast.keyword],
 ) -> tuple[Expr, ...]:
-    """Arguments in parameter order, defaults filled in, each converted to its parameter's type.
+    """Return arguments in parameter order with defaults, each converted to its parameter's type.
 
     Raises:
-        Rejected: after everything wrong with them was reported.
+        Rejected: after all their errors were reported.
     """
     given = match_arguments(ctx, node, name, params, positional, keywords)
     bound: list[Expr] = []
@@ -180,7 +180,7 @@ def match_arguments(
     positional: Sequence[ast.expr],
     keywords: Sequence[ast.keyword],
 ) -> dict[str, ast.expr]:
-    """Which argument goes to which parameter; parameters without one are left out when they have a default."""
+    """Return the argument of each parameter; parameters with a default may have none."""
     if any(isinstance(a, ast.Starred) for a in positional) or any(k.arg is None for k in keywords):
         raise ctx.error("SA015", callee_span(ctx, node), "'*' and '**' arguments are not supported")
     by_position = [p for p in params if p.passed != "keyword"]
@@ -227,7 +227,7 @@ def _keyword(
 
 
 def usage(name: str, params: Sequence[Parameter]) -> str:
-    """``f(x: float, n: int)``."""
+    """Return ``f(x: float, n: int)``."""
     return f"{name}({', '.join(f'{p.name}: {show(p.type)}' for p in params)})"
 
 
@@ -245,8 +245,8 @@ def _argument(ctx: Context, node: ast.Call, name: str, param: Parameter, given: 
     return coerce(ctx, value, param.type, ctx.span(given), what=f"argument '{param.name}' of {name}", code="SA014")
 
 
-def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
-    """A call of a row of the table, keywords allowed."""
+def intrinsic_call(ctx: Context, node: ast.Call, row: IntrinsicRow) -> Expr:
+    """Lower a call of an intrinsic; keywords are allowed."""
     nodes = _ordered(ctx, node, row)
     if row.name == "pow" and len(nodes) == 2:
         from slangad.compiler.frontends.lowering.operators import power
@@ -257,7 +257,7 @@ def intrinsic_call(ctx: Context, node: ast.Call, row: Intrinsic) -> Expr:
     return call_intrinsic(ctx, row.name, args, callee_span(ctx, node), [ctx.span(n) for n in nodes])
 
 
-def _ordered(ctx: Context, node: ast.Call, row: Intrinsic) -> list[ast.expr]:
+def _ordered(ctx: Context, node: ast.Call, row: IntrinsicRow) -> list[ast.expr]:
     if not node.keywords:
         if any(isinstance(a, ast.Starred) for a in node.args):
             raise ctx.error("SA015", callee_span(ctx, node), "'*' arguments are not supported")

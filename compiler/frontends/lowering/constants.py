@@ -1,4 +1,4 @@
-"""Values bound when the file was loaded: numbers become literals or named constants, tuples and arrays tables."""
+"""Values bound when the file was loaded: literals, named constants and tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Number = int | float | bool
 
 
 def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
-    """A bound value as an expression.
+    """Return a bound value as an expression.
 
     Raises:
         Rejected: when it has no meaning in Slang.
@@ -72,7 +72,7 @@ def constant(ctx: Context, entity: ValueEntity, span: Span) -> Expr:
 
 
 def _shared(ctx: Context, key: str, constant: tuple[str, Type, tuple[Number, ...]]) -> str:
-    """The key of a constant: that of an equal one of the same name, where a module imported it from another."""
+    """Return the key of a constant. An equal one of the same name, imported from another module, has the same key."""
     for known, other in ctx.constants.used.items():
         if other == constant and repr(other) == repr(constant):
             return known
@@ -96,7 +96,7 @@ _KINDS: Final = "constants are int, float, bool, vectors, tuples of them and num
 
 
 def is_default_for(value: object, type_: Type) -> bool:
-    """Whether a default value converts to its parameter's or field's type by itself."""
+    """Return True if a default converts implicitly to its parameter's or field's type."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high = RANGES.get(show(type_), (value, value))
         return fits(WEAK_FLOAT if isinstance(value, float) else WEAK_INT, type_) and low <= value <= high
@@ -105,7 +105,7 @@ def is_default_for(value: object, type_: Type) -> bool:
 
 
 def _constructed(type_: Type, scalars: Iterator[Number], span: Span) -> Expr:
-    """A value written out from its scalars in memory order."""
+    """Return the expression of a value from its scalars in memory order."""
     match type_:
         case Scalar():
             return Const(next(scalars), type_, span)
@@ -123,14 +123,14 @@ def _constructed(type_: Type, scalars: Iterator[Number], span: Span) -> Expr:
 
 
 def hash_of(type_: Type, scalars: Sequence[Number]) -> str:
-    """A short stable digest that keeps tables of one name apart."""
+    """Return a short stable digest that keeps tables of one name apart."""
     import hashlib
 
     return hashlib.sha256(repr((type_, tuple(scalars))).encode()).hexdigest()[:8]
 
 
 def table_of(value: object) -> tuple[Type, tuple[Number, ...]] | None:
-    """Type and scalars of a tuple, list-like or vector value; None when it isn't made of numbers of one shape."""
+    """Return type and scalars of a tuple, sequence or vector; None if it isn't made of numbers of one shape."""
     if isinstance(value, TypedValue):
         return value.type, value.scalars
     if isinstance(value, bool):
@@ -158,7 +158,7 @@ def _uniform_table(parts: list[tuple[Type, tuple[Number, ...]]]) -> tuple[Type, 
 
 
 def static_int(expr: Expr) -> int | None:
-    """The value of an integer known when the file is loaded."""
+    """Return the value of an integer known when the file is loaded."""
     if isinstance(expr, Const) and element_of(expr.type) in (INT, Scalar("uint")) and not isinstance(expr.value, float):
         return int(expr.value)
     return None

@@ -1,4 +1,4 @@
-"""Calling a type: scalars and vectors convert, splat and concatenate; arrays list; structs take fields."""
+"""Calls of types: scalars and vectors convert, repeat and concatenate; arrays take items; structs take fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:
-    """``type(arguments)``."""
+    """Lower ``type(arguments)``."""
     if isinstance(type_, Struct):
         return _struct(ctx, node, type_)
     if node.keywords:
@@ -57,7 +57,7 @@ def construct(ctx: Context, node: ast.Call, type_: Type) -> Expr:
 
 
 def array_type(ctx: Context, node: ast.Subscript) -> Type:
-    """``Array[T, N]`` in a body.
+    """Return the type of ``Array[T, N]`` in a body.
 
     Raises:
         Rejected: when it is no array type.
@@ -71,7 +71,7 @@ def array_type(ctx: Context, node: ast.Subscript) -> Type:
 
 
 def convert_scalar(ctx: Context, value: Expr, type_: Scalar, span: Span) -> Expr:
-    """``float(x)``, ``int(x)``, ``bool(x)`` and their kin."""
+    """Lower ``float(x)``, ``int(x)``, ``bool(x)`` and similar calls."""
     if not is_scalar(value.type):
         raise ctx.error(
             "SA014",
@@ -101,7 +101,7 @@ def _literal_as(ctx: Context, literal: Const, type_: Scalar) -> int | float | bo
 
 
 def convert_element(value: Expr, type_: Type) -> Expr:
-    """A conversion by component; to bool it asks whether each is not zero."""
+    """Return a conversion by component; a component becomes True if it is not zero."""
     element = element_of(type_)
     if element == BOOL and element_of(value.type) != BOOL:
         return Binary("!=", value, zero(value.type), with_element(value.type, BOOL), value.span)
@@ -194,7 +194,7 @@ def _struct(ctx: Context, node: ast.Call, type_: Struct) -> Expr:
 
 
 def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Parameter]) -> Expr:
-    """A gradient of a struct: fields that carry none are left out and become zero."""
+    """Return a gradient of a struct; omitted fields that carry no gradient become zero."""
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     passive = {f.name for f in type_.fields if f.no_diff or not carries_gradient(f.type)}
@@ -209,7 +209,7 @@ def _gradient(ctx: Context, node: ast.Call, type_: Struct, params: list[Paramete
 
 
 def zero(type_: Type) -> Expr:
-    """All zeros."""
+    """Return all zeros."""
     if isinstance(type_, Scalar):
         return Const(False if type_.name == "bool" else 0.0 if type_.name in FLOATING else 0, type_)
     return Construct((), type_)

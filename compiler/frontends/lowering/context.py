@@ -1,4 +1,4 @@
-"""The mutable state of lowering one body: types of locals, what is surely set, comments to carry, fresh names."""
+"""The mutable state of lowering one body: types of locals, names that are set, pending comments, fresh names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Refused, Scope
-    from slangad.compiler.frontends.reading.locations import Places
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.lowering.entities import BodyScope, RefusedEntity
+    from slangad.compiler.frontends.reading.locations import SourceLocations
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Type
 
 
@@ -26,19 +26,19 @@ UsedConstant: TypeAlias = "tuple[str, Type, tuple[int | float | bool, ...]]"
 
 @dataclass(slots=True)
 class Constants:
-    """What bodies of one module refer to: constants, key to (name, type, scalars), and functions for integer powers."""
+    """The constants (key to name, type, scalars) and integer powers that the bodies of a module use."""
 
     used: dict[str, UsedConstant] = field(default_factory=dict)
     powers: dict[str, Function] = field(default_factory=dict)
 
     def weak_value(self, key: str) -> float:
-        """The value of a scalar constant."""
+        """Return the value of a scalar constant."""
         return float(self.used[key][2][0])
 
 
 @dataclass(slots=True)
 class LoopFlow:
-    """What is surely set where a loop is left early, where its next turn begins, and where it ends if it can."""
+    """The names that are set at early exits of a loop, at the start of its next iteration, and at its end."""
 
     breaks: list[frozenset[str]] = field(default_factory=list)
     continues: list[frozenset[str]] = field(default_factory=list)
@@ -55,19 +55,19 @@ class Context:
         locals: Types found by earlier rounds; ``None`` marks a local whose only assignments were rejected.
         found: Types found in this round.
         names: Every name the body assigns.
-        assigned: Names surely set at the current point; meaningless while ``reachable`` is false.
-        calls: Keys of functions called, with the first place.
+        assigned: Names that are set on every path to the current point; meaningless while ``reachable`` is false.
+        calls: Keys of functions called, with the first location.
         declared: Types of locals that are annotated.
         private_counters: Loop variables that only their loops set and nothing reads afterwards.
-        bound_in_loop: Names bound anew inside the loop whose head is being lowered.
-        copies: Expressions that are values of their own although they look like a name.
-        in_kernel: The dimensions of the kernel this is the body of, or 0.
+        bound_in_loop: Names bound inside the loop whose head is being lowered.
+        copies: Expressions that share nothing although they look like a name.
+        in_kernel: The dimensions of the body's kernel, or 0.
     """
 
-    places: Places
+    locations: SourceLocations
     problems: Problems
-    scope: Scope
-    signature: Signature
+    scope: BodyScope
+    signature: CallSignature
     role: Role
     params: dict[str, Type]
     names: frozenset[str]
@@ -90,21 +90,21 @@ class Context:
     copies: list[Expr] = field(default_factory=list)
 
     def span(self, node: ast.AST) -> Span:
-        """The place of a node."""
-        return self.places.span(node)
+        """Return the place of a node."""
+        return self.locations.span(node)
 
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
-        """Reports an error; raise what it gives to abandon the expression."""
+        """Report an error; return the exception that abandons the expression."""
         return self.problems.error(code, span, message, label=label, help=help)
 
     def copy(self, value: Expr) -> Expr:
-        """The same value as one that shares nothing with the name it is read from."""
+        """Mark a value as one that shares nothing with the name it is read from."""
         copied = replace(value)
         self.copies.append(copied)
         return copied
 
     def annotation(self, node: ast.expr) -> Type:
-        """The type an annotation in the body names.
+        """Return the type that an annotation in the body names.
 
         Raises:
             Rejected: when it names none; reported.
@@ -123,16 +123,16 @@ class Context:
             raise Rejected(ast.unparse(node))
         return found
 
-    def refused(self, what: Refused, span: Span) -> Rejected:
-        """Reports something that can't be used, unless that was said where it stands; raise what it gives."""
+    def refused(self, what: RefusedEntity, span: Span) -> Rejected:
+        """Report an entity that can't be used, unless it was reported already; return the exception to raise."""
         return Rejected(what.message) if what.reported else self.error(what.code, span, what.message, help=what.help)
 
     def expr(self, node: ast.expr, expected: Type | None = None) -> Expr:
-        """Lowers one expression; ``expected`` is a hint for tuples and nothing else."""
+        """Lower one expression; ``expected`` is a hint for tuples only."""
         return self.lower_expr(self, node, expected)
 
     def exprs(self, nodes: Sequence[ast.expr]) -> list[Expr]:
-        """Lowers several, reporting what is wrong in each before giving up."""
+        """Lower several expressions; report the errors of all before raising."""
         done: list[Expr] = []
         failed: Rejected | None = None
         for node in nodes:
@@ -145,7 +145,7 @@ class Context:
         return done
 
     def fresh(self, wish: str) -> str:
-        """A name no parameter, local or earlier fresh name has."""
+        """Return a name no parameter, local or earlier fresh name has."""
         name, count = wish, 2
         while name in self.taken:
             name, count = f"{wish}_{count}", count + 1
@@ -153,9 +153,9 @@ class Context:
         return name
 
     def comments_before(self, line: int) -> list[Stmt]:
-        """Whole-line comments that stand before a line and were not yielded yet."""
+        """Return the pending comments before a line."""
         found: list[Stmt] = []
         while self.comments and self.comments[0][0] < line:
             at, text = self.comments.pop(0)
-            found.append(Comment(text, self.places.point(at, 1)))
+            found.append(Comment(text, self.locations.point(at, 1)))
         return found

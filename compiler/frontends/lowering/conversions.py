@@ -1,4 +1,4 @@
-"""Conversions the language makes by itself: literals take the type of their context, ``int`` becomes floating."""
+"""Implicit conversions: literals take the type of their context, ``int`` becomes floating."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def retype(ctx: Context, expr: Expr, type_: Type) -> Expr:
-    """Gives an expression made of literals the scalar type its context wants."""
+    """Give an expression made of literals the scalar type of its context."""
     if not isinstance(expr.type, Weak):
         return convert(expr, type_)
     match expr:
@@ -56,7 +56,7 @@ RANGES: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
 def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bool:
-    """A literal's value in the type its context wants."""
+    """Return a literal's value in the type of its context."""
     value = literal.value
     if not isinstance(type_, (Scalar, Weak)):
         return value
@@ -69,10 +69,10 @@ def literal_value(ctx: Context, literal: Const, type_: Type) -> int | float | bo
 
 
 def as_float(ctx: Context, value: float, span: Span) -> float:
-    """A literal as a floating one.
+    """Return a literal as a floating one.
 
     Raises:
-        Rejected: when it is an integer beyond what any float can be.
+        Rejected: if it is an integer larger than any float.
     """
     try:
         return math.nan if value != value else float(value)  # noqa: PLR0124  (true for nan; there is one nan here)
@@ -81,7 +81,7 @@ def as_float(ctx: Context, value: float, span: Span) -> float:
 
 
 def does_not_fit(ctx: Context, value: float, type_: Scalar, span: Span) -> Rejected:
-    """Reports a literal outside the range of its type."""
+    """Report a literal outside the range of its type."""
     text = str(value) if abs(value) < 10**24 else "this number"
     low, high = RANGES.get(type_.name, (0, 0))
     return ctx.error(
@@ -97,7 +97,7 @@ def _retype_constant(ctx: Context, expr: ConstantRef, key: str, type_: Type) -> 
 
 
 def convert(expr: Expr, type_: Type) -> Expr:
-    """The same value in another element type, as ``Cast``; nothing when the type already fits."""
+    """Return the same value in another element type, as ``Cast`` if the type differs."""
     if expr.type == type_:
         return expr
     if isinstance(expr, Const) and isinstance(type_, Scalar) and type_.name in FLOATING:
@@ -106,7 +106,7 @@ def convert(expr: Expr, type_: Type) -> Expr:
 
 
 def strong(ctx: Context, expr: Expr) -> Expr:
-    """The expression with its default type when it is a literal."""
+    """Return the expression; a literal gets its default type."""
     if isinstance(expr, Construct) and isinstance(expr.type, Tuple):
         args = tuple(strong(ctx, a) for a in expr.args)
         return replace(expr, args=args, type=Tuple(tuple(a.type for a in args)))
@@ -114,20 +114,20 @@ def strong(ctx: Context, expr: Expr) -> Expr:
 
 
 def fits(found: Type, wanted: Type) -> bool:
-    """Whether a value converts by itself where ``wanted`` is declared: literals, and ``int`` to floating."""
+    """Return True if a value converts implicitly to ``wanted``: literals, and ``int`` to floating."""
     if found == wanted:
         return True
     if is_scalar(found) and isinstance(wanted, Scalar):
-        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (told by is_scalar)
+        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (checked by is_scalar)
         return join_scalars(found, wanted) == wanted
     return False
 
 
 def coerce(ctx: Context, expr: Expr, wanted: Type, span: Span, *, what: str, code: str = "SA013") -> Expr:
-    """The expression as a value of a declared type.
+    """Return the expression as a value of a declared type.
 
     Raises:
-        Rejected: when the type does not convert by itself; ``what`` names the place in the message.
+        Rejected: if the type does not convert implicitly; ``what`` names the value in the message.
     """
     if expr.type == wanted:
         return expr
@@ -151,7 +151,7 @@ def _found(type_: Type) -> str:
 
 
 def conversion_help(found: Type, wanted: Type) -> str:
-    """What to write to get from one type to another, or nothing."""
+    """Return the help with the conversion from one type to another, or an empty text."""
     if is_scalar(found) and isinstance(wanted, (Vector, Matrix)):
         return f"write {show(wanted)}(…) to spread one value over all components"
     if is_scalar(found) and isinstance(wanted, Scalar):
@@ -163,7 +163,7 @@ def conversion_help(found: Type, wanted: Type) -> str:
 
 
 def spread(ctx: Context, expr: Expr, type_: Type) -> Expr:
-    """Brings an operand to the type both operands meet in: element conversion, then a splat over components."""
+    """Convert an operand to the common type: first the element, then repeated over components."""
     element = element_of(type_)
     assert element is not None  # noqa: S101  (only scalars, vectors and matrices meet)
     if is_scalar(type_):
@@ -174,10 +174,10 @@ def spread(ctx: Context, expr: Expr, type_: Type) -> Expr:
 
 
 def meet(ctx: Context, left: Expr, right: Expr, span: Span, what: str) -> tuple[Expr, Expr, Type]:
-    """Brings two operands to one type.
+    """Convert two operands to one type.
 
     Raises:
-        Rejected: when they do not meet without a conversion.
+        Rejected: if they have no common type.
     """
     joined = join(left.type, right.type)
     if joined is None:

@@ -1,4 +1,4 @@
-"""What a name in a body can mean. Front ends answer look-ups with these; lowering doesn't know where they are from."""
+"""The meanings of names in bodies. Front ends return them from look-ups; lowering doesn't know their source."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.ir.types import Struct, Type
-    from slangad.compiler.lang.intrinsics import Intrinsic
+    from slangad.compiler.lang.intrinsics import IntrinsicRow
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionEntity:
     """A described function."""
 
-    signature: Signature
+    signature: CallSignature
 
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicEntity:
     """A row of the intrinsics table."""
 
-    row: Intrinsic
+    row: IntrinsicRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TypedValue:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceEntity:
-    """A module: attributes are looked up by ``World.attribute``."""
+    """A module: attributes are looked up by ``BodyScope.attribute``."""
 
     value: object
     name: str
@@ -66,14 +66,14 @@ class NamespaceEntity:
 
 @dataclass(frozen=True, slots=True)
 class FormEntity:
-    """A construct with rules of its own (``sa.no_diff``, ``range``, ``sa.bwd_diff``, ``len``), by name."""
+    """A construct with special rules (``sa.no_diff``, ``range``, ``sa.bwd_diff``, ``len``), by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Something that exists and can't be used in a described function; ``reported`` when that was said already."""
+class RefusedEntity:
+    """Something that exists and can't be used in a described function; ``reported`` if an error says that already."""
 
     message: str
     help: str = ""
@@ -82,30 +82,37 @@ class Refused:
 
 
 Entity = (
-    FunctionEntity | IntrinsicEntity | TypeEntity | ArrayEntity | ValueEntity | NamespaceEntity | FormEntity | Refused
+    FunctionEntity
+    | IntrinsicEntity
+    | TypeEntity
+    | ArrayEntity
+    | ValueEntity
+    | NamespaceEntity
+    | FormEntity
+    | RefusedEntity
 )
 
 
-class Scope(Protocol):
+class BodyScope(Protocol):
     """Name look-up for one body. Answers stay the same while the body is lowered."""
 
     def lookup(self, name: str) -> Entity | None:
-        """What a free name means; None when it is unknown."""
+        """Return the meaning of a free name; None if it is unknown."""
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting for a misspelt one."""
+        """Return the names to suggest for a misspelt one."""
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """What ``module.name`` means."""
+        """Return the meaning of ``module.name``."""
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting for a misspelt attribute."""
+        """Return the names to suggest for a misspelt attribute."""
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
+        """Return a method of a struct."""
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Default values of a struct's fields."""
+        """Return the default values of a struct's fields."""
 
     def annotation(self, node: object) -> Type | None:
-        """The type an annotation inside a body names; reports what is wrong with it and gives None."""
+        """Return the type that an annotation inside a body names; None after a report."""

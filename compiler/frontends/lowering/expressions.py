@@ -1,4 +1,4 @@
-"""Expressions of a body: one function per kind of syntax, typed IR out. Start here to follow any expression down."""
+"""Expressions of a body: one function per kind of syntax. Start here to follow any expression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.lowering import calls, constants, memories, operators, subscripts
-from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, Refused, ValueEntity
+from slangad.compiler.frontends.lowering.entities import Entity, NamespaceEntity, RefusedEntity, ValueEntity
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Const, Construct, Expr, Var
 from slangad.compiler.ir.types import BOOL, WEAK_FLOAT, WEAK_INT, Tuple, Type
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # noqa: C901  (one case per kind of syntax)
-    """Lowers one expression.
+    """Lower one expression.
 
     Raises:
         Rejected: after the problem was reported.
@@ -49,7 +49,7 @@ def lower_expr(ctx: Context, node: ast.expr, expected: Type | None) -> Expr:  # 
 
 
 def literal(ctx: Context, node: ast.Constant) -> Expr:
-    """A number or bool."""
+    """Lower a number or bool."""
     value, span = node.value, ctx.span(node)
     match value:
         case bool():
@@ -63,20 +63,20 @@ def literal(ctx: Context, node: ast.Constant) -> Expr:
 
 
 def name(ctx: Context, node: ast.Name) -> Expr:
-    """A parameter, local or constant."""
+    """Lower a parameter, local or constant."""
     span = ctx.span(node)
     if node.id in ctx.names or node.id in ctx.params:
         return local(ctx, node)
     entity = resolve(ctx, node)
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, span)
-    if isinstance(entity, Refused):
+    if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
     raise ctx.error("SA026", span, f"'{node.id}' is not a value", help="call it, or use one of its members")
 
 
 def local(ctx: Context, node: ast.Name) -> Expr:
-    """A parameter or local; it must be set on every path that leads here."""
+    """Lower a parameter or local; it must be set on every path that leads here."""
     span = ctx.span(node)
     if node.id not in ctx.assigned and ctx.reachable:
         known = any(isinstance(t, object) for t in (ctx.found.get(node.id), ctx.locals.get(node.id)) if t is not None)
@@ -97,7 +97,7 @@ def local(ctx: Context, node: ast.Name) -> Expr:
 
 
 def resolve(ctx: Context, node: ast.Name) -> Entity:
-    """What a free name means.
+    """Return the meaning of a free name.
 
     Raises:
         Rejected: when it is unknown; the nearest known name is suggested.
@@ -115,7 +115,7 @@ def resolve(ctx: Context, node: ast.Name) -> Entity:
 
 
 def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
-    """What ``name`` or ``module.name`` stands for; None when the expression is a value of the body itself."""
+    """Return the meaning of ``name`` or ``module.name``; None if the expression is a value of the body itself."""
     match node:
         case ast.Name(id=identifier) if identifier not in ctx.names and identifier not in ctx.params:
             return resolve(ctx, node)
@@ -127,7 +127,7 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
             if found is None:
                 raise ctx.error(
                     "SA010",
-                    ctx.places.after(value, len(attr)),
+                    ctx.locations.after(value, len(attr)),
                     f"'{owner.name}' has no '{attr}'",
                     label="not defined",
                     help=did_you_mean(attr, ctx.scope.attribute_names(owner)),
@@ -138,12 +138,12 @@ def entity_of(ctx: Context, node: ast.expr) -> Entity | None:
 
 
 def attribute(ctx: Context, node: ast.Attribute) -> Expr:
-    """A field, swizzle or part of a pair; or a constant of a module."""
+    """Lower a field, swizzle or part of a pair, or a constant of a module."""
     entity = entity_of(ctx, node)
-    span = ctx.places.after(node.value, len(node.attr))
+    span = ctx.locations.after(node.value, len(node.attr))
     if isinstance(entity, ValueEntity):
         return constants.constant(ctx, entity, ctx.span(node))
-    if isinstance(entity, Refused):
+    if isinstance(entity, RefusedEntity):
         raise ctx.refused(entity, span)
     if entity is not None:
         raise ctx.error("SA026", span, f"'{node.attr}' is not a value", help="call it")
@@ -154,7 +154,7 @@ def attribute(ctx: Context, node: ast.Attribute) -> Expr:
 
 
 def make_tuple(ctx: Context, node: ast.Tuple, expected: Type | None) -> Expr:
-    """``a, b``: several results."""
+    """Lower ``a, b``: several results."""
     hints = expected.elements if isinstance(expected, Tuple) and len(expected.elements) == len(node.elts) else None
     parts = [
         ctx.expr(e, hints[i] if hints else None) if isinstance(e, ast.Tuple) else e for i, e in enumerate(node.elts)

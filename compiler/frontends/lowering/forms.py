@@ -1,4 +1,4 @@
-"""Forms with rules of their own: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``len``, ``sa.zeros`` and their kin."""
+"""Constructs with special rules: ``sa.no_diff``, ``sa.bwd_diff(g)(…)``, ``len``, ``sa.zeros`` and others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from slangad.compiler.frontends.lowering import memories
 from slangad.compiler.frontends.lowering.conversions import coerce, retype, strong
 from slangad.compiler.frontends.lowering.entities import Entity, FormEntity, FunctionEntity, TypeEntity
-from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature, gradient_types
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter, gradient_types
 from slangad.compiler.ir.nodes import (
     BackwardCall,
     Const,
@@ -48,7 +48,7 @@ LOOP_FORMS: Final = {"range", "sa_range", "enumerate", "zip", "reversed"}
 
 
 def form(ctx: Context, node: ast.Call, name: str) -> Expr:
-    """A call of a form that is an expression."""
+    """Lower a call of a form that is an expression."""
     handler = _FORMS.get(name)
     if handler is not None:
         return handler(ctx, node)
@@ -64,7 +64,7 @@ def form(ctx: Context, node: ast.Call, name: str) -> Expr:
 
 
 def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
-    """Reports an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
+    """Report an ``sa.max_iters`` that does not stand first in a ``while`` condition."""
     return ctx.error(
         "SA021",
         ctx.span(node.func),
@@ -74,7 +74,7 @@ def misplaced_bound(ctx: Context, node: ast.Call) -> Rejected:
 
 
 def single_argument(ctx: Context, node: ast.Call, name: str) -> ast.expr:
-    """The only argument of a form.
+    """Return the only argument of a form.
 
     Raises:
         Rejected: when there isn't exactly one.
@@ -192,7 +192,7 @@ _FORMS: Final[dict[str, Callable[[Context, ast.Call], Expr]]] = {
 
 
 def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
-    """``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
+    """Lower ``sa.bwd_diff(g)(args…, d_out)`` and ``sa.fwd_diff(g)(pairs…)``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     entity = entity_of(ctx, maker.func)
@@ -208,8 +208,8 @@ def derivative_call(ctx: Context, node: ast.Call, maker: ast.Call) -> Expr:
 
 def _differentiated(
     ctx: Context, node: ast.expr, entity: Entity | None, name: str
-) -> tuple[Signature, tuple[Parameter, ...]]:
-    """The function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
+) -> tuple[CallSignature, tuple[Parameter, ...]]:
+    """Return the function inside ``bwd_diff`` or ``fwd_diff`` and the parameter of its object, if it is a method."""
     if isinstance(entity, FunctionEntity):
         return entity.signature, ()
     if isinstance(node, ast.Attribute):
@@ -221,12 +221,12 @@ def _differentiated(
             from slangad.compiler.ir.types import Struct
 
             if isinstance(owner.type, Struct):
-                signature = find_method(ctx, owner.type, node.attr, ctx.places.after(node.value, len(node.attr)))
+                signature = find_method(ctx, owner.type, node.attr, ctx.locations.after(node.value, len(node.attr)))
                 return signature, () if signature.static else (Parameter("self", owner.type),)
     raise ctx.error("SA026", ctx.span(node), f"sa.{name} takes a described function", help="pass the function itself")
 
 
-def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) -> None:
+def _require_differentiable(ctx: Context, node: ast.Call, signature: CallSignature) -> None:
     if not signature.differentiable:
         raise ctx.error(
             "SA028",
@@ -244,7 +244,7 @@ def _require_differentiable(ctx: Context, node: ast.Call, signature: Signature) 
         )
 
 
-def _backward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+def _backward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
     from slangad.compiler.frontends.lowering.calls import bind_arguments
 
     _require_differentiable(ctx, node, signature)
@@ -259,7 +259,7 @@ def _backward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[P
     return BackwardCall(signature.key, args, type_, ctx.span(node))
 
 
-def _forward(ctx: Context, node: ast.Call, signature: Signature, first: tuple[Parameter, ...]) -> Expr:
+def _forward(ctx: Context, node: ast.Call, signature: CallSignature, first: tuple[Parameter, ...]) -> Expr:
     from slangad.compiler.frontends.lowering.calls import match_arguments
 
     _require_differentiable(ctx, node, signature)

@@ -9,7 +9,7 @@ from slangad.compiler.ir.nodes import External, Function, Param, SlangBody, Stmt
 
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.reading.signatures import Parameter, Signature
+    from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
     from slangad.compiler.ir.nodes import Derivative, KernelParam, Range, Role
 
 Body = tuple[Stmt, ...] | SlangBody
@@ -22,7 +22,7 @@ def _params(params: tuple[Parameter, ...]) -> tuple[Param, ...]:
 
 
 def plain_function(
-    signature: Signature,
+    signature: CallSignature,
     body: Body,
     derivative: Derivative,
     prefer: str,
@@ -49,7 +49,9 @@ def plain_function(
     )
 
 
-def custom_derivative(of: Signature, signature: Signature, role: Role, body: Body, *, doc: Doc, span: Span) -> Function:
+def custom_derivative(
+    of: CallSignature, signature: CallSignature, role: Role, body: Body, *, doc: Doc, span: Span
+) -> Function:
     """Return the custom derivative of a function."""
     passive = {p.name for p in of.all_params if p.no_diff}
     return Function(
@@ -69,7 +71,7 @@ def custom_derivative(of: Signature, signature: Signature, role: Role, body: Bod
 
 
 def external_function(
-    signature: Signature, external: External, *, span: Span, ranges: tuple[Range, ...] = ()
+    signature: CallSignature, external: External, *, span: Span, ranges: tuple[Range, ...] = ()
 ) -> Function:
     """Return the function for one in a Slang file."""
     return Function(
@@ -85,7 +87,7 @@ def external_function(
 
 
 def kernel_function(
-    signature: Signature,
+    signature: CallSignature,
     params: tuple[KernelParam, ...],
     body: Body,
     *,

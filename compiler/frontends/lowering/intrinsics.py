@@ -1,4 +1,4 @@
-"""Calls of the intrinsics table: its typing rule decides, arguments are converted, literals get their type."""
+"""Calls of intrinsics: the row's type rule decides, arguments are converted, literals get their type."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.context import Context
-    from slangad.compiler.lang.intrinsics.model import Intrinsic as Row
+    from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 
 
 def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, arg_spans: Sequence[Span]) -> Expr:
-    """An intrinsic on lowered arguments.
+    """Return an intrinsic of lowered arguments.
 
     Args:
         ctx: The body being lowered.
         name: The row's name.
         args: One per parameter; variadic rows take two or more and are nested from the left.
-        span: The whole call, for errors without a culprit.
-        arg_spans: The arguments' places.
+        span: The whole call, for errors of no single argument.
+        arg_spans: The arguments' locations.
 
     Raises:
         Rejected: when the typing rule refuses the arguments.
@@ -50,12 +50,12 @@ def call_intrinsic(ctx: Context, name: str, args: Sequence[Expr], span: Span, ar
 
 
 def _as_written(text: str, row: Row) -> str:
-    """Python's ``round`` has a row of another name."""
+    """Return the name for messages: Python's ``round`` has a row of another name."""
     return text.replace(row.name, "round") if row.name == "round_to_int" else text
 
 
 def adapt(ctx: Context, expr: Expr, wanted: Type) -> Expr:
-    """An argument as the type the rule chose: retyped, converted, spread."""
+    """Return an argument as the rule's type: retyped, converted, spread."""
     if expr.type == wanted:
         return expr
     if is_scalar(expr.type) and isinstance(wanted, (Vector, Matrix)):

@@ -1,4 +1,4 @@
-"""The turns of a counted loop: from the arguments of ``range`` to start, stop, step and a bound on the trip count."""
+"""The iterations of a counted loop: start, stop, step and a bound on the trip count, from ``range``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """A counted loop's turns; ``exact`` is their number when it is known, ``limit`` the most there may be."""
+class LoopIterations:
+    """The iterations of a counted loop; ``exact`` is their number if known, ``limit`` their largest number."""
 
     start: Expr
     stop: Expr
@@ -28,16 +28,16 @@ class Turns:
     unroll: bool = False
 
     @staticmethod
-    def counted(number: int, span: Span) -> Turns:
-        """``number`` turns from 0."""
-        return Turns(Const(0, INT, span), Const(number, INT, span), 1, number, number)
+    def counted(number: int, span: Span) -> LoopIterations:
+        """Return ``number`` iterations from 0."""
+        return LoopIterations(Const(0, INT, span), Const(number, INT, span), 1, number, number)
 
-    def reversed(self) -> Turns:
-        """The same turns, last first; their number is known."""
+    def reversed(self) -> LoopIterations:
+        """Return the same iterations, last first; their number is known."""
         start, count = static_int(self.start) or 0, self.exact or 0
         last = start + (count - 1) * self.step
         span = self.start.span
-        return Turns(
+        return LoopIterations(
             Const(last, INT, span),
             Const(last - count * self.step, INT, span),
             -self.step,
@@ -47,11 +47,11 @@ class Turns:
         )
 
 
-def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
-    """``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
+def range_iterations(ctx: Context, node: ast.Call, name: str) -> LoopIterations:
+    """Read ``range(n)``, ``range(a, b, step)``, ``sa.range(n, max_iters=8)``, ``sa.range(4, unroll=True)``.
 
     Raises:
-        Rejected: when the number of turns has no bound.
+        Rejected: if the number of iterations has no bound.
     """
     options = {k.arg: k.value for k in node.keywords}
     unknown = sorted(str(k) for k in options if k not in ("max_iters", "unroll"))
@@ -78,7 +78,7 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
             raise ctx.error(
                 "SA021", ctx.span(options["max_iters"]), f"the loop runs {exact} times, more than its bound of {limit}"
             )
-        return Turns(start, stop, step, limit if exact is None else exact, exact, unroll)
+        return LoopIterations(start, stop, step, limit if exact is None else exact, exact, unroll)
     if exact is None:
         raise ctx.error(
             "SA021",
@@ -87,7 +87,7 @@ def range_turns(ctx: Context, node: ast.Call, name: str) -> Turns:
             label="unbounded",
             help=f"give a bound: sa.range({', '.join(ast.unparse(a) for a in node.args)}, max_iters=64)",
         )
-    return Turns(start, stop, step, exact, exact, unroll)
+    return LoopIterations(start, stop, step, exact, exact, unroll)
 
 
 def _step(ctx: Context, node: ast.Call, bounds: list[Expr]) -> int:
@@ -114,10 +114,10 @@ def _unroll(ctx: Context, node: ast.expr | None) -> bool:
 
 
 def whole_constant(ctx: Context, node: ast.expr, what: str) -> int:
-    """An integer known when the file is loaded.
+    """Return an integer known when the file is loaded.
 
     Raises:
-        Rejected: when it is none.
+        Rejected: if it is not one.
     """
     value = static_int(ctx.expr(node))
     if value is None:

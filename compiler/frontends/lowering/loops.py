@@ -1,4 +1,4 @@
-"""Loops: everything becomes a counted or conditional loop with a bound that Slang can rely on."""
+"""Loops: each becomes a counted or conditional loop with a bound for Slang."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slangad.compiler.frontends.lowering.constants import static_int
 from slangad.compiler.frontends.lowering.context import Context, LoopFlow
 from slangad.compiler.frontends.lowering.entities import FormEntity
 from slangad.compiler.frontends.lowering.forms import misplaced_bound
-from slangad.compiler.frontends.lowering.loop_ranges import Turns, range_turns, whole_constant
+from slangad.compiler.frontends.lowering.loop_ranges import LoopIterations, range_iterations, whole_constant
 from slangad.compiler.frontends.reading.problems import Rejected
 from slangad.compiler.ir.nodes import (
     Binary,
@@ -38,16 +38,16 @@ Binder = Callable[[Context, ast.expr, Var], Sequence[Stmt]]
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What a ``for`` runs over: its turns, how a turn binds the targets, and what must stand before the loop."""
+    """The iterations of a ``for``, the function that binds the targets, and the statements before the loop."""
 
-    turns: Turns
+    iterations: LoopIterations
     bind: Binder
     counts: bool = False
     before: tuple[Stmt, ...] = ()
 
 
 def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
-    """``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
+    """Lower ``for target in range(…)``, over values, ``enumerate``, ``zip``, ``reversed``."""
     ctx.bound_in_loop = _names_bound(node)
     try:
         iteration = iterate(ctx, node.iter)
@@ -55,7 +55,7 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
     except Rejected:
         _check_anyway(ctx, node)
         raise
-    span = ctx.places.keyword_span(node)
+    span = ctx.locations.keyword_span(node)
     before = ctx.assigned
     flow, flag = _enter(ctx, node, span)
     bound: list[Stmt] = []
@@ -70,22 +70,30 @@ def for_loop(ctx: Context, node: ast.For) -> Sequence[Stmt]:
 
     body = (*bound, *block(ctx, node.body))
     ctx.aliases.loop(ctx.aliases.close())
-    turns, held = _take_bounds_once(ctx, iteration.turns, node)
-    if turns.exact == 0:
+    iterations, held = _take_bounds_once(ctx, iteration.iterations, node)
+    if iterations.exact == 0:
         flow.breaks, flow.continues, flow.left_flag = [], [], ""
-    _leave(ctx, flow, before, runs=turns.exact is not None and turns.exact > 0, ends=True)
+    _leave(ctx, flow, before, runs=iterations.exact is not None and iterations.exact > 0, ends=True)
     if direct:
         ctx.assigned -= {counter.name}
-    if turns.exact == 0:
+    if iterations.exact == 0:
         return _otherwise(ctx, node.orelse, flow, span)
     loop = For(
-        counter.name, turns.start, turns.stop, turns.step, turns.limit, turns.exact is None, turns.unroll, body, span
+        counter.name,
+        iterations.start,
+        iterations.stop,
+        iterations.step,
+        iterations.limit,
+        iterations.exact is None,
+        iterations.unroll,
+        body,
+        span,
     )
     return [*iteration.before, *held, *flag, loop, *_otherwise(ctx, node.orelse, flow, span)]
 
 
 def _check_anyway(ctx: Context, node: ast.For | ast.While) -> None:
-    """Reports what is wrong inside a loop whose head was rejected; targets count as set, their type is unknown."""
+    """Report errors inside a loop whose head was rejected; targets count as set, their type is unknown."""
     from slangad.compiler.frontends.lowering.statements import block
 
     before, reachable = ctx.assigned, ctx.reachable
@@ -109,8 +117,8 @@ def _names_bound(node: ast.For) -> frozenset[str]:
     return frozenset(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
-def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns, Sequence[Stmt]]:
-    """Python takes a loop's bounds before its first turn: what the body may change is kept in a local."""
+def _take_bounds_once(ctx: Context, iterations: LoopIterations, node: ast.For) -> tuple[LoopIterations, Sequence[Stmt]]:
+    """Keep bounds that the body may change in locals, since Python computes them before the first iteration."""
     stored = _names_bound(node)
     held: list[Stmt] = []
 
@@ -121,14 +129,14 @@ def _take_bounds_once(ctx: Context, turns: Turns, node: ast.For) -> tuple[Turns,
         held.append(stmt)
         return local
 
-    return replace(turns, start=once(turns.start, "start"), stop=once(turns.stop, "stop")), held
+    return replace(iterations, start=once(iterations.start, "start"), stop=once(iterations.stop, "stop")), held
 
 
 def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
-    """``while sa.max_iters(n) and condition``."""
+    """Lower ``while sa.max_iters(n) and condition``."""
     from slangad.compiler.frontends.lowering.statements import block
 
-    span = ctx.places.keyword_span(node)
+    span = ctx.locations.keyword_span(node)
     before = ctx.assigned
     ctx.aliases.open()
     try:
@@ -150,7 +158,7 @@ def while_loop(ctx: Context, node: ast.While) -> Sequence[Stmt]:
 
 
 def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlow, Sequence[Stmt]]:
-    """Opens a loop; one with ``else`` and ``break`` gets a flag that says whether it ran to its end."""
+    """Open a loop; one with ``else`` and ``break`` gets a flag that is true if it ran to its end."""
     flow = LoopFlow()
     flag: list[Stmt] = []
     if node.orelse and _breaks(node.body):
@@ -161,7 +169,7 @@ def _enter(ctx: Context, node: ast.For | ast.While, span: Span) -> tuple[LoopFlo
 
 
 def _breaks(body: Sequence[ast.stmt]) -> bool:
-    """Whether a ``break`` of this loop stands in its body."""
+    """Return True if the body has a ``break`` of this loop."""
     for node in body:
         if isinstance(node, ast.Break):
             return True
@@ -173,11 +181,11 @@ def _breaks(body: Sequence[ast.stmt]) -> bool:
 
 
 def _leave(ctx: Context, flow: LoopFlow, before: frozenset[str], *, runs: bool, ends: bool) -> None:
-    """Closes a loop: what is surely set after it. ``runs``: at least one turn; ``ends``: it can end by itself."""
+    """Close a loop and update the names that are set. ``runs``: it runs at least once; ``ends``: it can end."""
     ctx.loops.pop()
     if ends:
-        turn_ends = [*flow.continues, *([ctx.assigned] if ctx.reachable else [])]
-        flow.ended = before if not runs else frozenset.intersection(*turn_ends) if turn_ends else None
+        iteration_ends = [*flow.continues, *([ctx.assigned] if ctx.reachable else [])]
+        flow.ended = before if not runs else frozenset.intersection(*iteration_ends) if iteration_ends else None
     _after(ctx, [*flow.breaks, *([flow.ended] if flow.ended is not None else [])], before)
     if flow.left_flag:
         ctx.assigned |= {flow.left_flag}
@@ -189,7 +197,7 @@ def _after(ctx: Context, endings: list[frozenset[str]], before: frozenset[str]) 
 
 
 def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span) -> Sequence[Stmt]:
-    """The ``else`` of a loop, which runs when it ended by itself."""
+    """Lower the ``else`` of a loop, which runs if the loop ended by itself."""
     from slangad.compiler.frontends.lowering.statements import block
 
     if not orelse:
@@ -207,7 +215,7 @@ def _otherwise(ctx: Context, orelse: list[ast.stmt], flow: LoopFlow, span: Span)
 
 
 def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bool]:
-    """The loop variable: the user's own where nothing but the loop sets it and nothing reads it afterwards."""
+    """Return the loop variable: the user's name if only the loop sets it and nothing reads it afterwards."""
     span = ctx.span(node.target)
     if iteration.counts and isinstance(node.target, ast.Name) and node.target.id in ctx.private_counters:
         return Var(node.target.id, INT, span), True
@@ -217,10 +225,10 @@ def _counter(ctx: Context, node: ast.For, iteration: Iteration) -> tuple[Var, bo
 
 
 def iterate(ctx: Context, node: ast.expr) -> Iteration:
-    """What a ``for`` runs over.
+    """Return the iterations of a ``for``.
 
     Raises:
-        Rejected: when it can't be iterated with a known bound.
+        Rejected: if it has no known bound.
     """
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
@@ -235,7 +243,7 @@ def _over_range(ctx: Context, node: ast.Call, name: str) -> Iteration:
     def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
         return store(ctx, target, counter, counter.span)
 
-    return Iteration(range_turns(ctx, node, name), bind, counts=True)
+    return Iteration(range_iterations(ctx, node, name), bind, counts=True)
 
 
 def _over_value(ctx: Context, node: ast.expr) -> Iteration:
@@ -249,11 +257,11 @@ def _over_value(ctx: Context, node: ast.expr) -> Iteration:
     def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
         return store(ctx, target, Index(value, counter, element, counter.span), counter.span)
 
-    return Iteration(Turns.counted(size, ctx.span(node)), bind, before=before)
+    return Iteration(LoopIterations.counted(size, ctx.span(node)), bind, before=before)
 
 
 def _stays(ctx: Context, value: Expr) -> bool:
-    """Whether entries can be read where they stand, turn by turn: the value is not bound anew inside the loop."""
+    """Return True if entries can be read in each iteration: the loop does not bind the value."""
     while isinstance(value, Member):
         value = value.value
     return isinstance(value, ConstantRef) or (isinstance(value, Var) and value.name not in ctx.bound_in_loop)
@@ -291,21 +299,25 @@ def _over_enumerate(ctx: Context, node: ast.Call, name: str) -> Iteration:
 
     def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
         first, second = _pair(ctx, target)
-        number = _turn_number(inner.turns, counter)
+        number = _iteration_index(inner.iterations, counter)
         if start:
             number = Binary("+", number, Const(start, INT, counter.span), INT, counter.span)
         return [*store(ctx, first, number, counter.span), *inner.bind(ctx, second, counter)]
 
-    return Iteration(inner.turns, bind, before=inner.before)
+    return Iteration(inner.iterations, bind, before=inner.before)
 
 
-def _turn_number(turns: Turns, counter: Var) -> Expr:
-    """Which turn, from 0, a counter stands for."""
-    start = static_int(turns.start) or 0
+def _iteration_index(iterations: LoopIterations, counter: Var) -> Expr:
+    """Return the index, from 0, of the iteration of a counter."""
+    start = static_int(iterations.start) or 0
     number: Expr = counter
     if start:
         number = Binary("-", number, Const(start, INT, counter.span), INT, counter.span)
-    return number if turns.step == 1 else Binary("/", number, Const(turns.step, INT, counter.span), INT, counter.span)
+    return (
+        number
+        if iterations.step == 1
+        else Binary("/", number, Const(iterations.step, INT, counter.span), INT, counter.span)
+    )
 
 
 def _pair(ctx: Context, target: ast.expr) -> tuple[ast.expr, ast.expr]:
@@ -315,7 +327,7 @@ def _pair(ctx: Context, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 
 def _static(ctx: Context, node: ast.expr, inner: Iteration) -> Iteration:
-    if inner.turns.exact is None:
+    if inner.iterations.exact is None:
         raise ctx.error("SA021", ctx.span(node), "this needs a length that is known when the file is loaded")
     return inner
 
@@ -324,23 +336,23 @@ def _over_zip(ctx: Context, node: ast.Call, name: str) -> Iteration:
     if not node.args or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), f"{name} takes ranges or arrays")
     inners = [_static(ctx, a, iterate(ctx, a)) for a in node.args]
-    turns = Turns.counted(min(i.turns.exact or 0 for i in inners), ctx.span(node))
+    iterations = LoopIterations.counted(min(i.iterations.exact or 0 for i in inners), ctx.span(node))
 
     def bind(ctx: Context, target: ast.expr, counter: Var) -> Sequence[Stmt]:
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(inners):
             raise ctx.error("SA034", ctx.span(target), f"zip gives {len(inners)} values here")
         done: list[Stmt] = []
         for part, inner in zip(target.elts, inners, strict=True):
-            at, index = _at_turn(ctx, inner, counter)
+            at, index = _at_iteration(ctx, inner, counter)
             done.extend([*at, *inner.bind(ctx, part, index)])
         return done
 
-    return Iteration(turns, bind, before=tuple(s for i in inners for s in i.before))
+    return Iteration(iterations, bind, before=tuple(s for i in inners for s in i.before))
 
 
-def _at_turn(ctx: Context, inner: Iteration, counter: Var) -> tuple[Sequence[Stmt], Var]:
-    """The counter ``inner`` would have in the turn that ``counter`` (from 0) numbers."""
-    start, step = static_int(inner.turns.start) or 0, inner.turns.step
+def _at_iteration(ctx: Context, inner: Iteration, counter: Var) -> tuple[Sequence[Stmt], Var]:
+    """Return the counter of ``inner`` in the iteration with the index ``counter`` (from 0)."""
+    start, step = static_int(inner.iterations.start) or 0, inner.iterations.step
     if (start, step) == (0, 1):
         return [], counter
     value: Expr = counter
@@ -357,7 +369,7 @@ def _over_reversed(ctx: Context, node: ast.Call, name: str) -> Iteration:
     if len(node.args) != 1 or node.keywords:
         raise ctx.error("SA015", ctx.span(node.func), f"{name} takes one range or array")
     inner = _static(ctx, node.args[0], iterate(ctx, node.args[0]))
-    return replace(inner, turns=inner.turns.reversed())
+    return replace(inner, iterations=inner.iterations.reversed())
 
 
 _FORMS: dict[str, Callable[[Context, ast.Call, str], Iteration]] = {
@@ -376,7 +388,7 @@ def _is_bound(ctx: Context, node: ast.Call) -> bool:
 
 
 def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
-    """The bound and the remaining conditions of a ``while``."""
+    """Return the bound and the remaining conditions of a ``while``."""
     tests = (
         list(node.test.values)
         if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
@@ -395,7 +407,7 @@ def _bound(ctx: Context, node: ast.While) -> tuple[int, list[ast.expr]]:
         raise misplaced_bound(ctx, bounds[0])
     raise ctx.error(
         "SA021",
-        ctx.places.keyword_span(node),
+        ctx.locations.keyword_span(node),
         "a while loop needs a bound",
         label="unbounded",
         help=f"write: while sa.max_iters(32) and {ast.unparse(node.test)}:",

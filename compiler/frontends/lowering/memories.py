@@ -1,7 +1,7 @@
 """Tensors and textures in bodies: ``w[i, j]``, ``w.shape``, ``t.sample(uv)``, ``t.load(i, j)``, ``t.size``, stores.
 
-The name of a memory is no value: only the forms here, ``len`` and arguments for parameters that are such a memory take
-it, everything else refuses it.
+The name of a memory is not a value. Only the forms here, ``len``, and parameters with the same memory take
+it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _METHODS: Final = {"sample": ("uv",), "load": ("row", "column")}
 
 
 def memory(ctx: Context, node: ast.expr) -> Var | None:
-    """The tensor or texture that an expression names; None when it is anything else."""
+    """Return the tensor or texture that an expression names; None for other expressions."""
     if isinstance(node, ast.Name) and isinstance(ctx.params.get(node.id), (Tensor, Texture)):
         return Var(node.id, ctx.params[node.id], ctx.span(node))
     return None
 
 
 def not_a_value(ctx: Context, source: Var) -> Rejected:
-    """Reports the name of a memory where a value should stand."""
+    """Report the name of a memory in place of a value."""
     return ctx.error(
         "SA040",
         source.span,
@@ -71,7 +71,7 @@ def _usage(source: Var) -> str:
 
 
 def element(ctx: Context, node: ast.Subscript, source: Var) -> Expr:
-    """``w[i, j]`` where it is read."""
+    """Lower ``w[i, j]`` as a read."""
     type_ = source.type
     if isinstance(type_, Texture):
         help_ = f"write {source.name}.load(row, column), or {source.name}.sample(uv)"
@@ -89,7 +89,7 @@ def element(ctx: Context, node: ast.Subscript, source: Var) -> Expr:
 
 
 def target(ctx: Context, node: ast.Subscript, source: Var) -> Read:
-    """``w[i, j]`` where it is stored into."""
+    """Lower ``w[i, j]`` as the target of a store."""
     type_ = source.type
     if not isinstance(type_, Tensor) or not type_.writes:
         raise ctx.error(
@@ -103,10 +103,10 @@ def target(ctx: Context, node: ast.Subscript, source: Var) -> Read:
 
 
 def refuse_partial_store(ctx: Context, node: ast.Attribute | ast.Subscript) -> None:
-    """Reports a store into a part of an element, or into what a memory tells of itself.
+    """Report a store into a part of an element, or into ``shape`` or ``size``.
 
     Raises:
-        Rejected: when it is one.
+        Rejected: if it is one.
     """
     inner: ast.expr = node.value
     while isinstance(inner, (ast.Attribute, ast.Subscript)):
@@ -126,7 +126,7 @@ def refuse_partial_store(ctx: Context, node: ast.Attribute | ast.Subscript) -> N
 
 
 def _read(ctx: Context, value: Read | Sample) -> Expr:
-    """A value from a memory; in functions ``no_diff`` parameters cut its derivative."""
+    """Return a value from a memory; in functions ``no_diff`` parameters cut its derivative."""
     assert isinstance(value.source, Var)  # noqa: S101  (memories are parameters)
     name = value.source.name
     passive = not ctx.in_kernel and any(p.name == name and p.no_diff for p in ctx.signature.params)
@@ -152,7 +152,7 @@ def _places(ctx: Context, nodes: Sequence[ast.expr], source: Var) -> tuple[Expr,
 
 
 def _place(ctx: Context, index: Expr, span: Span, source: Var, axis: int) -> Expr:
-    """An index as an int; constants below 0 count from the end."""
+    """Return an index as an int; constants below 0 count from the end."""
     static = static_int(index)
     if static is not None:
         count = Const(abs(static), INT, span)
@@ -168,7 +168,7 @@ def _place(ctx: Context, index: Expr, span: Span, source: Var, axis: int) -> Exp
 
 
 def member(ctx: Context, node: ast.Attribute, source: Var) -> Expr:
-    """``w.shape`` as several ints, ``t.size`` as int2: width, height."""
+    """Lower ``w.shape``, several ints, and ``t.size``, an int2: width, height."""
     span = ctx.span(node)
     if isinstance(source.type, Tensor) and node.attr == "shape":
         extents = tuple(Extent(source, axis, INT, span) for axis in range(source.type.rank))
@@ -182,7 +182,7 @@ def _unknown(ctx: Context, node: ast.Attribute, source: Var) -> Rejected:
     texture = isinstance(source.type, Texture)
     known = ["sample", "load", "size"] if texture else ["shape"]
     shown = ".sample(uv), .load(row, column) and .size" if texture else ".shape"
-    at = ctx.places.after(node.value, len(node.attr))
+    at = ctx.locations.after(node.value, len(node.attr))
     if node.attr in known:
         return ctx.error("SA026", at, f"'{node.attr}' must be called", help=f"a {show(source.type)} has {shown}")
     return ctx.error(
@@ -192,8 +192,8 @@ def _unknown(ctx: Context, node: ast.Attribute, source: Var) -> Rejected:
 
 
 def method(ctx: Context, node: ast.Call, func: ast.Attribute, source: Var) -> Expr:
-    """``t.sample(uv)`` and ``t.load(row, column)``."""
-    at = ctx.places.after(func.value, len(func.attr))
+    """Lower ``t.sample(uv)`` and ``t.load(row, column)``."""
+    at = ctx.locations.after(func.value, len(func.attr))
     if not isinstance(source.type, Texture) or func.attr not in _METHODS:
         if func.attr in ("shape", "size"):
             raise ctx.error("SA026", at, f"'{func.attr}' is not a method", help=f"write .{func.attr} without brackets")
@@ -217,7 +217,7 @@ def _arguments(ctx: Context, node: ast.Call, at: Span, name: str) -> list[ast.ex
 
 
 def length(ctx: Context, node: ast.expr) -> Expr | None:
-    """``len(w)``: how many elements the first axis has; None when it is no tensor."""
+    """Lower ``len(w)``, the size of the first axis; None if it is not a tensor."""
     source = memory(ctx, node)
     if source is None or not isinstance(source.type, Tensor):
         return None
@@ -225,7 +225,7 @@ def length(ctx: Context, node: ast.expr) -> Expr | None:
 
 
 def argument(ctx: Context, name: str, param: Parameter, given: ast.expr) -> Expr:
-    """A memory for a parameter that is one.
+    """Return the argument of a parameter that is a memory.
 
     Raises:
         Rejected: when the argument is another, or none.

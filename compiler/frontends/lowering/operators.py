@@ -1,4 +1,4 @@
-"""Operators: from what Python means by them to IR nodes that mean the same in Slang."""
+"""Operators: IR nodes with Python's meaning."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ _FOLD_COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
 }  # fmt: skip
 MAX_POWER: Final = 64
 MAX_BITS: Final = 1100
-"""Of whole numbers known when the file is loaded: more than the largest double has."""
+"""The most bits of an integer constant, more than the largest double has. A larger limit costs memory when loading."""
 
 
 def binary(ctx: Context, node: ast.BinOp) -> Expr:
-    """``left op right``."""
+    """Lower ``left op right``."""
     left, right = ctx.exprs([node.left, node.right])
     return apply(ctx, node, node.op, left, right, node.right)
 
 
 def apply(ctx: Context, node: ast.AST, op: ast.operator, left: Expr, right: Expr, right_node: ast.expr) -> Expr:
-    """The operator on lowered operands (also for ``+=`` and its kin)."""
+    """Return an operator of lowered operands, also for ``+=``."""
     if type(op) in BITS:
         return _bits(ctx, node, BITS[type(op)], left, right)
     symbol = ARITHMETIC[type(op)]
@@ -135,7 +135,7 @@ def _combining(type_: Type) -> str:
 
 
 def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -> Const:
-    """Arithmetic on two literals, as Python does it."""
+    """Return the value of arithmetic on two literals, as in Python."""
     _refuse_huge(ctx, node, symbol, left.value, right.value)
     try:
         value = _FOLD[symbol](left.value, right.value)
@@ -154,7 +154,7 @@ def _fold(ctx: Context, node: ast.AST, symbol: str, left: Const, right: Const) -
 
 
 def _refuse_huge(ctx: Context, node: ast.AST, symbol: str, left: Number, right: Number) -> None:
-    """Reports whole numbers beyond what any type holds before they are computed: that could take all memory."""
+    """Report integers that no type holds before they are computed, since they could take all memory."""
     if not (isinstance(left, int) and isinstance(right, int)) or symbol not in ("*", "**", "<<"):
         return
     if symbol == "*":
@@ -198,7 +198,7 @@ def _bits(ctx: Context, node: ast.AST, symbol: str, left: Expr, right: Expr) -> 
 
 
 def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node: ast.expr) -> Expr:
-    """``base ** exponent``: products for whole constants, ``pow`` (for a positive base) otherwise."""
+    """Lower ``base ** exponent``: a product for integer constants, else ``pow`` (for a positive base)."""
     span = ctx.span(node)
     _refuse_bools(ctx, node, "**", base, exponent)
     if isinstance(exponent, Const) and exponent.type == WEAK_INT:
@@ -229,7 +229,7 @@ def power(ctx: Context, node: ast.AST, base: Expr, exponent: Expr, exponent_node
 
 
 def _whole_number(ctx: Context, exponent: Expr) -> int | None:
-    """The value of a floating constant that is a whole number small enough to multiply out."""
+    """Return the value of a floating constant that is an integer small enough for a product."""
     if exponent.type != WEAK_FLOAT or not isinstance(exponent, (Const, ConstantRef)):
         return None
     value = float(exponent.value) if isinstance(exponent, Const) else ctx.constants.weak_value(exponent.key)
@@ -237,7 +237,7 @@ def _whole_number(ctx: Context, exponent: Expr) -> int | None:
 
 
 def integer_power(ctx: Context, node: ast.AST, base: Expr, exponent: int, exponent_node: ast.expr) -> Expr:
-    """A product of ``|exponent|`` factors; one over it for negative exponents."""
+    """Return a product of ``|exponent|`` factors, its reciprocal for negative exponents."""
     span = ctx.span(node)
     if abs(exponent) > MAX_POWER:
         raise ctx.error(
@@ -278,7 +278,7 @@ def _product(ctx: Context, base: Expr, count: int) -> Expr:
 
 
 def unary(ctx: Context, node: ast.UnaryOp) -> Expr:
-    """``-x``, ``+x``, ``not x``, ``~x``."""
+    """Lower ``-x``, ``+x``, ``not x``, ``~x``."""
     span = ctx.span(node)
     operand = ctx.expr(node.operand)
     match node.op:
@@ -305,7 +305,7 @@ def unary(ctx: Context, node: ast.UnaryOp) -> Expr:
 
 
 def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
-    """Checks that an expression is a scalar bool.
+    """Check that an expression is a scalar bool.
 
     Raises:
         Rejected: when it is anything else.
@@ -331,7 +331,7 @@ def condition(ctx: Context, expr: Expr, node: ast.expr) -> Expr:
 
 
 def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
-    """Several expressions that must each be a scalar bool; what is wrong with any is reported before giving up."""
+    """Lower several expressions to scalar bools; report the errors of all before raising."""
     done: list[Expr] = []
     failed: Rejected | None = None
     for node in nodes:
@@ -345,7 +345,7 @@ def conditions(ctx: Context, nodes: Sequence[ast.expr]) -> list[Expr]:
 
 
 def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
-    """``a and b``, ``a or b``: short-circuit on bools."""
+    """Lower ``a and b``, ``a or b``: short-circuit on bools."""
     symbol = "&&" if isinstance(node.op, ast.And) else "||"
     parts = conditions(ctx, node.values)
     if all(isinstance(p, Const) for p in parts):
@@ -358,7 +358,7 @@ def boolean(ctx: Context, node: ast.BoolOp) -> Expr:
 
 
 def compare(ctx: Context, node: ast.Compare) -> Expr:
-    """``a < b``, and chains, which are the conjunction of their links."""
+    """Lower ``a < b``, and chains, which are the conjunction of their comparisons."""
     nodes = [node.left, *node.comparators]
     operands = ctx.exprs(nodes)
     links = [_link(ctx, node, op, operands[i], operands[i + 1], nodes[i + 1]) for i, op in enumerate(node.ops)]
@@ -390,7 +390,7 @@ def _link(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Expr, right: Exp
 
 
 def ternary(ctx: Context, node: ast.IfExp, expected: Type | None) -> Expr:
-    """``a if c else b``: only one side is evaluated."""
+    """Lower ``a if c else b``: only one side is evaluated."""
     span = ctx.span(node)
     test = condition(ctx, ctx.expr(node.test), node.test)
     if isinstance(test, Const):

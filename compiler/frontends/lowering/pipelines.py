@@ -1,6 +1,6 @@
-"""A pipeline's body from syntax to IR: a straight line of kernel calls becomes stages, all front ends alike.
+"""Lower a pipeline's body, a straight line of kernel calls, to stages, for all front ends.
 
-Every value gets one name, a nested call that of its kernel; everything that is not listed here is refused.
+Every value gets one name; a nested call gets its kernel's. Unlisted syntax is refused.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from slangad.compiler.frontends.lowering.sizes import lower_domain
-from slangad.compiler.frontends.lowering.values import ARRAYS, Known, bind, constant_argument, element
+from slangad.compiler.frontends.lowering.values import ARRAYS, PipelineValue, bind, constant_argument, element
 from slangad.compiler.frontends.reading.problems import Rejected, did_you_mean
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slangad.compiler.errors.spans import Span
-    from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
-    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.lowering.entities import RefusedEntity, ValueEntity
+    from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.problems import Problems
     from slangad.compiler.ir.nodes import KernelParam, KernelResult
     from slangad.compiler.ir.pipelines import Argument, Optimizer, Size
@@ -32,7 +32,7 @@ _LINE: Final = "for example small = halve(image, domain=(64, 64)); return the re
 
 @dataclass(frozen=True, slots=True)
 class CalledKernel:
-    """A kernel as pipelines call it."""
+    """A kernel that a pipeline calls."""
 
     name: str
     params: tuple[KernelParam, ...]
@@ -41,18 +41,18 @@ class CalledKernel:
 
 
 class PipelineScope(Protocol):
-    """What free names mean in a pipeline's body."""
+    """The meanings of free names in a pipeline's body."""
 
-    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
-        """What a name or ``module.name`` stands for; None when it is unknown."""
+    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
+        """Return the meaning of a name or ``module.name``; None if it is unknown."""
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting for a misspelt one."""
+        """Return the names to suggest for a misspelt one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineHead:
-    """What stands around a body: names, parameters, what is promised to be returned and where that is said."""
+    """The parts of a pipeline outside its body: name, parameters, results and the location of the results."""
 
     name: str
     params: tuple[KernelParam, ...]
@@ -65,11 +65,11 @@ class PipelineHead:
 
 
 def lower_pipeline(
-    head: PipelineHead, body: Sequence[ast.stmt], places: Places, scope: PipelineScope, problems: Problems
+    head: PipelineHead, body: Sequence[ast.stmt], locations: SourceLocations, scope: PipelineScope, problems: Problems
 ) -> Pipeline | None:
-    """A pipeline; None after everything wrong with its body was reported."""
+    """Return a pipeline; None after all errors of its body were reported."""
     before = len(problems)
-    lowering = _Lowering(head, places, scope, problems)
+    lowering = _Lowering(head, locations, scope, problems)
     returned = lowering.body(body)
     if len(problems) != before or returned is None:
         return None
@@ -81,17 +81,17 @@ def lower_pipeline(
 @dataclass(slots=True)
 class _Lowering:
     head: PipelineHead
-    places: Places
+    locations: SourceLocations
     scope: PipelineScope
     problems: Problems
     stages: list[Stage] = field(default_factory=list)
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, PipelineValue] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
 
     def body(self, body: Sequence[ast.stmt]) -> tuple[Returned, ...] | None:
         for p in self.head.params:
-            self.known[p.name] = Known(p.memory, p.type, p.name)
+            self.known[p.name] = PipelineValue(p.memory, p.type, p.name)
             self.names[p.name] = p.name
         returned: tuple[Returned, ...] | None = ()
         ended = False
@@ -99,7 +99,7 @@ class _Lowering:
             if number == 0 and _is_docstring(stmt):
                 continue
             if ended:
-                self._error("SA045", self.places.keyword_span(stmt), "this is after the return", "remove it")
+                self._error("SA045", self.locations.keyword_span(stmt), "this is after the return", "remove it")
                 break
             try:
                 ended = isinstance(stmt, ast.Return)
@@ -123,34 +123,36 @@ class _Lowering:
                     n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
                 }
                 what = "a pipeline is a straight line of kernel calls"
-                raise self._error("SA045", self.places.keyword_span(stmt), what, _LINE)
+                raise self._error("SA045", self.locations.keyword_span(stmt), what, _LINE)
         return None
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         for one in targets:
             if not isinstance(one, ast.Name):
-                raise self._error("SA045", self.places.span(one), "only names can be assigned in a pipeline", _LINE)
+                raise self._error("SA045", self.locations.span(one), "only names can be assigned in a pipeline", _LINE)
         wanted = tuple(one.id for one in targets if isinstance(one, ast.Name))
         self.refused |= {name for name in wanted if name not in self.names}
         made = self._values(value, wanted)
         if len(made) != len(targets):
             message = f"{len(made)} values for {len(targets)} names"
-            raise self._error("SA039", self.places.span(target), message, "name every result of the kernel")
+            raise self._error("SA039", self.locations.span(target), message, "name every result of the kernel")
         for one, name in zip(targets, made, strict=True):
             assert isinstance(one, ast.Name)  # noqa: S101  (looked at above)
             self.names[one.id] = name
             self.refused.discard(one.id)
 
     def _values(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> list[str]:
-        """The values an expression stands for: those a kernel gives, called as wanted, or one that has a name."""
+        """Return the values of an expression: the results of a kernel, with the given names, or a named value."""
         if isinstance(node, ast.Call):
             return self._call(node, wanted)
         if isinstance(node, ast.Name) and node.id in self.names:
             return [self.names[node.id]]
         if isinstance(node, ast.Name):
             raise self._unknown(node)
-        raise self._error("SA045", self.places.span(node), "a pipeline has no arithmetic: only kernels compute", _LINE)
+        raise self._error(
+            "SA045", self.locations.span(node), "a pipeline has no arithmetic: only kernels compute", _LINE
+        )
 
     # --- calls ---
 
@@ -163,10 +165,10 @@ class _Lowering:
         self._check_writes(node, kernel, arguments)
         named = wanted if len(wanted) == len(kernel.results) else [_default_name(kernel, r) for r in kernel.results]
         names = tuple(self._fresh(name) for name in named)
-        self.stages.append(Stage(kernel.name, tuple(arguments), names, sizes, self.places.span(node)))
+        self.stages.append(Stage(kernel.name, tuple(arguments), names, sizes, self.locations.span(node)))
         for name, result in zip(names, kernel.results, strict=True):
             rank = kernel.dims if result.memory is Memory.EACH else 0
-            self.known[name] = Known(result.memory, result.type, name, rank)
+            self.known[name] = PipelineValue(result.memory, result.type, name, rank)
         return [*names]
 
     def _kernel(self, node: ast.expr) -> CalledKernel:
@@ -181,7 +183,7 @@ class _Lowering:
                 if reported:
                     raise Rejected("reported before")
                 message = f"'{ast.unparse(node)}' is no kernel"
-                raise self._error("SA045", self.places.span(node), message, "a pipeline calls kernels only")
+                raise self._error("SA045", self.locations.span(node), message, "a pipeline calls kernels only")
 
     def _arguments(self, node: ast.Call, kernel: CalledKernel) -> list[Argument]:
         given = self._matched(node, kernel)
@@ -197,8 +199,8 @@ class _Lowering:
         return found
 
     def _matched(self, node: ast.Call, kernel: CalledKernel) -> dict[str, ast.expr]:
-        """The expression for each parameter."""
-        where = self.places.span(node.func)
+        """Return the expression for each parameter."""
+        where = self.locations.span(node.func)
         names = _names(kernel)
         shown = f"{kernel.name}({', '.join(names)})"
         if len(node.args) > len(names):
@@ -211,7 +213,7 @@ class _Lowering:
             if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
                 what = "'**'" if keyword.arg is None else f"'{keyword.arg}'"
                 why = "is given twice" if keyword.arg in given else f"is no parameter of {kernel.name}"
-                raise self._error("SA015", self.places.span(keyword), f"{what} {why}", shown)
+                raise self._error("SA015", self.locations.span(keyword), f"{what} {why}", shown)
             given[keyword.arg] = keyword.value
         missing = [name for name in names if name not in given]
         if missing:
@@ -220,13 +222,15 @@ class _Lowering:
 
     def _argument(self, node: ast.expr, param: KernelParam, kernel: CalledKernel) -> Argument:
         if isinstance(node, ast.Starred):
-            raise self._error("SA045", self.places.span(node), "'*' is not supported", "write the arguments out")
+            raise self._error("SA045", self.locations.span(node), "'*' is not supported", "write the arguments out")
         if isinstance(node, ast.Call) or (isinstance(node, ast.Name) and node.id in self.names):
             values = self._values(node)
             if len(values) != 1:
-                raise self._error("SA014", self.places.span(node), f"these are {len(values)} values", "name them first")
+                raise self._error(
+                    "SA014", self.locations.span(node), f"these are {len(values)} values", "name them first"
+                )
             value = self.known[values[0]]
-            argument = bind(value, param, kernel.dims, self.places.span(node), self.problems)
+            argument = bind(value, param, kernel.dims, self.locations.span(node), self.problems)
             if value.memory is Memory.EACH and param.memory is Memory.EACH:
                 self.known[value.name] = replace(value, rank=kernel.dims)
             return argument
@@ -238,11 +242,11 @@ class _Lowering:
             raise self._unknown(node)
         if value is None:
             help_ = "a kernel takes values of the pipeline, numbers and constants"
-            raise self._error("SA045", self.places.span(node), f"this can't be passed to {kernel.name}", help_)
-        return constant_argument(value, param, self.places.span(node), self.problems)
+            raise self._error("SA045", self.locations.span(node), f"this can't be passed to {kernel.name}", help_)
+        return constant_argument(value, param, self.locations.span(node), self.problems)
 
     def constant(self, node: ast.expr) -> object | None:
-        """A number, or what a name of the file stands for; None for anything else."""
+        """Return a number or the constant of a name; None for other expressions."""
         match node:
             case ast.Constant(value=int() | float() as value):
                 return value
@@ -255,7 +259,7 @@ class _Lowering:
                 return None
 
     def extent(self, node: ast.expr) -> tuple[str, int] | None:
-        """The name of a value and how many axes it has, for ``image.shape``; None for anything else."""
+        """Return the name of a value and its number of axes, for ``image.shape``; None for other expressions."""
         if isinstance(node, ast.Name) and node.id in self.names:
             value = self.known[self.names[node.id]]
             if value.memory in ARRAYS and value.axes:
@@ -263,23 +267,23 @@ class _Lowering:
         return None
 
     def refuse(self, code: str, node: ast.expr, message: str, help_: str) -> Rejected:
-        """Reports something about an expression."""
-        return self._error(code, self.places.span(node), message, help_)
+        """Report an error at an expression."""
+        return self._error(code, self.locations.span(node), message, help_)
 
     def _check_domain(self, node: ast.Call, kernel: CalledKernel, sizes: tuple[Size, ...]) -> None:
         telling = (Memory.EACH, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
         if not sizes and not any(p.memory in telling for p in kernel.params):
             shape = "n" if kernel.dims == 1 else f"({', '.join('nmk'[: kernel.dims])})"
             help_ = f"write {kernel.name}(…, domain={shape})"
-            raise self._error("SA046", self.places.span(node.func), f"the domain of {kernel.name} is unknown", help_)
+            raise self._error("SA046", self.locations.span(node.func), f"the domain of {kernel.name} is unknown", help_)
 
     def _check_writes(self, node: ast.Call, kernel: CalledKernel, arguments: Sequence[Argument]) -> None:
-        """Refuses a value that one call both writes and takes otherwise."""
-        names = [a.value if isinstance(a, Given) else "" for a in arguments]
+        """Refuse a value that one call writes and also takes as another argument."""
+        names = [a.value if isinstance(a, ValueArgument) else "" for a in arguments]
         for param, name in zip(kernel.params, names, strict=True):
             if param.memory in (Memory.OUT_TENSOR, Memory.INOUT_TENSOR) and names.count(name) > 1:
                 message = f"{kernel.name} writes '{name}' and takes it once more"
-                raise self._error("SA014", self.places.span(node), message, "pass another tensor")
+                raise self._error("SA014", self.locations.span(node), message, "pass another tensor")
 
     def _fresh(self, name: str) -> str:
         number, found = 2, name
@@ -295,20 +299,20 @@ class _Lowering:
         made = [(node, name) for node in nodes for name in self._values(node)]
         if len(made) != len(wanted):
             message = f"{len(made)} values are returned, {len(wanted)} are declared"
-            raise self._error("SA047", self.places.keyword_span(stmt), message, "declare the result")
+            raise self._error("SA047", self.locations.keyword_span(stmt), message, "declare the result")
         return tuple(self._result(node, name, r) for (node, name), r in zip(made, wanted, strict=True))
 
     def _result(self, node: ast.expr, name: str, wanted: KernelResult) -> Returned:
         value = self.known[name]
         if name in {p.name for p in self.head.params}:
             message = f"'{name}' is a parameter"
-            raise self._error("SA047", self.places.span(node), message, "return the result of a kernel")
+            raise self._error("SA047", self.locations.span(node), message, "return the result of a kernel")
         if value.memory is not wanted.memory or value.type != wanted.type:
             pairs = ((value.memory, value.type), (wanted.memory, wanted.type))
             found, said = (f"{memory.value} {show(element(type_))}" for memory, type_ in pairs)
             raise self._error(
                 "SA047",
-                self.places.span(node),
+                self.locations.span(node),
                 f"this is {found}, but {said} is declared",
                 "declare the type of the result",
             )
@@ -319,7 +323,7 @@ class _Lowering:
             return Rejected("reported where it was to be made")
         help_ = did_you_mean(node.id, [*self.names, *self.scope.names()])
         return self.problems.error(
-            "SA010", self.places.span(node), f"unknown name '{node.id}'", label="not defined", help=help_
+            "SA010", self.locations.span(node), f"unknown name '{node.id}'", label="not defined", help=help_
         )
 
     def _error(self, code: str, span: Span, message: str, help_: str) -> Rejected:

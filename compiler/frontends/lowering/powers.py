@@ -1,4 +1,4 @@
-"""Integer powers of anything but a plain name: small functions that multiply, so that the base is computed once."""
+"""Integer powers of expressions: small functions that multiply, so that the base is computed once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES: Final = {2: "square", 3: "cube"}
 
 
 def power_function(type_: Type, exponent: int) -> Function:
-    """``x ** exponent`` for one type, by repeated squaring; ``exponent`` is at least 2."""
+    """Return the function for ``x ** exponent``, by repeated squaring; ``exponent`` is at least 2."""
     name = _NAMES.get(exponent, f"pow{exponent}")
     x = Var("x", type_)
     steps, product = _squarings(x, exponent)

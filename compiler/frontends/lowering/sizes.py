@@ -1,4 +1,4 @@
-"""``domain=`` in a pipeline: an expression of numbers, constants and ``image.shape[k]`` goes in, sizes come out."""
+"""Lower ``domain=`` of a pipeline: an expression of numbers, constants and ``image.shape[k]``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _HELP: Final = "numbers, constants, image.shape[0], and + - * // of them"
 
 
 class Sizes(Protocol):
-    """What sizes are made of."""
+    """The operands of sizes."""
 
     def constant(self, node: ast.expr) -> object | None:
-        """A number, or what a name of the file stands for."""
+        """Return a number or the constant of a name."""
 
     def extent(self, node: ast.expr) -> tuple[str, int] | None:
-        """The name of a value and how many axes it has."""
+        """Return the name of a value and its number of axes."""
 
     def refuse(self, code: str, node: ast.expr, message: str, help_: str) -> Rejected:
-        """Reports something about an expression."""
+        """Report an error at an expression."""
 
 
 def lower_domain(node: ast.expr, dims: int, names: Sizes) -> tuple[Size, ...]:
-    """The extents of a domain.
+    """Return the extents of a domain.
 
     Raises:
         Rejected: It is none, or has other axes than the kernel.

@@ -1,4 +1,4 @@
-"""Statements of a body: assignments, branches, returns; what is surely set is tracked along the way."""
+"""Statements of a body: assignments, branches, returns. They track the names that are set on every path."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:
-    """Lowers a block; statements after a ``return``, ``break`` or ``continue`` are checked and left out."""
+    """Lower a block; statements after a ``return``, ``break`` or ``continue`` are checked and left out."""
     done: list[Stmt] = []
     for node in body:
         reachable = ctx.reachable
@@ -51,7 +51,7 @@ def block(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Stmt, ...]:
 
 
 def _poison(ctx: Context, node: ast.stmt) -> None:
-    """After a rejected statement its targets count as set, with a type nobody knows."""
+    """Count the targets of a rejected statement as set, with an unknown type."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             ctx.found.setdefault(inner.id, None)
@@ -61,7 +61,7 @@ def _poison(ctx: Context, node: ast.stmt) -> None:
 
 
 def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
-    """One statement; may give several.
+    """Lower one statement to one or several.
 
     Raises:
         Rejected: after the problem was reported.
@@ -89,7 +89,7 @@ def statement(ctx: Context, node: ast.stmt) -> Sequence[Stmt]:
         case ast.Expr():
             return _expression(ctx, node)
         case _:
-            raise ctx.error("SA004", ctx.places.keyword_span(node), "this statement is not supported")
+            raise ctx.error("SA004", ctx.locations.keyword_span(node), "this statement is not supported")
 
 
 def _break(ctx: Context, node: ast.Break) -> Sequence[Stmt]:
@@ -131,11 +131,11 @@ def _if(ctx: Context, node: ast.If) -> Sequence[Stmt]:
         ctx.assigned = after_other
     if failed is not None or test is None:
         raise failed or Rejected("if")
-    return [If(test, then, other, ctx.places.keyword_span(node))]
+    return [If(test, then, other, ctx.locations.keyword_span(node))]
 
 
 def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  # noqa: FBT001  (which of the two)
-    """A branch on a constant: the other one never runs, and is not looked at, nor are its comments kept."""
+    """Lower the branch that a constant selects. The other branch is ignored with its comments."""
     if not taken:
         ctx.comments_before((node.body[-1].end_lineno or node.lineno) + 1)
         return block(ctx, node.orelse)
@@ -146,7 +146,7 @@ def _known_branch(ctx: Context, node: ast.If, taken: bool) -> Sequence[Stmt]:  #
 
 
 def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
-    span = ctx.places.keyword_span(node)
+    span = ctx.locations.keyword_span(node)
     wanted = ctx.signature.result
     if node.value is None:
         if not isinstance(wanted, Void):
@@ -169,7 +169,7 @@ def _return(ctx: Context, node: ast.Return) -> Sequence[Stmt]:
 
 
 def _check_derivative_shape(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> None:
-    """An own derivative returns as many values as it must."""
+    """Check the number of values that a custom derivative returns."""
     if ctx.role is Role.FORWARD and not isinstance(value.type, DiffPair):
         if not isinstance(value.type, Tuple) or len(value.type.elements) != 2:
             message = "a forward derivative returns the value and its tangent"
@@ -187,7 +187,7 @@ def _check_derivative_shape(ctx: Context, value: Expr, wanted: Type, node: ast.e
 
 
 def returned(ctx: Context, value: Expr, wanted: Type, node: ast.expr) -> Expr:
-    """A returned value as the declared result; several are converted one by one."""
+    """Return a returned value as the declared result; several are converted one by one."""
     span = ctx.span(node)
     if isinstance(wanted, Tuple) and isinstance(value, Construct) and isinstance(value.type, Tuple):
         return _returned_tuple(ctx, value, wanted, node)
@@ -212,7 +212,7 @@ def _returned_tuple(ctx: Context, value: Construct, wanted: Tuple, node: ast.exp
 
 
 def _expression(ctx: Context, node: ast.Expr) -> Sequence[Stmt]:
-    """An expression on its own: only docstrings and ``sa.static_assert`` mean anything."""
+    """Lower an expression statement: a docstring or ``sa.static_assert``."""
     from slangad.compiler.frontends.lowering.expressions import entity_of
 
     value = node.value
@@ -241,7 +241,7 @@ def _static_assert(ctx: Context, node: ast.Call) -> None:
 
 
 def finish(ctx: Context, body: tuple[Stmt, ...], name_span: Span) -> None:
-    """Checks that a function with a result cannot reach its end."""
+    """Check that a function with a result cannot reach its end."""
     if ctx.reachable and ctx.signature.result != VOID:
         ctx.error(
             "SA018",

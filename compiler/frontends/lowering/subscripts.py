@@ -32,8 +32,8 @@ _SETS: Final = ("xyzw", "rgba")
 
 
 def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
-    """``value.name``."""
-    span = ctx.places.after(node.value, len(node.attr))
+    """Lower ``value.name``."""
+    span = ctx.locations.after(node.value, len(node.attr))
     match value.type:
         case Struct(fields=fields, name=struct):
             for field in fields:
@@ -77,12 +77,12 @@ def member(ctx: Context, node: ast.Attribute, value: Expr) -> Expr:
 
 
 def _are_extents(value: Construct, components: str) -> bool:
-    """Whether it is one component of a texture's size."""
+    """Return True if it is one component of a texture's size."""
     return len(components) == 1 and len(value.args) > 1 and all(isinstance(a, Extent) for a in value.args)
 
 
 def swizzle_components(name: str, size: int) -> str | None:
-    """``rgb`` as ``xyz``; None when it is no swizzle of a vector of this size."""
+    """Return ``xyz`` for ``rgb``; None if a vector of this size has no such swizzle."""
     if not 1 <= len(name) <= 4:
         return None
     for letters in _SETS:
@@ -92,7 +92,7 @@ def swizzle_components(name: str, size: int) -> str | None:
 
 
 def subscript(ctx: Context, node: ast.Subscript) -> Expr:
-    """``value[i]``, ``matrix[i, j]`` and ``tensor[i, j]``."""
+    """Lower ``value[i]``, ``matrix[i, j]`` and ``tensor[i, j]``."""
     source = memory(ctx, node.value)
     if source is not None:
         return element(ctx, node, source)

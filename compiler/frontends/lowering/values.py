@@ -1,4 +1,4 @@
-"""What may be passed to a kernel of a pipeline: a value or constant and a parameter go in, an argument comes out."""
+"""Arguments of kernels in a pipeline: a value or constant is converted for a parameter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.frontends.lowering.constants import is_default_for, table_of
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Fixed, Given
+from slangad.compiler.ir.pipelines import Fixed, ValueArgument
 from slangad.compiler.ir.types import Scalar, Tensor, Texture, Type, is_floating, show
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TENSORS: Final = (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
 ARRAYS: Final = (Memory.EACH, *TENSORS)
-"""Where there is one element for each place of some axes."""
+"""The memories with one element per index of some axes."""
 _WRITABLE: Final = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
 _FITTING: Final[dict[Memory, tuple[Memory, ...]]] = {
     Memory.EACH: ARRAYS,
@@ -29,7 +29,7 @@ _FITTING: Final[dict[Memory, tuple[Memory, ...]]] = {
     Memory.PARAM: (Memory.PARAM, Memory.SUM, Memory.MEAN),
     Memory.UNIFORM: (Memory.UNIFORM,),
 }
-"""What can be passed for a kernel's parameter in a memory: what lives in one of these."""
+"""The memories of values that can be passed for a kernel's parameter in a memory."""
 _HELP: Final = {
     Memory.OUT_TENSOR: "a tensor that a kernel writes must be an OutTensor or InOutTensor parameter of the pipeline",
     Memory.INOUT_TENSOR: "a tensor that a kernel writes must be an OutTensor or InOutTensor parameter of the pipeline",
@@ -51,8 +51,8 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A value of a pipeline; ``axes`` is 0 where any number is meant (an ``Each`` parameter)."""
+class PipelineValue:
+    """A value of a pipeline; ``axes`` is 0 for any number of axes (an ``Each`` parameter)."""
 
     memory: Memory
     type: Type
@@ -61,17 +61,17 @@ class Known:
 
     @property
     def axes(self) -> int:
-        """How many axes it has before those of an element; 0 where that is not known or there are none."""
+        """The number of axes before those of an element; 0 if it is not known."""
         return self.type.rank if isinstance(self.type, Tensor) else self.rank
 
 
 def element(type_: Type) -> Type:
-    """What a memory holds, or the type itself."""
+    """Return the type of a memory's elements, or the type itself."""
     return type_.element if isinstance(type_, (Tensor, Texture)) else type_
 
 
-def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
-    """A value for a kernel's parameter.
+def bind(value: PipelineValue, param: KernelParam, dims: int, where: Span, problems: Problems) -> Argument:
+    """Return a value for a kernel's parameter.
 
     Raises:
         Rejected: It does not fit.
@@ -86,11 +86,11 @@ def bind(value: Known, param: KernelParam, dims: int, where: Span, problems: Pro
     if wanted and value.axes and value.axes != wanted:
         message = f"'{param.name}' has {wanted} axes, this has {value.axes}"
         raise problems.error("SA014", where, message, help="an Each has as many axes as its kernel has dims")
-    return Given(value.name)
+    return ValueArgument(value.name)
 
 
 def constant_argument(value: object, param: KernelParam, where: Span, problems: Problems) -> Argument:
-    """A constant for a kernel's parameter.
+    """Return a constant for a kernel's parameter.
 
     Raises:
         Rejected: It does not fit.

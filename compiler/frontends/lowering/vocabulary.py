@@ -1,4 +1,4 @@
-"""What the words of ``sa`` and Python's own functions mean in a described function, by identity of the objects."""
+"""The meaning of the words of ``sa`` and of Python's functions in a described function, by identity of the objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FormEntity,
     IntrinsicEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
 )
 from slangad.compiler.ir.types import BOOL, FLOAT, INT
@@ -62,38 +62,38 @@ def _public_entity(name: str, value: object) -> Entity | None:
 
 
 def meaning_of(value: object) -> Entity | None:
-    """What an object of slangad's or Python's own vocabulary means; None for the user's objects."""
+    """Return the meaning of an object of slangad or Python; None for the user's objects."""
     return _known().get(id(value))
 
 
 def builtin_names() -> list[str]:
-    """Names of Python's own that described functions may use."""
+    """Return the builtin names that described functions may use."""
     return [n for n in dir(builtins) if id(getattr(builtins, n)) in _known()]
 
 
 def public_words() -> dict[str, Entity]:
-    """Every word of ``sa`` by name."""
+    """Return every word of ``sa`` by name."""
     from slangad.compiler.lang import public
 
     words = {name: meaning_of(getattr(public, name)) for name in public.__all__}
     return {name: entity for name, entity in words.items() if entity is not None}
 
 
-def refusal(value: object) -> Refused | None:
-    """Why an object of Python or a library can't be used, when there is more to say than that."""
+def refusal(value: object) -> RefusedEntity | None:
+    """Return a specific reason why an object of Python or a library can't be used, None if there is none."""
     module = getattr(value, "__module__", "") or ""
     name = getattr(value, "__name__", type(value).__name__)
     if isinstance(value, ModuleType):
         return None
     if module.partition(".")[0] == "numpy" and callable(value):
         near = f"sa.{name}" if name in INTRINSICS else _NUMPY.get(name, "an intrinsic of slangad")
-        return Refused(f"numpy's {name} can't be used in a described function", f"write {near}")
+        return RefusedEntity(f"numpy's {name} can't be used in a described function", f"write {near}")
     if any(getattr(module, name, module) is value for module in (builtins, math)):
-        return Refused(f"'{name}' can't be used in a described function", _instead(name))
+        return RefusedEntity(f"'{name}' can't be used in a described function", _instead(name))
     if isinstance(value, type):
         if module.partition(".")[0] == "slangad":
-            return Refused(f"'{name}' is for annotations")
-        return Refused(f"class {name} is not described", "decorate it with @sa.struct, or use a module constant")
+            return RefusedEntity(f"'{name}' is for annotations")
+        return RefusedEntity(f"class {name} is not described", "decorate it with @sa.struct, or use a module constant")
     return None
 
 
@@ -131,6 +131,6 @@ def _instead(name: str) -> str:
 
 
 def constant_text(value: object) -> str:
-    """A constant's value for the manifest."""
+    """Return a constant's value for the manifest."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."

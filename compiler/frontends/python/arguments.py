@@ -1,4 +1,4 @@
-"""Where an argument stands that a decorator, a policy or ``sa.extern`` refused: from its call to its own place."""
+"""Locate an argument that a decorator, a policy or ``sa.extern`` refused, inside its call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import linecache
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.errors import Argument
 
 
-def place_of_argument(argument: Argument, call: Span) -> Span:
-    """The place of an argument; that of its call where the source is not to be had or does not show it.
+def location_of_argument(argument: Argument, call: Span) -> Span:
+    """Return the location of an argument; that of its call if the source does not show it.
 
     Args:
-        argument: Which one.
+        argument: The argument.
         call: The call, or the line it begins in.
     """
     linecache.checkcache(call.file)
@@ -28,28 +28,32 @@ def place_of_argument(argument: Argument, call: Span) -> Span:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return call
-    places = Places(call.file, text)
-    found = [*_candidates(argument, call, tree, places)]
+    locations = SourceLocations(call.file, text)
+    found = [*_candidates(argument, call, tree, locations)]
     return min(found)[1] if found else call
 
 
-def _candidates(argument: Argument, call: Span, tree: ast.Module, places: Places) -> Iterator[tuple[bool, Span]]:
-    """Arguments of calls that begin in the line, those of the call that begins at the very place first."""
+def _candidates(
+    argument: Argument, call: Span, tree: ast.Module, locations: SourceLocations
+) -> Iterator[tuple[bool, Span]]:
+    """Yield the arguments of calls that begin in the line, first those of the call that begins exactly there."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.lineno == call.line:
-            elsewhere = places.span(node).column != call.column
+            elsewhere = locations.span(node).column != call.column
             if argument.position is not None and _name(node.func) == argument.callee:
-                yield from ((elsewhere, places.span(a)) for a in node.args[argument.position : argument.position + 1])
+                yield from (
+                    (elsewhere, locations.span(a)) for a in node.args[argument.position : argument.position + 1]
+                )
             for keyword in node.keywords:
                 if keyword.arg == argument.name:
-                    yield elsewhere, _of_keyword(keyword, places, argument)
+                    yield elsewhere, _of_keyword(keyword, locations, argument)
 
 
-def _of_keyword(keyword: ast.keyword, places: Places, argument: Argument) -> Span:
+def _of_keyword(keyword: ast.keyword, locations: SourceLocations, argument: Argument) -> Span:
     if not argument.unknown:
-        return places.span(keyword.value)
-    start = places.span(keyword)
-    return places.point(start.line, start.column, len(argument.name))
+        return locations.span(keyword.value)
+    start = locations.span(keyword)
+    return locations.point(start.line, start.column, len(argument.name))
 
 
 def _name(func: ast.expr) -> str:

@@ -1,4 +1,4 @@
-"""Derivatives of described functions: own backward and forward functions become functions, policies become nodes."""
+"""Derivatives of described functions: custom functions and policies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from slangad.compiler.frontends.kernel_rules.policies import (
 )
 from slangad.compiler.frontends.lowering.entities import FunctionEntity
 from slangad.compiler.frontends.reading.fence import fence_function
-from slangad.compiler.frontends.reading.locations import Places
-from slangad.compiler.frontends.reading.signatures import Signature, derivative_signature
+from slangad.compiler.frontends.reading.locations import SourceLocations
+from slangad.compiler.frontends.reading.signatures import CallSignature, derivative_signature
 from slangad.compiler.ir.nodes import (
     Automatic,
     ClipGradient,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.python.signatures import DescribedSource
-    from slangad.compiler.frontends.python.world import World
+    from slangad.compiler.frontends.python.world import PythonWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class CustomFunction:
 
     function: FunctionType
     definition: Definition
-    places: Places
-    signature: Signature
+    locations: SourceLocations
+    signature: CallSignature
     role: Role
 
 
-def derivative_of(world: World, described: DescribedSource) -> Derivative:
-    """What a function says about its derivative; own functions are named by key."""
+def derivative_of(world: PythonWorld, described: DescribedSource) -> Derivative:
+    """Return the derivative of a function; custom functions are named by key."""
     value, signature = described.object, described.signature
     own = value.backward_function is not None or value.forward_function is not None
-    span = described.places.name_span(described.definition.tree)
+    span = described.locations.name_span(described.definition.tree)
     check_custom_derivative(
         signature.name,
         span,
@@ -75,7 +75,7 @@ def derivative_of(world: World, described: DescribedSource) -> Derivative:
     return _policy(world, described, value.policy, span)
 
 
-def _policy(world: World, described: DescribedSource, policy: policies.Policy, span: Span) -> Derivative:
+def _policy(world: PythonWorld, described: DescribedSource, policy: policies.Policy, span: Span) -> Derivative:
     match policy:
         case policies.FiniteDifference(step=step, relative=relative):
             found: Derivative = FiniteDifference(step, relative)
@@ -96,7 +96,7 @@ def _policy(world: World, described: DescribedSource, policy: policies.Policy, s
     return found
 
 
-def _surrogate(world: World, described: DescribedSource, g: object, span: Span) -> Derivative:
+def _surrogate(world: PythonWorld, described: DescribedSource, g: object, span: Span) -> Derivative:
     entity = world.entity(g, "", "")
     if not isinstance(entity, FunctionEntity):
         world.problems.error(
@@ -107,41 +107,45 @@ def _surrogate(world: World, described: DescribedSource, g: object, span: Span) 
     return Surrogate(entity.signature.key)
 
 
-def custom_functions(world: World, described: DescribedSource) -> list[CustomFunction]:
-    """The user's backward and forward functions of a function."""
+def custom_functions(world: PythonWorld, described: DescribedSource) -> list[CustomFunction]:
+    """Return the user's backward and forward functions of a function."""
     value = described.object
     pairs = ((value.backward_function, Role.BACKWARD), (value.forward_function, Role.FORWARD))
     found = [_custom(world, described, f, role) for f, role in pairs if f is not None]
     return [o for o in found if o is not None]
 
 
-def _custom(world: World, described: DescribedSource, function: FunctionType, role: Role) -> CustomFunction | None:
+def _custom(
+    world: PythonWorld, described: DescribedSource, function: FunctionType, role: Role
+) -> CustomFunction | None:
     try:
         definition = definition_of(function)
     except DescriptionError as error:
-        world.report(error, described.places.name_span(described.definition.tree), "SA038")
+        world.report(error, described.locations.name_span(described.definition.tree), "SA038")
         return None
-    places = Places(definition.path, definition.text)
+    locations = SourceLocations(definition.path, definition.text)
     before = len(world.problems)
-    fence_function(definition.tree, places, world.problems)
-    _check_names(world, described, definition.tree, places, role)
+    fence_function(definition.tree, locations, world.problems)
+    _check_names(world, described, definition.tree, locations, role)
     if len(world.problems) != before:
         return None
     of = described.signature
-    if not check_active(of, places.name_span(definition.tree), world.problems, "SA028"):
+    if not check_active(of, locations.name_span(definition.tree), world.problems, "SA028"):
         return None
     signature = derivative_signature(of, role, function.__name__)
-    return CustomFunction(function, definition, places, signature, role)
+    return CustomFunction(function, definition, locations, signature, role)
 
 
-def _check_names(world: World, described: DescribedSource, tree: ast.FunctionDef, places: Places, role: Role) -> None:
+def _check_names(
+    world: PythonWorld, described: DescribedSource, tree: ast.FunctionDef, locations: SourceLocations, role: Role
+) -> None:
     wanted = [*(p.name for p in described.signature.all_params), *(["d_out"] if role is Role.BACKWARD else [])]
     found = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
     if found == wanted:
         return
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     wrong = next((i for i, name in enumerate(found) if i >= len(wanted) or name != wanted[i]), len(found))
-    span = places.span(arguments[wrong]) if wrong < len(arguments) else places.name_span(tree)
+    span = locations.span(arguments[wrong]) if wrong < len(arguments) else locations.name_span(tree)
     world.problems.error(
         "SA028",
         span,

@@ -1,7 +1,7 @@
-"""Modules that a description imports are compiled from their source each time, never taken from byte code on disk.
+"""Compile the modules that a description imports from source each time, never from byte code on disk.
 
-Python trusts byte code whose source has the same size and the same second of change: an edit right after a build could
-otherwise compile the program it was before.
+Python trusts byte code whose source has the same size and second of change. After a quick edit it would
+use the old program.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class _FromSource(SourceFileLoader):
-    """Loads a module as if there were no byte code, and leaves none."""
+    """Load a module without reading or writing byte code."""
 
     def path_stats(self, path: str) -> NoReturn:
-        """Say that byte code can't be compared with the source."""
+        """Return an error: byte code can't be compared with the source."""
         raise OSError(path)
 
 
 class _Finder:
-    """Finds modules as Python does, but has the user's own loaded from source."""
+    """Find modules like Python, but load the user's modules from source."""
 
     def __init__(self, is_library: Callable[[str], bool]) -> None:
         self._is_library = is_library
@@ -33,7 +33,7 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module's spec; None, so that others look, for what isn't source of the user's."""
+        """Return the spec of a user's source module; None for others, so that the next finder looks."""
         if name in sys.builtin_module_names:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -46,7 +46,7 @@ class _Finder:
 
 @contextlib.contextmanager
 def fresh_imports(is_library: Callable[[str], bool]) -> Iterator[None]:
-    """While it lasts, modules for which ``is_library`` is false are compiled from their source."""
+    """Compile modules for which ``is_library`` is false from source, inside the block."""
     finder = _Finder(is_library)
     sys.meta_path.insert(0, finder)
     try:

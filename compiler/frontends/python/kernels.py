@@ -1,4 +1,4 @@
-"""Kernels: where parameters and results live, from annotations; what one thread does becomes a function."""
+"""Kernels: memories of parameters and results from annotations, and a function for one thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slangad.compiler.frontends.kernel_rules.memories import (
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.signatures import argument_span
 from slangad.compiler.frontends.reading.fence import fence_function
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.ir.nodes import KernelParam, KernelResult, Memory
 from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.resolve import scope_of
@@ -30,8 +30,8 @@ from slangad.compiler.lang.types.annotations import result_annotation
 if TYPE_CHECKING:
     from types import FunctionType
 
-    from slangad.compiler.frontends.python.world import World
-    from slangad.compiler.frontends.reading.signatures import Signature
+    from slangad.compiler.frontends.python.world import PythonWorld
+    from slangad.compiler.frontends.reading.signatures import CallSignature
     from slangad.compiler.lang.decorators.kernels import KernelObject
     from slangad.compiler.lang.types.annotations import Memory as MemoryAnnotation
     from slangad.compiler.lang.types.annotations import ResultAnnotation
@@ -43,34 +43,34 @@ class DescribedKernel:
 
     object: KernelObject
     definition: Definition
-    places: Places
+    locations: SourceLocations
     params: tuple[KernelParam, ...]
     results: tuple[KernelResult, ...]
-    signature: Signature
+    signature: CallSignature
 
 
-def declare_kernel(world: World, value: KernelObject) -> DescribedKernel | None:
-    """A kernel's signature; None after everything wrong with it was reported."""
+def declare_kernel(world: PythonWorld, value: KernelObject) -> DescribedKernel | None:
+    """Return a kernel with its signature; None after all its errors were reported."""
     definition = definition_of(value.python)
-    places = Places(definition.path, definition.text)
+    locations = SourceLocations(definition.path, definition.text)
     before = len(world.problems)
-    fence_function(definition.tree, places, world.problems)
+    fence_function(definition.tree, locations, world.problems)
     names = scope_of(value.python, value.frame_locals, None)
-    annotations = Annotations(places, world.problems, value.python.__globals__, names)
+    annotations = Annotations(locations, world.problems, value.python.__globals__, names)
     params = [_param(world, value.python, a, annotations) for a in _arguments(definition.tree)]
     known = tuple(p for p in params if p is not None)
     written = any(is_written(p.type) for p in known)
     results = kernel_results(world, value.python, definition.tree, annotations, optional=written)
     if len(world.problems) != before or results is None or len(known) != len(params):
         return None
-    where = places.span(definition.tree.returns) if definition.tree.returns else places.name_span(definition.tree)
+    where = locations.span(definition.tree.returns) if definition.tree.returns else locations.name_span(definition.tree)
     check_has_output(value.name, known, results, where, world.problems)
     if len(world.problems) != before:
         return None
     code = value.python.__code__
     key = f"{code.co_filename}:{code.co_firstlineno}:{value.emitted_name}"
     signature = kernel_signature(key, value.emitted_name, known, results)
-    return DescribedKernel(value, definition, places, known, results, signature)
+    return DescribedKernel(value, definition, locations, known, results, signature)
 
 
 def _arguments(tree: ast.FunctionDef) -> list[ast.arg]:
@@ -78,16 +78,18 @@ def _arguments(tree: ast.FunctionDef) -> list[ast.arg]:
 
 
 def kernel_params(
-    world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations
+    world: PythonWorld, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations
 ) -> tuple[KernelParam, ...] | None:
-    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+    """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     params = [_param(world, function, argument, annotations) for argument in _arguments(tree)]
     known = tuple(p for p in params if p is not None)
     return known if len(known) == len(params) else None
 
 
-def _param(world: World, function: FunctionType, argument: ast.arg, annotations: Annotations) -> KernelParam | None:
-    span = argument_span(annotations.places, argument)
+def _param(
+    world: PythonWorld, function: FunctionType, argument: ast.arg, annotations: Annotations
+) -> KernelParam | None:
+    span = argument_span(annotations.locations, argument)
     if argument.annotation is None:
         world.problems.error(
             "SA016", span, f"parameter '{argument.arg}' has no annotation", help=f"write {argument.arg}: Each[float]"
@@ -97,7 +99,7 @@ def _param(world: World, function: FunctionType, argument: ast.arg, annotations:
     if found is None:
         return None
     record, type_ = found
-    where = annotations.places.span(argument.annotation)
+    where = annotations.locations.span(argument.annotation)
     if record.memory == "value":
         world.problems.error(
             "SA030",
@@ -120,16 +122,16 @@ def _param(world: World, function: FunctionType, argument: ast.arg, annotations:
 
 
 def kernel_results(
-    world: World, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations, *, optional: bool
+    world: PythonWorld, function: FunctionType, tree: ast.FunctionDef, annotations: Annotations, *, optional: bool
 ) -> tuple[KernelResult, ...] | None:
-    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
-    places = annotations.places
+    """Return the results of a kernel or pipeline; None after all their errors were reported."""
+    locations = annotations.locations
     if tree.returns is None and optional:
         return ()
     if tree.returns is None:
         world.problems.error(
             "SA016",
-            places.name_span(tree),
+            locations.name_span(tree),
             f"'{function.__name__}' does not say what it returns",
             help="annotate it: -> Each[float]",
         )
@@ -148,7 +150,7 @@ def kernel_results(
 
 
 def _result_nodes(node: ast.expr, annotation: ResultAnnotation) -> list[ast.expr]:
-    """Where each part of a result annotation stands."""
+    """Return the node of each part of a result annotation."""
     count = len(annotation.parts)
     if annotation.is_tuple and isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -158,9 +160,9 @@ def _result_nodes(node: ast.expr, annotation: ResultAnnotation) -> list[ast.expr
 
 
 def _result(
-    world: World, annotations: Annotations, part: MemoryAnnotation, node: ast.expr, name: str
+    world: PythonWorld, annotations: Annotations, part: MemoryAnnotation, node: ast.expr, name: str
 ) -> KernelResult | None:
-    where = annotations.places.span(node)
+    where = annotations.locations.span(node)
     type_ = annotations.value_type(part.value, node)
     if type_ is None:
         return None
@@ -178,10 +180,10 @@ def _result(
     return KernelResult(name, memory, type_)
 
 
-def try_declare(world: World, value: KernelObject) -> DescribedKernel | None:
-    """As ``declare_kernel``, a missing source reported."""
+def try_declare(world: PythonWorld, value: KernelObject) -> DescribedKernel | None:
+    """Return a kernel with its signature; None after a report, also of a missing source."""
     try:
         return declare_kernel(world, value)
     except DescriptionError as error:
-        world.report(error, Span(value.place.file, value.place.line, 1, value.place.line, 2), "SA038")
+        world.report(error, Span(value.location.file, value.location.line, 1, value.location.line, 2), "SA038")
         return None

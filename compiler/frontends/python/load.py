@@ -1,4 +1,4 @@
-"""From a path to an executed Python module: read, parse, fence, import. All that can go wrong is a diagnostic."""
+"""Execute a description: read, parse, fence, import. Every error becomes a diagnostic."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
-from slangad.compiler.frontends.python.arguments import place_of_argument
+from slangad.compiler.frontends.python.arguments import location_of_argument
 from slangad.compiler.frontends.python.imports import fresh_imports
 from slangad.compiler.frontends.reading.encoding import decode, read_bytes
 from slangad.compiler.frontends.reading.fence import fence_function, fence_struct
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.paths import shown_path
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
 from slangad.compiler.lang.decorators.source import remember_source
@@ -42,7 +42,7 @@ _DECORATORS = frozenset({"differentiable", "function", "kernel", "backward", "fo
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile:
+class ExecutedFile:
     """An executed description: its module, its text, and the files it imported."""
 
     path: str
@@ -51,26 +51,26 @@ class LoadedFile:
     imported: tuple[str, ...]
 
 
-def load_file(path: Path) -> LoadedFile:
-    """Executes a description.
+def load_file(path: Path) -> ExecutedFile:
+    """Execute a description.
 
     Raises:
         CompileError: when it can't be read, parsed, fenced or executed.
     """
     text = read_text(path)
     tree = parse(text, str(path))
-    fence(tree, Places(str(path), text))
+    fence(tree, SourceLocations(str(path), text))
     remember_source(str(path), text)
     before = set(sys.modules)
     fresh = fresh_imports(is_library)
     with _search_path(path), fresh, contextlib.redirect_stdout(sys.stderr), _forgetting(path, before):
         module = _execute(path, text, tree)
         imported = _imported_files(before, path)
-    return LoadedFile(str(path), text, module, imported)
+    return ExecutedFile(str(path), text, module, imported)
 
 
 def read_text(path: Path) -> str:
-    """The text of a Python file, in the encoding it declares.
+    """Return the text of a Python file, in the encoding it declares.
 
     Raises:
         CompileError: when it can't be read.
@@ -84,7 +84,7 @@ def read_text(path: Path) -> str:
 
 
 def _wrong_declaration(text: str, message: str, path: Path) -> Diagnostic:
-    """An encoding that does not exist, or is not that of the byte order mark, where it is declared."""
+    """Return the diagnostic of an encoding that does not exist or contradicts the byte order mark."""
     found = _CODING.search(text)
     start = found.start(1) if found else 0
     line, column = text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1) + 1
@@ -93,10 +93,10 @@ def _wrong_declaration(text: str, message: str, path: Path) -> Diagnostic:
 
 
 def parse(text: str, file: str) -> ast.Module:
-    """The syntax tree.
+    """Return the syntax tree.
 
     Raises:
-        CompileError: for a syntax error, at its place.
+        CompileError: for a syntax error, at its location.
     """
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -110,7 +110,7 @@ def parse(text: str, file: str) -> ast.Module:
 
 
 def syntax_diagnostic(error: SyntaxError, file: str) -> Diagnostic:
-    """Python's syntax error as a diagnostic."""
+    """Return Python's syntax error as a diagnostic."""
     line, column = error.lineno or 1, max(error.offset or 1, 1)
     end_line = error.end_lineno or line
     end = error.end_offset or column + 1
@@ -119,30 +119,30 @@ def syntax_diagnostic(error: SyntaxError, file: str) -> Diagnostic:
     return Diagnostic("SA001", f"syntax error: {error.msg}", Span(error.filename or file, line, column, end_line, end))
 
 
-def fence(tree: ast.Module, places: Places) -> None:
-    """Refuses unsupported syntax in every function that is visibly described, before the file is executed.
+def fence(tree: ast.Module, locations: SourceLocations) -> None:
+    """Refuse unsupported syntax in every function that is visibly described, before the file is executed.
 
     Raises:
-        CompileError: with everything found.
+        CompileError: with all errors.
     """
     problems = Problems()
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                fence_function(node, places, problems)
+                fence_function(node, locations, problems)
             case ast.AsyncFunctionDef(decorator_list=decorators) if _is_decorated(decorators, _DECORATORS):
-                span = places.keyword_span(node)
+                span = locations.keyword_span(node)
                 problems.error("SA004", span, "an async function can't be described", help="write a plain def")
             case ast.ClassDef(decorator_list=decorators) if _is_decorated(decorators, frozenset({"struct"})):
-                fence_struct(node, places, problems)
+                fence_struct(node, locations, problems)
             case _:
                 continue
-    _refuse_repetition(tree, places, problems)
+    _refuse_repetition(tree, locations, problems)
     problems.raise_if_any()
 
 
-def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> None:
-    """A second definition of a name would silently take the place of the first."""
+def _refuse_repetition(tree: ast.Module, locations: SourceLocations, problems: Problems) -> None:
+    """Report a second definition of a name, which would silently replace the first."""
     first: dict[str, int] = {}
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or not _is_decorated(node.decorator_list, _DEFINING):
@@ -151,7 +151,7 @@ def _refuse_repetition(tree: ast.Module, places: Places, problems: Problems) -> 
         if line != node.lineno:
             problems.error(
                 "SA006",
-                places.name_span(node),
+                locations.name_span(node),
                 f"'{node.name}' is defined twice",
                 label="the second",
                 help=f"rename one; the other one is in line {line}",
@@ -168,7 +168,7 @@ def _is_decorated(decorators: list[ast.expr], names: frozenset[str]) -> bool:
 
 @contextlib.contextmanager
 def _search_path(path: Path) -> Iterator[None]:
-    """The describing file's folder (and its package's parent) are on the path while it is executed."""
+    """Put the describing file's folder and its package's parent on the path, inside the block."""
     folder = path.resolve().parent
     added = [str(_package_root(folder)), str(folder)]
     sys.path[:0] = added
@@ -188,7 +188,7 @@ def _package_root(folder: Path) -> Path:
 
 
 def _module_name(path: Path) -> tuple[str, str]:
-    """The dotted name and package of a file: its stem alone outside a package."""
+    """Return the dotted name and package of a file; outside a package its stem."""
     resolved = path.resolve()
     parts = [resolved.stem]
     folder = resolved.parent
@@ -200,7 +200,7 @@ def _module_name(path: Path) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _forgetting(path: Path, before: set[str]) -> Iterator[None]:
-    """Afterwards modules from the description's own folders are forgotten: others may have their own."""
+    """Forget modules from the description's folders after the block; other descriptions may use the same names."""
     root = str(_package_root(path.resolve().parent))
     try:
         yield
@@ -226,7 +226,7 @@ def _execute(path: Path, text: str, tree: ast.Module) -> ModuleType:
 
 
 def _compiled(tree: ast.Module, file: str) -> CodeType:
-    """The code of a parsed file; some syntax errors show only here (a ``break`` outside of loops)."""
+    """Return the code of a parsed file; some syntax errors show only here (a ``break`` outside of loops)."""
     try:
         return compile(tree, file, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -234,7 +234,7 @@ def _compiled(tree: ast.Module, file: str) -> CodeType:
 
 
 def _is_library_module(name: str) -> bool:
-    """Whether a loaded module of Python or a package has this name, which a description must not take from others."""
+    """Return True if a loaded module of Python or a package has this name; a description must not replace it."""
     loaded = sys.modules.get(name)
     file = getattr(loaded, "__file__", None)
     return loaded is not None and (not isinstance(file, str) or is_library(file))
@@ -247,7 +247,7 @@ def _guarded(path: Path, text: str, run: object) -> None:
     except DescriptionError as error:
         span = raised_at(error.__traceback__, path, text)
         if isinstance(error, ArgumentError):
-            span = place_of_argument(error.argument, span)
+            span = location_of_argument(error.argument, span)
         code = "SA017" if isinstance(error, AnnotationError) else "SA005"
         raise CompileError([Diagnostic(code, error.message, span, help=error.help)]) from error
     except NameError as error:
@@ -274,7 +274,7 @@ def _raised(error: BaseException, path: Path, text: str) -> Diagnostic:
 
 
 def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:
-    """An unknown name outside of described bodies, at the name."""
+    """Return the diagnostic of an unknown name outside of described bodies."""
     span = _of_word(raised_at(error.__traceback__, path, text), error.name or "", path, text)
     known = [
         name for frame, _ in traceback.walk_tb(error.__traceback__) for name in (*frame.f_locals, *frame.f_globals)
@@ -284,7 +284,7 @@ def _unknown_name(error: NameError, path: Path, text: str) -> Diagnostic:
 
 
 def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnostic:
-    """A name that a module does not have, at the name; other attribute errors are the program's own."""
+    """Return the diagnostic of a name that a module does not have, or of another attribute error."""
     if not isinstance(error.obj, ModuleType):
         return _raised(error, path, text)
     name = error.name or ""
@@ -294,7 +294,7 @@ def _unknown_attribute(error: AttributeError, path: Path, text: str) -> Diagnost
 
 
 def _of_word(span: Span, word: str, path: Path, text: str) -> Span:
-    """The place of a word inside a span of one line of the description."""
+    """Return the location of a word inside a span of one line of the description."""
     line = text.split("\n")[span.line - 1] if span.file == str(path) and word else ""
     found = re.search(rf"\b{re.escape(word)}\b", line[span.column - 1 : span.end_column - 1])
     if found is None:
@@ -304,9 +304,9 @@ def _of_word(span: Span, word: str, path: Path, text: str) -> Span:
 
 
 def raised_at(trace: TracebackType | None, path: Path, text: str) -> Span:
-    """The innermost place of the user's code in a traceback: slangad's own and the standard library's are left out.
+    """Return the innermost location of the user's code in a traceback, outside slangad and the standard library.
 
-    From Python 3.11 on that is the expression, before it is the line.
+    From Python 3.11 on it is the expression, before it is the line.
     """
     found = Span(str(path), 1, 1, 1, 1)
     while trace is not None:
@@ -331,7 +331,7 @@ def _position(code: CodeType, instruction: int, line: int, lines: list[str]) -> 
 
 
 def is_library(file: str) -> bool:
-    """Whether a module belongs to Python or an installed package, slangad included, not to the description."""
+    """Return True if a module belongs to Python or an installed package, slangad included, not to the description."""
     resolved = str(Path(file).resolve())
     return resolved.startswith(_library_roots())
 
@@ -345,7 +345,7 @@ def _library_roots() -> tuple[str, ...]:
 
 
 def _imported_files(before: set[str], path: Path) -> tuple[str, ...]:
-    """Files of modules imported while the description ran, relative to the working folder where they lie in it."""
+    """Return the files of modules imported while the description ran, relative if they are in the working folder."""
     own = path.resolve()
     found: set[str] = set()
     for name in set(sys.modules) - before:

@@ -1,4 +1,4 @@
-"""The Python front end in one place: file -> executed module -> reachable functions -> lowered bodies -> ``Module``."""
+"""The Python front end: file -> executed module -> reachable functions -> lowered bodies -> ``Module``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.lowering import assembly
 from slangad.compiler.frontends.lowering.body import BodySource, lower_body, role_of
-from slangad.compiler.frontends.lowering.entities import Refused
+from slangad.compiler.frontends.lowering.entities import RefusedEntity
 from slangad.compiler.frontends.lowering.functions import custom_derivative, kernel_function, plain_function
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.python.derivatives import CustomFunction, custom_functions, derivative_of
 from slangad.compiler.frontends.python.externals import external_of
 from slangad.compiler.frontends.python.kernels import DescribedKernel, try_declare
-from slangad.compiler.frontends.python.load import LoadedFile, load_file
+from slangad.compiler.frontends.python.load import ExecutedFile, load_file
 from slangad.compiler.frontends.python.pipelines import describe_pipeline
 from slangad.compiler.frontends.python.signatures import DescribedSource, annotations_for
-from slangad.compiler.frontends.python.world import PythonScope, World
+from slangad.compiler.frontends.python.world import PythonScope, PythonWorld
 from slangad.compiler.frontends.reading.paths import import_path, shown_path
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.ir.nodes import Function, Kernel, Module, Range, Sampling, StructDef
@@ -35,19 +35,19 @@ from slangad.compiler.lang.errors import DescriptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.ir.pipelines import Pipeline
 
 
 def load_python(path: Path) -> Module:
-    """Loads a description written in Python.
+    """Load a description written in Python.
 
     Raises:
-        CompileError: with everything that is wrong with it.
+        CompileError: with all its errors.
     """
     loaded = load_file(path)
     problems = Problems()
-    world = World(loaded.path, problems)
+    world = PythonWorld(loaded.path, problems)
     kernels = _reach(world, loaded)
     pipelines = _pipelines(world, loaded, kernels)
     functions, lowered_kernels = _lower_all(world, kernels)
@@ -68,8 +68,8 @@ def _nothing(path: str) -> CompileError:
     ])  # fmt: skip
 
 
-def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
-    """Declares everything described in the file itself; what that uses is reached when it is lowered."""
+def _reach(world: PythonWorld, loaded: ExecutedFile) -> list[DescribedKernel]:
+    """Declare all described objects of the file; the functions they use are reached when they are lowered."""
     kernels: list[DescribedKernel] = []
     names: dict[str, KernelObject] = {}
     for value in _own_objects(loaded):
@@ -89,8 +89,8 @@ def _reach(world: World, loaded: LoadedFile) -> list[DescribedKernel]:
     return kernels
 
 
-def _pipelines(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
-    """The pipelines; kernels that only they use are declared and added."""
+def _pipelines(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> tuple[Pipeline, ...]:
+    """Return the pipelines; kernels that only they use are declared and added."""
     known: dict[int, DescribedKernel | None] = {id(k.object): k for k in kernels}
     names = {k.object.emitted_name: k.object for k in kernels}
 
@@ -110,43 +110,43 @@ def _pipelines(world: World, loaded: LoadedFile, kernels: list[DescribedKernel])
     return tuple(pipeline for pipeline in made if pipeline is not None)
 
 
-def _reach_function(world: World, value: DescribedFunction[..., object]) -> None:
+def _reach_function(world: PythonWorld, value: DescribedFunction[..., object]) -> None:
     entity = world.function(value)
-    if isinstance(entity, Refused) and not entity.reported:
-        span = Span(value.place.file, value.place.line, 1, value.place.line, 2)
+    if isinstance(entity, RefusedEntity) and not entity.reported:
+        span = Span(value.location.file, value.location.line, 1, value.location.line, 2)
         world.problems.error(entity.code, span, entity.message, help=entity.help)
 
 
-def _own_objects(loaded: LoadedFile) -> Iterator[object]:
-    """The described objects of a file in the order of their definitions, each once; imported ones only when used."""
+def _own_objects(loaded: ExecutedFile) -> Iterator[object]:
+    """Yield the described objects of a file in the order of their definitions, each once, without imported ones."""
     found: dict[int, tuple[int, object]] = {}
     for value in vars(loaded.module).values():
         item = described_struct(value) or value
-        file, line = _place_of(item)
+        file, line = _location_of(item)
         if file == loaded.path:
             found.setdefault(id(item), (line, item))
     for _, item in sorted(found.values(), key=lambda placed: placed[0]):
         yield item
 
 
-def _place_of(item: object) -> tuple[str, int]:
+def _location_of(item: object) -> tuple[str, int]:
     match item:
         case KernelObject() | DescribedFunction() | PipelineObject():
             return item.python.__code__.co_filename, item.python.__code__.co_firstlineno
         case ExternalFunction():
-            return item.place.file, item.place.line
+            return item.location.file, item.location.line
         case DescribedStruct():
             return item.file, item.line
         case _:
             return "", 0
 
 
-def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKernel) -> bool:
+def _is_new(world: PythonWorld, names: dict[str, KernelObject], declared: DescribedKernel) -> bool:
     name = declared.object.emitted_name
     if name not in names:
         names[name] = declared.object
         return True
-    span = declared.places.name_span(declared.definition.tree)
+    span = declared.locations.name_span(declared.definition.tree)
     first = names[name].python.__code__
     world.problems.error(
         "SA006",
@@ -158,8 +158,8 @@ def _is_new(world: World, names: dict[str, KernelObject], declared: DescribedKer
     return False
 
 
-def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, Function], list[Kernel]]:
-    """Lowers kernels and every function reached, until nothing new is reached."""
+def _lower_all(world: PythonWorld, kernels: list[DescribedKernel]) -> tuple[dict[str, Function], list[Kernel]]:
+    """Lower kernels and every function reached, until nothing new is reached."""
     functions: dict[str, Function] = {}
     done = [_lower_kernel(world, k, functions) for k in kernels]
     while world.waiting:
@@ -176,25 +176,27 @@ def _lower_all(world: World, kernels: list[DescribedKernel]) -> tuple[dict[str, 
     return {k: functions[k] for k in dict.fromkeys(order) if k in functions}, done
 
 
-def _source(tree: ast.FunctionDef, places: Places) -> BodySource:
+def _source(tree: ast.FunctionDef, locations: SourceLocations) -> BodySource:
     last = tree.end_lineno or tree.lineno
-    return BodySource(places, tree.body, places.name_span(tree), tree.body[0].lineno - _leading(tree, places), last)
+    return BodySource(
+        locations, tree.body, locations.name_span(tree), tree.body[0].lineno - _leading(tree, locations), last
+    )
 
 
-def _leading(tree: ast.FunctionDef, places: Places) -> int:
-    """How many lines of comments stand between the signature and the first statement."""
+def _leading(tree: ast.FunctionDef, locations: SourceLocations) -> int:
+    """Return the number of lines of comments between the signature and the first statement."""
     line, count = tree.body[0].lineno - 1, 0
-    while line > tree.lineno and places.line_text(line).lstrip().startswith("#"):
+    while line > tree.lineno and locations.line_text(line).lstrip().startswith("#"):
         line, count = line - 1, count + 1
     return count
 
 
-def _sampling(world: World, loaded: LoadedFile, kernels: list[DescribedKernel]) -> Iterator[Sampling]:
-    """What was said about the samples of functions, kernels and pipelines."""
-    said = [(key, described.object.drawn) for key, described in world.functions.items()]
-    said += [(declared.signature.key, declared.object.drawn) for declared in kernels]
-    said += [(value.name, value.drawn) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
-    yield from (Sampling(of, *drawn) for of, drawn in said if drawn != (None, None))
+def _sampling(world: PythonWorld, loaded: ExecutedFile, kernels: list[DescribedKernel]) -> Iterator[Sampling]:
+    """Yield the settings of samples of functions, kernels and pipelines."""
+    said = [(key, described.object.sampling) for key, described in world.functions.items()]
+    said += [(declared.signature.key, declared.object.sampling) for declared in kernels]
+    said += [(value.name, value.sampling) for value in _own_objects(loaded) if isinstance(value, PipelineObject)]
+    yield from (Sampling(of, *sampling) for of, sampling in said if sampling != (None, None))
 
 
 def _doc(value: object) -> tuple[str, ...]:
@@ -202,10 +204,12 @@ def _doc(value: object) -> tuple[str, ...]:
     return tuple(text.split("\n")) if text else ()
 
 
-def _lower_function(world: World, described: DescribedSource) -> Function:
+def _lower_function(world: PythonWorld, described: DescribedSource) -> Function:
     value, signature = described.object, described.signature
-    scope = PythonScope(world, value.python, described.places, annotations_for(world.problems, value, described.places))
-    source = _source(described.definition.tree, described.places)
+    scope = PythonScope(
+        world, value.python, described.locations, annotations_for(world.problems, value, described.locations)
+    )
+    source = _source(described.definition.tree, described.locations)
     body = lower_body(source, scope, signature, role_of(signature), world.constants, world.problems)
     derivative = derivative_of(world, described)
     return plain_function(
@@ -218,11 +222,11 @@ def _ranges(value: DescribedFunction[..., object] | KernelObject) -> tuple[Range
     return tuple(Range(path, low, high) for path, (low, high) in value.ranges.items())
 
 
-def _lower_custom(world: World, described: DescribedSource, custom: CustomFunction) -> Function:
-    names = annotations_for(world.problems, described.object, custom.places).names
-    annotations = Annotations(custom.places, world.problems, custom.function.__globals__, names)
-    scope = PythonScope(world, custom.function, custom.places, annotations)
-    source = _source(custom.definition.tree, custom.places)
+def _lower_custom(world: PythonWorld, described: DescribedSource, custom: CustomFunction) -> Function:
+    names = annotations_for(world.problems, described.object, custom.locations).names
+    annotations = Annotations(custom.locations, world.problems, custom.function.__globals__, names)
+    scope = PythonScope(world, custom.function, custom.locations, annotations)
+    source = _source(custom.definition.tree, custom.locations)
     role = role_of(custom.signature, custom.role)
     body = lower_body(source, scope, custom.signature, role, world.constants, world.problems)
     return custom_derivative(
@@ -231,12 +235,12 @@ def _lower_custom(world: World, described: DescribedSource, custom: CustomFuncti
     )  # fmt: skip
 
 
-def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
+def _lower_kernel(world: PythonWorld, declared: DescribedKernel, functions: dict[str, Function]) -> Kernel:
     value, signature = declared.object, declared.signature
     names = scope_of(value.python, value.frame_locals, None)
-    annotations = Annotations(declared.places, world.problems, value.python.__globals__, names)
-    scope = PythonScope(world, value.python, declared.places, annotations)
-    source = _source(declared.definition.tree, declared.places)
+    annotations = Annotations(declared.locations, world.problems, value.python.__globals__, names)
+    scope = PythonScope(world, value.python, declared.locations, annotations)
+    source = _source(declared.definition.tree, declared.locations)
     role = role_of(signature, dims=value.dims)
     body = lower_body(source, scope, signature, role, world.constants, world.problems)
     doc = _doc(value.__doc__)
@@ -249,7 +253,7 @@ def _lower_kernel(world: World, declared: DescribedKernel, functions: dict[str, 
     )  # fmt: skip
 
 
-def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], kernels: list[Kernel]) -> Module:
+def _module(world: PythonWorld, loaded: ExecutedFile, functions: tuple[Function, ...], kernels: list[Kernel]) -> Module:
     constants = assembly.used_constants(world.constants.used, functions)
     known = {key: _struct_def(world, record) for key, record in world.structs.items()}
     structs = assembly.used_structs(functions, kernels, constants, (r.type for r in world.structs.values()))
@@ -263,7 +267,7 @@ def _module(world: World, loaded: LoadedFile, functions: tuple[Function, ...], k
     )  # fmt: skip
 
 
-def _struct_def(world: World, record: DescribedStruct) -> StructDef:
+def _struct_def(world: PythonWorld, record: DescribedStruct) -> StructDef:
     try:
         doc = ast.get_docstring(record.definition.tree)
     except DescriptionError:

@@ -13,9 +13,9 @@ from slangad.compiler.frontends.kernel_rules.memories import check_function_memo
 from slangad.compiler.frontends.lowering.constants import check_default
 from slangad.compiler.frontends.python.annotations import Annotations
 from slangad.compiler.frontends.reading.fence import fence_function
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.reading.problems import Problems
-from slangad.compiler.frontends.reading.signatures import Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import CallSignature, Parameter
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.lang.decorators.resolve import scope_of
 
@@ -32,47 +32,49 @@ class DescribedSource:
     """A described function with its signature and source."""
 
     object: DescribedFunction[..., object]
-    signature: Signature
+    signature: CallSignature
     definition: Definition
-    places: Places
+    locations: SourceLocations
 
 
-def annotations_for(problems: Problems, value: DescribedFunction[..., object], places: Places) -> Annotations:
-    """The scope a function's annotations are evaluated in."""
+def annotations_for(
+    problems: Problems, value: DescribedFunction[..., object], locations: SourceLocations
+) -> Annotations:
+    """Return the scope a function's annotations are evaluated in."""
     names = scope_of(value.python, value.frame_locals, value.owner)
-    return Annotations(places, problems, value.python.__globals__, names)
+    return Annotations(locations, problems, value.python.__globals__, names)
 
 
 def declare(
     problems: Problems, value: DescribedFunction[..., object], definition: Definition, owner: Struct | None
 ) -> DescribedSource | None:
-    """Return a function with its signature; None after everything wrong with it was reported.
+    """Return a function with its signature; None after all its errors were reported.
 
     Args:
-        problems: Where errors go.
+        problems: Receives errors.
         value: The function.
         definition: Its source.
         owner: The struct if the function is a method.
     """
-    places = Places(definition.path, definition.text)
+    locations = SourceLocations(definition.path, definition.text)
     fenced = Problems()
-    fence_function(definition.tree, places, fenced)
+    fence_function(definition.tree, locations, fenced)
     for diagnostic in fenced.sorted():
         problems.add(diagnostic)
-    annotations = annotations_for(problems, value, places)
+    annotations = annotations_for(problems, value, locations)
     params = [*_parameters(problems, value, definition.tree, annotations)]
     result = _result(value, definition.tree, annotations)
     if len(fenced) or result is None or any(p is None for p in params):
         return None
-    signature = Signature(
+    signature = CallSignature(
         key_of(value, owner), value.name if owner is not None else value.emitted_name,
         tuple(p for p in params if p is not None), result, value.differentiable, owner, value.static,
     )  # fmt: skip
-    return DescribedSource(value, signature, definition, places)
+    return DescribedSource(value, signature, definition, locations)
 
 
 def key_of(value: DescribedFunction[..., object], owner: Struct | None) -> str:
-    """A key no other function has: file, line and name; that of a method begins with its struct's."""
+    """Return a unique key: file, line and name; the key of a method begins with its struct's."""
     code = value.python.__code__
     where = f"{code.co_filename}:{code.co_firstlineno}"
     return f"{owner.key}.{value.name}" if owner is not None else f"{where}:{value.emitted_name}"
@@ -83,7 +85,7 @@ def _parameters(
 ) -> Iterator[Parameter | None]:
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     if value.owner is not None and not value.static:
-        yield from _without_self(problems, value, tree, annotations.places)
+        yield from _without_self(problems, value, tree, annotations.locations)
         arguments = arguments[1:]
     nodes = default_nodes(tree.args)
     for argument in arguments:
@@ -92,7 +94,7 @@ def _parameters(
             yield found
         else:
             default = inspect.signature(value.python).parameters[argument.arg].default
-            span = annotations.places.span(nodes[argument.arg])
+            span = annotations.locations.span(nodes[argument.arg])
             fitting = check_default(problems, argument.arg, default, found.type, span)
             yield replace(found, default=default) if fitting else None
 
@@ -101,12 +103,12 @@ _NO_DIFF: Final = re.compile(r"\bNoDiff\b")
 
 
 def _without_self(
-    problems: Problems, value: DescribedFunction[..., object], tree: ast.FunctionDef, places: Places
+    problems: Problems, value: DescribedFunction[..., object], tree: ast.FunctionDef, locations: SourceLocations
 ) -> Iterator[None]:
-    """Reports a method whose first parameter is not the object, or says of it what can't be."""
+    """Report a method whose first parameter is not the object or has a ``NoDiff`` annotation."""
     arguments = [*tree.args.posonlyargs, *tree.args.args]
     if not arguments or arguments[0].arg != "self":
-        span = argument_span(places, arguments[0]) if arguments else places.name_span(tree)
+        span = argument_span(locations, arguments[0]) if arguments else locations.name_span(tree)
         problems.error(
             "SA016",
             span,
@@ -117,7 +119,7 @@ def _without_self(
     elif arguments[0].annotation is not None and _NO_DIFF.search(ast.unparse(arguments[0].annotation)):
         problems.error(
             "SA017",
-            places.span(arguments[0].annotation),
+            locations.span(arguments[0].annotation),
             "the object of a method always has a gradient",
             help="end the gradient with sa.no_diff(self.x), or write a function with a NoDiff parameter",
         )
@@ -125,7 +127,7 @@ def _without_self(
 
 
 def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
-    """The parameters that have a default, and where it stands."""
+    """Return the nodes of defaults by parameter."""
     positional = [*arguments.posonlyargs, *arguments.args]
     last = positional[len(positional) - len(arguments.defaults) :]
     found = {a.arg: d for a, d in zip(last, arguments.defaults, strict=True)}
@@ -136,7 +138,7 @@ def default_nodes(arguments: ast.arguments) -> dict[str, ast.expr]:
 def _parameter(
     problems: Problems, value: DescribedFunction[..., object], argument: ast.arg, annotations: Annotations
 ) -> Parameter | None:
-    span = argument_span(annotations.places, argument)
+    span = argument_span(annotations.locations, argument)
     if argument.annotation is None:
         problems.error(
             "SA016",
@@ -151,10 +153,10 @@ def _parameter(
         return None
     memory, type_ = found
     if memory.memory != "value":
-        place, where = Memory(memory.memory), annotations.places.span(argument.annotation)
-        if not check_function_memory(place, type_, python_spelling, where, problems):
+        space, where = Memory(memory.memory), annotations.locations.span(argument.annotation)
+        if not check_function_memory(space, type_, python_spelling, where, problems):
             return None
-        type_ = type_in(place, type_, memory.rank, memory.options)
+        type_ = type_in(space, type_, memory.rank, memory.options)
     kind = inspect.signature(value.python).parameters[argument.arg].kind
     return Parameter(argument.arg, type_, memory.no_diff, passed=_PASSED.get(kind, ""), span=span)
 
@@ -165,9 +167,9 @@ _PASSED: Final[dict[object, Literal["keyword", "positional"]]] = {
 }
 
 
-def argument_span(places: Places, argument: ast.arg) -> Span:
-    """The place of a parameter's name."""
-    whole = places.span(argument)
+def argument_span(locations: SourceLocations, argument: ast.arg) -> Span:
+    """Return the location of a parameter's name."""
+    whole = locations.span(argument)
     return Span(whole.file, whole.line, whole.column, whole.line, whole.column + len(argument.arg))
 
 
@@ -175,7 +177,7 @@ def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annota
     if tree.returns is None:
         annotations.problems.error(
             "SA016",
-            annotations.places.name_span(tree),
+            annotations.locations.name_span(tree),
             f"'{value.name}' does not say what it returns",
             label="no '->'",
             help="annotate the result: -> float",
@@ -188,7 +190,7 @@ def _result(value: DescribedFunction[..., object], tree: ast.FunctionDef, annota
     if memory.memory != "value":
         annotations.problems.error(
             "SA031",
-            annotations.places.span(tree.returns),
+            annotations.locations.span(tree.returns),
             "only a kernel's results declare memory",
             help="return the value itself, for example float",
         )

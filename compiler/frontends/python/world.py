@@ -1,4 +1,4 @@
-"""Everything a description can reach: objects become entities, functions get signatures and wait to be lowered."""
+"""The objects that a description reaches: entities, and functions with signatures that wait to be lowered."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FunctionEntity,
     NamespaceEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
     ValueEntity,
 )
 from slangad.compiler.frontends.python.annotations import Annotations, report_fields
 from slangad.compiler.frontends.python.externals import declare_external
 from slangad.compiler.frontends.python.signatures import DescribedSource, declare
-from slangad.compiler.frontends.reading.locations import Places
-from slangad.compiler.frontends.reading.signatures import MISSING, Signature
+from slangad.compiler.frontends.reading.locations import SourceLocations
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.lang.decorators.external import ExternalFunction
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe
 from slangad.compiler.lang.decorators.kernels import KernelObject, PipelineObject
@@ -44,34 +44,34 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class World:
-    """What one description reaches.
+class PythonWorld:
+    """The objects that one description reaches.
 
     Attributes:
         file: The describing file.
-        problems: Where errors go.
-        functions: Functions in the order they were first reached, by key.
+        problems: Receives errors.
+        functions: Functions by key, in the order of their first use.
         externals: Slang functions by key.
         structs: Struct records by key.
-        constants: Module constants bodies used.
+        constants: Module constants that bodies use.
         bound: Constants and closures, name to text.
     """
 
     file: str
     problems: Problems
     functions: dict[str, DescribedSource] = field(default_factory=dict)
-    externals: dict[str, tuple[ExternalFunction, Signature]] = field(default_factory=dict)
+    externals: dict[str, tuple[ExternalFunction, CallSignature]] = field(default_factory=dict)
     structs: dict[str, DescribedStruct] = field(default_factory=dict)
     constants: Constants = field(default_factory=Constants)
     bound: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)
     _keys: dict[int, str] = field(default_factory=dict)
-    _refused: dict[int, Refused] = field(default_factory=dict)
+    _refused: dict[int, RefusedEntity] = field(default_factory=dict)
     _kept: list[object] = field(default_factory=list)
 
     def entity(self, value: object, name: str, key: str) -> Entity:
-        """What an object means in a body; ``name`` and ``key`` are those of a module constant, or empty."""
+        """Return the meaning of an object in a body; ``name`` and ``key`` are those of a module constant, or empty."""
         known = vocabulary.meaning_of(value)
         if known is not None:
             return known
@@ -81,7 +81,7 @@ class World:
             case ExternalFunction():
                 return self.external(value)
             case KernelObject() | PipelineObject():
-                return Refused(
+                return RefusedEntity(
                     f"'{value.name}' is a kernel and can't be called here", "move the shared part into a function"
                 )
             case ModuleType():
@@ -110,23 +110,23 @@ class World:
         return ValueEntity(value, name, key)
 
     def struct(self, record: DescribedStruct) -> Entity:
-        """A struct class as a type."""
+        """Return a struct class as a type."""
         try:
             type_ = record.type
         except FieldError:
             report_fields(record, self.problems)
-            return Refused(f"'{record.name}' has a field that was refused", reported=True)
+            return RefusedEntity(f"'{record.name}' has a field that was refused", reported=True)
         if record.key not in self.structs:
             fitting = [self._fitting_default(record, f) for f in record.fields]
             if not all(fitting):
-                return Refused(f"'{record.name}' has a default that was refused", reported=True)
+                return RefusedEntity(f"'{record.name}' has a default that was refused", reported=True)
             self.structs[record.key] = record
             self.sources.add(record.file)
             self._refuse_changes_of_self(record)
         return TypeEntity(type_)
 
     def _refuse_changes_of_self(self, record: DescribedStruct) -> None:
-        """Methods are lowered with the struct: calls of one may come from anywhere."""
+        """Reach the methods of a struct, because every method is lowered with it."""
         for method in record.methods.values():
             self.function(method)
 
@@ -136,14 +136,14 @@ class World:
         span = self.struct_span(record)
         with contextlib.suppress(DescriptionError):
             definition = record.definition
-            places = Places(definition.path, definition.text)
+            locations = SourceLocations(definition.path, definition.text)
             for stmt in definition.tree.body:
                 if (
                     isinstance(stmt, ast.AnnAssign)
                     and ast.unparse(stmt.target) == field.name
                     and stmt.value is not None
                 ):
-                    span = places.span(stmt.value)
+                    span = locations.span(stmt.value)
         try:
             value = field.default.make()
         except Exception as error:  # whatever the user's factory raises
@@ -152,7 +152,7 @@ class World:
         return check_default(self.problems, field.name, value, field.type, span)
 
     def record(self, struct: Struct) -> DescribedStruct | None:
-        """The record of a struct type."""
+        """Return the record of a struct type."""
         if struct.key not in self.structs:
             found = described_struct(CLASSES.get(struct))
             if found is not None:
@@ -160,20 +160,20 @@ class World:
         return self.structs.get(struct.key)
 
     def struct_span(self, record: DescribedStruct) -> Span:
-        """The place of a struct's name."""
+        """Return the location of a struct's name."""
         try:
             definition = record.definition
         except DescriptionError:
             return Span(record.file, record.line, 1, record.line, 2)
-        places = Places(definition.path, definition.text)
-        return places.name_span(definition.tree)
+        locations = SourceLocations(definition.path, definition.text)
+        return locations.name_span(definition.tree)
 
     def report(self, error: DescriptionError, span: Span, code: str = "SA017") -> None:
-        """A description error as a diagnostic."""
+        """Report a description error."""
         self.problems.error(code, span, error.message, help=error.help)
 
     def function(self, value: DescribedFunction[..., object]) -> Entity:
-        """A described function with its signature; its body is lowered later."""
+        """Return a described function with its signature; its body is lowered later."""
         identity = id(value)
         if identity in self._refused:
             return self._refused[identity]
@@ -183,11 +183,11 @@ class World:
         try:
             definition = definition_of(value.python)
         except DescriptionError as error:
-            self._refused[identity] = Refused(error.message, error.help, code="SA038")
+            self._refused[identity] = RefusedEntity(error.message, error.help, code="SA038")
             return self._refused[identity]
         declared = declare(self.problems, value, definition, self._owner(value))
         if declared is None:
-            self._refused[identity] = Refused(f"'{value.name}' was refused", reported=True)
+            self._refused[identity] = RefusedEntity(f"'{value.name}' was refused", reported=True)
             return self._refused[identity]
         self._keys[identity] = declared.signature.key
         self.functions[declared.signature.key] = declared
@@ -204,28 +204,28 @@ class World:
         return record.type
 
     def external(self, value: ExternalFunction) -> Entity:
-        """A Slang function that stands in a file."""
+        """Return a function in a Slang file."""
         for known, signature in self.externals.values():
             if known is value:
                 return FunctionEntity(signature)
         declared = declare_external(self.problems, value)
         if declared is None:
-            return Refused(f"'{value.name}' was refused", reported=True)
+            return RefusedEntity(f"'{value.name}' was refused", reported=True)
         self.externals[declared.key] = (value, declared)
         return FunctionEntity(declared)
 
 
 @dataclass(slots=True)
 class PythonScope:
-    """Names as one function sees them: its closure, its module, Python's own."""
+    """The names that one function sees: its closure, its module, Python's own."""
 
-    world: World
+    world: PythonWorld
     function: FunctionType
-    places: Places
+    locations: SourceLocations
     annotations: Annotations
 
     def lookup(self, name: str) -> Entity | None:
-        """What a free name means."""
+        """Return the meaning of a free name."""
         closure = closure_of(self.function)
         if name in closure:
             value = closure[name]
@@ -242,11 +242,11 @@ class PythonScope:
         return None
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [*closure_of(self.function), *self.function.__globals__, *vocabulary.builtin_names()]
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """``module.name``."""
+        """Return the meaning of ``module.name``."""
         if not hasattr(namespace.value, name):
             return None
         value = getattr(namespace.value, name)
@@ -254,23 +254,23 @@ class PythonScope:
         return self.world.entity(value, "" if public else name, "" if public else f"{namespace.name}:{name}")
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [n for n in dir(namespace.value) if not n.startswith("_")]
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
+        """Return a method of a struct."""
         record = self.world.record(struct)
         if record is None or name not in record.methods:
             return None
         entity = self.world.function(record.methods[name])
-        return entity if isinstance(entity, (FunctionEntity, Refused)) else None
+        return entity if isinstance(entity, (FunctionEntity, RefusedEntity)) else None
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Defaults of a struct's fields."""
+        """Return the defaults of a struct's fields."""
         record = self.world.record(struct)
         fields = record.fields if record is not None else ()
         return {f.name: f.default.make() if f.default is not None else MISSING for f in fields}
 
     def annotation(self, node: object) -> Type | None:
-        """A type named inside a body."""
+        """Return a type named inside a body."""
         return self.annotations.body_type(node) if isinstance(node, ast.expr) else None

@@ -1,4 +1,4 @@
-"""How deeply a body may be nested: lowering, passes and the emitter recurse over it, and Python's stack has an end."""
+"""The limit on nesting in a body: lowering, passes and the emitter recurse over it, and Python's stack is finite."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.problems import Problems
 
 MAX_DEPTH: Final = 100
 
 
-def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) -> bool:
-    """Reports nesting that recursion over the tree could not take; found without recursion."""
+def is_too_deep(body: Sequence[ast.stmt], locations: SourceLocations, problems: Problems) -> bool:
+    """Report nesting that is too deep for recursion over the tree. The search itself does not recurse."""
     waiting: list[tuple[ast.AST, int]] = [(stmt, 1) for stmt in body]
     while waiting:
         node, depth = waiting.pop()
         if depth > MAX_DEPTH and isinstance(node, (ast.stmt, ast.expr)):
             problems.error(
                 "SA004",
-                places.span(node),
+                locations.span(node),
                 f"this is nested more than {MAX_DEPTH} deep",
                 help="compute parts of it in separate statements",
             )
@@ -33,7 +33,7 @@ def is_too_deep(body: Sequence[ast.stmt], places: Places, problems: Problems) ->
 
 
 def _levels(node: ast.AST) -> int:
-    """How many levels a node becomes: operators and functions of many operands are nested two by two."""
+    """Return the number of levels of a node in the IR: many operands are nested two by two."""
     match node:
         case ast.BoolOp(values=operands) | ast.Call(func=ast.Name(id="max" | "min"), args=operands):
             return max(1, len(operands) - 1)

@@ -1,4 +1,4 @@
-"""From the bytes of a description to its text, before any front end: what does not decode is reported at its byte."""
+"""Decode the bytes of a description; errors are reported at their byte."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a description.
+    """Return the bytes of a description.
 
     Raises:
         CompileError: when it can't be read.
@@ -29,10 +29,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decode(data: bytes, encoding: str, path: Path) -> str:
-    """The text of a description; a byte order mark is no part of it.
+    """Return the text of a description without a byte order mark.
 
     Raises:
-        CompileError: at the first byte that means nothing in that encoding.
+        CompileError: at the first byte that does not decode.
     """
     codec = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
     try:

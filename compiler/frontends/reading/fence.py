@@ -1,6 +1,6 @@
-"""Rejects, before anything else happens, every piece of syntax that a described function may not contain.
+"""Reject all syntax that a described function may not contain, before anything else happens.
 
-What is not listed is refused. All of it is reported at once, each at its keyword or token, with what to write instead.
+Unlisted syntax is refused. All errors are reported at once, each at its keyword or token, with a help.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from slangad.compiler.frontends.reading.depth import is_too_deep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.reading.locations import Places
+    from slangad.compiler.frontends.reading.locations import SourceLocations
     from slangad.compiler.frontends.reading.problems import Problems
 
 _STATEMENTS: Final = (
@@ -65,37 +65,39 @@ _REFUSED_OPERATORS: Final[dict[type[ast.cmpop], tuple[str, str]]] = {
 }
 
 
-def fence_function(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
-    """Reports everything in a function that has no translation."""
-    _signature(node, places, problems)
-    fence_body(node.body, places, problems)
+def fence_function(node: ast.FunctionDef, locations: SourceLocations, problems: Problems) -> None:
+    """Report everything in a function that has no translation."""
+    _signature(node, locations, problems)
+    fence_body(node.body, locations, problems)
 
 
-def _signature(node: ast.FunctionDef, places: Places, problems: Problems) -> None:
+def _signature(node: ast.FunctionDef, locations: SourceLocations, problems: Problems) -> None:
     for star, mark in ((node.args.vararg, "*"), (node.args.kwarg, "**")):
         if star is not None:
             problems.error(
-                "SA004", places.span(star), f"'{mark}{star.arg}' is not supported", help="name the parameters"
+                "SA004", locations.span(star), f"'{mark}{star.arg}' is not supported", help="name the parameters"
             )
 
 
-def fence_struct(node: ast.ClassDef, places: Places, problems: Problems) -> None:
-    """Reports everything in a struct's class that has no translation."""
+def fence_struct(node: ast.ClassDef, locations: SourceLocations, problems: Problems) -> None:
+    """Report everything in a struct's class that has no translation."""
     for base in node.bases:
-        problems.error("SA005", places.span(base), f"struct {node.name} inherits", help="make the other struct a field")
+        problems.error(
+            "SA005", locations.span(base), f"struct {node.name} inherits", help="make the other struct a field"
+        )
     for stmt in node.body:
         match stmt:
             case ast.FunctionDef(name=name):
                 for decorator in stmt.decorator_list:
-                    _method_decorator(decorator, places, problems)
+                    _method_decorator(decorator, locations, problems)
                 if name.startswith("__") and name.endswith("__"):
                     message = f"struct {node.name} defines {name}"
                     help_ = "structs can't define operators or constructors"
-                    problems.error("SA005", places.name_span(stmt), message, help=help_)
+                    problems.error("SA005", locations.name_span(stmt), message, help=help_)
                 else:
-                    fence_function(stmt, places, problems)
+                    fence_function(stmt, locations, problems)
             case ast.AsyncFunctionDef():
-                span = places.keyword_span(stmt)
+                span = locations.keyword_span(stmt)
                 problems.error("SA004", span, "an async function can't be described", help="write a plain def")
             case _:
                 continue
@@ -108,31 +110,31 @@ _METHODS: Final = {
 }
 
 
-def _method_decorator(node: ast.expr, places: Places, problems: Problems) -> None:
+def _method_decorator(node: ast.expr, locations: SourceLocations, problems: Problems) -> None:
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     if name in _METHODS:
         what, help_ = _METHODS[name]
-        problems.error("SA005", places.span(node), f"{what} is not supported in a struct", help=help_)
+        problems.error("SA005", locations.span(node), f"{what} is not supported in a struct", help=help_)
 
 
-def fence_body(body: Sequence[ast.stmt], places: Places, problems: Problems) -> None:
-    """Reports every statement and expression of a body that has no translation."""
-    if is_too_deep(body, places, problems):
+def fence_body(body: Sequence[ast.stmt], locations: SourceLocations, problems: Problems) -> None:
+    """Report every statement and expression of a body that has no translation."""
+    if is_too_deep(body, locations, problems):
         return
     for index, stmt in enumerate(body):
         docstring = index == 0 and _is_string(stmt)
         if not docstring:
-            _statement(stmt, places, problems)
+            _statement(stmt, locations, problems)
 
 
 def _is_string(stmt: ast.stmt) -> bool:
     return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant) and isinstance(stmt.value.value, str)
 
 
-def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
+def _statement(node: ast.stmt, locations: SourceLocations, problems: Problems) -> None:
     if not isinstance(node, _STATEMENTS):
         what, help_ = _REFUSED.get(type(node), (f"'{type(node).__name__}'", ""))
-        span = places.keyword_span(node)
+        span = locations.keyword_span(node)
         help_ = _in_words(help_, problems)
         problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
         return
@@ -144,36 +146,36 @@ def _statement(node: ast.stmt, places: Places, problems: Problems) -> None:
         parts = list(ast.iter_child_nodes(node))
     for child in parts:
         if isinstance(child, ast.stmt):
-            _statement(child, places, problems)
+            _statement(child, locations, problems)
         elif isinstance(child, ast.expr):
-            _expression(child, places, problems)
+            _expression(child, locations, problems)
 
 
-def _expression(node: ast.expr, places: Places, problems: Problems) -> None:
+def _expression(node: ast.expr, locations: SourceLocations, problems: Problems) -> None:
     if isinstance(node, ast.List) and isinstance(node.ctx, ast.Store):
         for target in node.elts:
-            _expression(target, places, problems)
+            _expression(target, locations, problems)
         return
     if not isinstance(node, _EXPRESSIONS):
         what, help_ = _REFUSED.get(type(node), ("this expression", ""))
         help_ = _in_words(help_, problems)
-        problems.error("SA004", places.span(node), f"{what} is not supported in a described function", help=help_)
+        problems.error("SA004", locations.span(node), f"{what} is not supported in a described function", help=help_)
         return
     match node:
         case ast.Constant(value=value):
-            _constant(node, value, places, problems)
+            _constant(node, value, locations, problems)
         case ast.Compare(ops=ops):
-            _comparison(node, ops, places, problems)
+            _comparison(node, ops, locations, problems)
         case ast.Call():
-            _call(node, places, problems)
+            _call(node, locations, problems)
         case _:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
-                    _expression(child, places, problems)
+                    _expression(child, locations, problems)
 
 
 def _in_words(help_: str, problems: Problems) -> str:
-    """The help with its ``{function}``, ``{struct}`` and ``{module}`` as the description's language has them."""
+    """Return the help with ``{function}``, ``{struct}`` and ``{module}`` in the words of the description's language."""
     words = problems.wording
     return help_.format(function=words.function, struct=words.struct, module=words.module)
 
@@ -183,37 +185,37 @@ def _takes_text(func: ast.expr) -> bool:
     return name in ("static_assert", "probe", "print")
 
 
-def _constant(node: ast.Constant, value: object, places: Places, problems: Problems) -> None:
+def _constant(node: ast.Constant, value: object, locations: SourceLocations, problems: Problems) -> None:
     if isinstance(value, (int, float)):
         return
     kind = {str: "a string", bytes: "bytes", complex: "a complex number", type(...): "'...'"}.get(type(value), "None")
     problems.error(
-        "SA004", places.span(node), f"{kind} is not supported in a described function", help="use numbers and bools"
+        "SA004", locations.span(node), f"{kind} is not supported in a described function", help="use numbers and bools"
     )
 
 
-def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], places: Places, problems: Problems) -> None:
+def _comparison(node: ast.Compare, ops: Sequence[ast.cmpop], locations: SourceLocations, problems: Problems) -> None:
     operands = (node.left, *node.comparators)
     for op, left, right in zip(ops, operands, operands[1:], strict=False):
         if type(op) in _REFUSED_OPERATORS:
             what, help_ = _REFUSED_OPERATORS[type(op)]
-            span = places.between(left, right)
+            span = locations.between(left, right)
             problems.error("SA004", span, f"{what} is not supported in a described function", help=help_)
     for child in operands:
-        _expression(child, places, problems)
+        _expression(child, locations, problems)
 
 
-def _call(node: ast.Call, places: Places, problems: Problems) -> None:
+def _call(node: ast.Call, locations: SourceLocations, problems: Problems) -> None:
     for keyword in node.keywords:
         if keyword.arg is None:
             what = "'**' is not supported in a described function"
-            problems.error("SA004", places.span(keyword), what, help="write the arguments out")
+            problems.error("SA004", locations.span(keyword), what, help="write the arguments out")
     if isinstance(node.func, ast.Name) and node.func.id == "print":
         problems.error(
-            "SA004", places.span(node.func), "'print' is not supported in a described function",
+            "SA004", locations.span(node.func), "'print' is not supported in a described function",
             help=problems.wording.show,
         )  # fmt: skip
     strings_allowed = _takes_text(node.func)
     for part in (node.func, *node.args, *(k.value for k in node.keywords)):
         if not (strings_allowed and isinstance(part, (ast.Constant, ast.JoinedStr))):
-            _expression(part, places, problems)
+            _expression(part, locations, problems)

@@ -1,4 +1,4 @@
-"""From syntax-tree positions to spans of the user's file, for Python files and for text inside another document."""
+"""Spans of syntax-tree nodes in the user's file, for Python files and for text inside another document."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """The text a tree was parsed from and where that text stands.
+class SourceLocations:
+    """The text that a tree was parsed from, and its location.
 
     ``line_offset`` and ``column_offset`` move positions into the surrounding file (a block scalar of a YAML document).
     """
@@ -31,7 +31,7 @@ class Places:
     column_offset: int = 0
 
     def span(self, node: ast.AST) -> Span:
-        """The span of a node that has a position."""
+        """Return the span of a node that has a position."""
         line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
         start_byte, end_byte = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None)
         end = line if end is None else end
@@ -39,26 +39,26 @@ class Places:
         return self._make(line, self._characters(line, start_byte), end, self._characters(end, end_byte))
 
     def line_text(self, line: int) -> str:
-        """Line ``line`` of the parsed text, from 1."""
+        """Return line ``line`` of the parsed text, from 1."""
         lines = _lines(self.text)
         return lines[line - 1] if 0 < line <= len(lines) else ""
 
     def name_span(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
-        """The span of the name in a ``def`` or ``class`` line."""
+        """Return the span of the name in a ``def`` or ``class`` line."""
         line = node.lineno
         found = re.search(rf"(?:def|class)\s+({re.escape(node.name)})", self.line_text(line))
         start = found.start(1) if found else self._characters(line, node.col_offset)
         return self._make(line, start, line, start + len(node.name))
 
     def keyword_span(self, node: ast.stmt) -> Span:
-        """The span of a statement's first word."""
+        """Return the span of a statement's first word."""
         line = node.lineno
         start = self._characters(line, node.col_offset)
         found = re.match(r"\w+", self.line_text(line)[start:])
         return self._make(line, start, line, start + (len(found.group()) if found else 1))
 
     def after(self, value: ast.expr, length: int) -> Span:
-        """The ``length`` characters that follow the dot after ``value`` (an attribute's name)."""
+        """Return the span of the ``length`` characters after the dot that follows ``value`` (an attribute's name)."""
         line = value.end_lineno or value.lineno
         start = self._characters(line, value.end_col_offset or 0)
         found = re.match(r"\s*\.\s*", self.line_text(line)[start:])
@@ -68,7 +68,7 @@ class Places:
         return self._make(line, start, line, start + length)
 
     def between(self, left: ast.expr, right: ast.expr) -> Span:
-        """What stands between two expressions of one line: an operator. Both expressions where they are on two."""
+        """Return the span of the operator between two expressions of one line, of both if they are on two."""
         line = left.end_lineno or left.lineno
         start, end = self._characters(line, left.end_col_offset or 0), self._characters(line, right.col_offset)
         text = self.line_text(line)[start:end]
@@ -79,7 +79,7 @@ class Places:
         return self._make(line, start + found.start(), line, start + found.end())
 
     def point(self, line: int, column: int, length: int = 1) -> Span:
-        """A span from a line and character column (both from 1) of the parsed text."""
+        """Return a span from a line and character column (both from 1) of the parsed text."""
         return self._make(line, column - 1, line, column - 1 + length)
 
     def _characters(self, line: int, byte: int) -> int:

@@ -1,4 +1,4 @@
-"""Paths into parameters, as ranges name them: ``m.roughness``, ``v.x``, ``m[0][1]``."""
+"""Paths into parameters, used by ranges: ``m.roughness``, ``v.x``, ``m[0][1]``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def normal(name: str) -> str:
 
 
 def steps_of(path: str) -> list[str]:
-    """The steps of a path: names, and indices in brackets."""
+    """Return the steps of a path: names, and indices in brackets."""
     return [normal(m[1]) if m[1] is not None else f"[{int(m[2])}]" for m in _STEP.finditer(path)]
 
 
 def part_type(problems: Problems, span: Span, path: str, types: dict[str, Type]) -> Type | None:
-    """The type of what a path names in some parameters; None after a report."""
+    """Return the type of the part that a path names; None after a report."""
     name, *steps = steps_of(path)
     found = types.get(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""Collects what is wrong with a description, so that all of it is reported at once."""
+"""Collect the errors of a description, so that all are reported at once."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 class Rejected(Exception):  # noqa: N818  (control flow, not an error users see)
-    """An expression was reported and has no meaning; whoever catches it goes on without it."""
+    """An expression was reported and has no meaning."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A help that names the nearest known word; nothing when none is near."""
+    """Return a help that names the nearest known word, empty if none is near."""
     near = difflib.get_close_matches(word, [*known], n=1, cutoff=0.72)
     return f"did you mean '{near[0]}'?" if near else ""
 
 
 class Problems:
-    """The diagnostics of one description, in the words of its language. Sorted by place, without repeats."""
+    """The diagnostics of one description, in the words of its language. Sorted by location, without repeats."""
 
     def __init__(self, wording: Wording = PYTHON) -> None:
         self.wording = wording
         self._found: dict[Diagnostic, None] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Adds one."""
+        """Add one."""
         self._found.setdefault(diagnostic)
 
     def error(self, code: str, span: Span, message: str, *, label: str = "", help: str = "") -> Rejected:  # noqa: A002
-        """Adds an error and gives the exception to raise where the expression can't go on."""
+        """Add an error and return the exception to raise if the expression can't be lowered further."""
         self.add(Diagnostic(code, message, span, label, help))
         return Rejected(message)
 
@@ -45,14 +45,14 @@ class Problems:
         return len(self._found)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """All of them, by file, line and column."""
+        """Return all of them, by file, line and column."""
         return tuple(sorted(self._found, key=lambda d: (d.span, d.code, d.message)))
 
     def raise_if_any(self) -> None:
-        """Raises ``CompileError`` when there is an error.
+        """Raise ``CompileError`` when there is an error.
 
         Raises:
-            CompileError: with everything collected so far; beyond ``MAX_DIAGNOSTICS`` the last tells how many more.
+            CompileError: with all errors so far; beyond ``MAX_DIAGNOSTICS`` the last counts the rest.
         """
         if any(d.severity is Severity.ERROR for d in self._found):
             shown = list(self.sorted()[:MAX_DIAGNOSTICS])

@@ -45,7 +45,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class CallSignature:
     """The name, parameters and result of a function.
 
     The object of a method that is not ``static`` is in ``all_params`` and not in ``params``.
@@ -77,7 +77,7 @@ def gradient_types(params: tuple[Parameter, ...]) -> tuple[Type, ...]:
     return tuple(p.type for p in params if p.has_gradient)
 
 
-def derivative_signature(of: Signature, role: Role, name: str) -> Signature:
+def derivative_signature(of: CallSignature, role: Role, name: str) -> CallSignature:
     """Return the signature of a function's custom derivative: ``Role.BACKWARD`` or ``Role.FORWARD``."""
     params = of.all_params
     if role is Role.BACKWARD:
@@ -88,4 +88,4 @@ def derivative_signature(of: Signature, role: Role, name: str) -> Signature:
         result = DiffPair(of.result)
         seen = {p.name: DiffPair(p.type) if p.has_gradient else p.type for p in params}
     own = tuple(Parameter(name, type_) for name, type_ in seen.items())
-    return Signature(f"{of.key}.{role.value}", name, own, result, owner=of.owner, static=True)
+    return CallSignature(f"{of.key}.{role.value}", name, own, result, owner=of.owner, static=True)

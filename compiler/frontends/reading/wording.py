@@ -1,6 +1,6 @@
-"""How each language of descriptions calls what helps speak of: what differs between them, and nothing else.
+"""The words of helps that differ between the languages of descriptions.
 
-The rules about bodies are the same for all; ``Problems`` knows which words its file wants.
+The rules about bodies are the same for all. ``Problems`` holds the words of its file.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What to write, as the second half of a help.
+    """Advice in one language, as the second half of a help.
 
     Attributes:
         function: To define a function apart.
         struct: To define a struct apart.
-        module: To have what an import inside a body would bring.
-        show: To see a value.
+        module: To import a module.
+        show: To print a value.
         differentiable: To make a function differentiable.
-        not_differentiated: What a function is called that is not differentiated.
+        not_differentiated: The name of a function that is not differentiated.
         dims: To give a kernel ``{dims}`` dimensions, ``{count}`` in letters.
         result: To declare a result of type ``{type}``.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
+class ReflectedFile:
     """The declarations of a Slang file.
 
     Attributes:
@@ -29,7 +29,7 @@ class Reflection:
 class Reflector(Protocol):
     """Let Slang read a file."""
 
-    def __call__(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> Reflection:
+    def __call__(self, file: Path, asked: tuple[str, ...], text: str | None = None) -> ReflectedFile:
         """Read a file, or ``text`` in its place. Look up the ``asked`` functions by name, such as ``f<float, 4>``.
 
         Raises:

@@ -1,1 +1,5 @@
-"""The YAML front end: data in, a module out; nothing of a description is executed."""
+"""Load descriptions written in YAML, without executing anything of them.
+
+``module`` is the entry. In order: ``compose`` reads nodes, ``validate`` compares them with ``sections``,
+``definitions`` reads all parts except bodies into ``world``, ``functions`` lowers bodies in a ``scope``.
+"""

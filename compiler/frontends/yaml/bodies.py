@@ -1,4 +1,4 @@
-"""Bodies of a description: statements or an expression become syntax with places in the file; nothing is executed."""
+"""Parse bodies of a description: statements, an expression, or raw Slang."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.reading.signatures import Parameter
-    from slangad.compiler.frontends.yaml.locations import TextPlaces
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.yaml.locations import TextLocations
+    from slangad.compiler.frontends.yaml.world import YamlWorld
 
 
-def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
-    """The statements of ``body:`` or ``expr:``; None after a report."""
+def read_body(world: YamlWorld, node: MappingNode, name: Span) -> BodySource | None:
+    """Return the statements of ``body:`` or ``expr:``; None after a report."""
     for key in ("body", "expr"):
         text = node.get(key)
         if isinstance(text, ScalarNode):
@@ -31,50 +31,50 @@ def read_body(world: World, node: MappingNode, name: Span) -> BodySource | None:
     return None
 
 
-def read_text(world: World, text: ScalarNode, name: Span, *, expression: bool = False) -> BodySource | None:
-    """A text as the body of a function whose name stands at ``name``; None after a report."""
-    places = world.places(text).on_one_line() if expression else world.places(text)
+def read_text(world: YamlWorld, text: ScalarNode, name: Span, *, expression: bool = False) -> BodySource | None:
+    """Return a text as the body of a function; ``name`` locates the function's name. None after a report."""
+    locations = world.locations(text).on_one_line() if expression else world.locations(text)
     before = len(world.problems)
-    statements = _parse(world, places, expression=expression)
+    statements = _parse(world, locations, expression=expression)
     if statements is not None:
-        fence_body(statements, places, world.problems)
+        fence_body(statements, locations, world.problems)
     if statements is None or len(world.problems) != before:
         return None
-    _outside_loops(world, places, statements)
+    _outside_loops(world, locations, statements)
     if len(world.problems) != before:
         return None
-    return BodySource(places, statements, name, 1, places.text.count("\n") + 1)
+    return BodySource(locations, statements, name, 1, locations.text.count("\n") + 1)
 
 
-def _parse(world: World, places: TextPlaces, *, expression: bool) -> list[ast.stmt] | None:
+def _parse(world: YamlWorld, locations: TextLocations, *, expression: bool) -> list[ast.stmt] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if expression:
-                value = ast.parse(places.text, mode="eval").body
+                value = ast.parse(locations.text, mode="eval").body
                 return [ast.copy_location(ast.Return(value), value)]
-            return ast.parse(places.text).body
+            return ast.parse(locations.text).body
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
-        world.problems.error("SA060", places.point(line, column), f"syntax error: {error.msg}")
+        world.problems.error("SA060", locations.point(line, column), f"syntax error: {error.msg}")
     except (RecursionError, MemoryError):
-        world.problems.error("SA060", places.whole, "this can't be read: nested too deeply")
+        world.problems.error("SA060", locations.whole, "this can't be read: nested too deeply")
     except ValueError as error:
-        world.problems.error("SA060", places.whole, f"this can't be read: {error}")
+        world.problems.error("SA060", locations.whole, f"this can't be read: {error}")
     return None
 
 
-def _outside_loops(world: World, places: TextPlaces, body: Sequence[ast.stmt]) -> None:
-    """Reports ``break`` and ``continue`` that no loop holds; Python finds those only when it compiles."""
+def _outside_loops(world: YamlWorld, locations: TextLocations, body: Sequence[ast.stmt]) -> None:
+    """Report ``break`` and ``continue`` outside loops; Python finds those only when it compiles."""
     for stmt in body:
         match stmt:
             case ast.Break() | ast.Continue():
                 word = type(stmt).__name__.lower()
-                world.problems.error("SA060", places.keyword_span(stmt), f"syntax error: '{word}' outside loop")
+                world.problems.error("SA060", locations.keyword_span(stmt), f"syntax error: '{word}' outside loop")
             case ast.If(body=then, orelse=other):
-                _outside_loops(world, places, [*then, *other])
+                _outside_loops(world, locations, [*then, *other])
             case ast.For(orelse=other) | ast.While(orelse=other):
-                _outside_loops(world, places, other)
+                _outside_loops(world, locations, other)
             case _:
                 pass
 
@@ -86,9 +86,9 @@ _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 _WORD: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
-def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> SlangBody | None:
-    """A raw Slang body; None after a report."""
-    places = world.places(text)
+def slang_body(world: YamlWorld, text: ScalarNode, params: Sequence[Parameter]) -> SlangBody | None:
+    """Return a raw Slang body; None after a report."""
+    locations = world.locations(text)
     for param in (p for p in params if p.name in WORDS):
         world.problems.error(
             "SA063",
@@ -99,7 +99,7 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
         return None
     control = _CONTROL.search(text.text)
     if control is not None:
-        where = places.range(control.start(), control.end())
+        where = locations.range(control.start(), control.end())
         world.problems.error("SA063", where, f"the character U+{ord(control[0]):04X} is not allowed in Slang")
         return None
     wrong = _unbalanced(text.text)
@@ -107,26 +107,26 @@ def slang_body(world: World, text: ScalarNode, params: Sequence[Parameter]) -> S
         character = text.text[wrong]
         world.problems.error(
             "SA063",
-            places.range(wrong, wrong + 1),
+            locations.range(wrong, wrong + 1),
             f"this '{character}' has no matching bracket",
             help="slangad inserts the text between the function's braces",
         )
         return None
     lines = text.text.rstrip().split("\n")
-    words = tuple(_slang_line(places, number, line) for number, line in enumerate(lines, 1))
+    words = tuple(_slang_line(locations, number, line) for number, line in enumerate(lines, 1))
     return SlangBody("\n".join(lines), words)
 
 
-def _slang_line(places: TextPlaces, number: int, line: str) -> tuple[SlangWord, ...]:
-    """What a line of a raw body is made of, with places."""
+def _slang_line(locations: TextLocations, number: int, line: str) -> tuple[SlangWord, ...]:
+    """Return the parts of a line of a raw body with their locations."""
     return tuple(
-        SlangWord(m.start(), m.end(), places.point(number, m.start() + 1, m.end() - m.start()))
+        SlangWord(m.start(), m.end(), locations.point(number, m.start() + 1, m.end() - m.start()))
         for m in _PIECE.finditer(line)
     )
 
 
 def _unbalanced(text: str) -> int | None:
-    """The index of the first bracket without a partner."""
+    """Return the index of the first bracket without a partner."""
     blanked = _NOT_CODE.sub(lambda found: " " * len(found.group()), text)
     opened: list[int] = []
     for index, character in enumerate(blanked):
@@ -140,5 +140,5 @@ def _unbalanced(text: str) -> int | None:
 
 
 def slang_words(body: SlangBody) -> frozenset[str]:
-    """The identifiers of a raw body that are not members."""
+    """Return the identifiers of a raw body that are not members."""
     return frozenset(_WORD.findall(_NOT_CODE.sub(" ", body.text)))

@@ -1,8 +1,8 @@
-"""From a YAML text to nodes, under limits: the stage before anything knows what the document is about.
+"""Read a YAML text as nodes, under limits, without knowledge of descriptions.
 
-PyYAML's scanner and parser give events; nothing of PyYAML that makes objects is used. Refused here, each with its
-place: what is no YAML, several documents, repeated keys, keys that are no text, tags other than YAML's own, aliases
-to what is not there or to themselves, and documents that are too long, nested too deeply, or grow too much by their
+PyYAML's scanner and parser yield events; its constructors are not used. Refused here, each with its
+location: syntax errors, several documents, repeated keys, keys other than text, tags other than YAML's own, aliases
+without an anchor or to themselves, and documents that are too long, nested too deeply, or grow too much by their
 aliases.
 """
 
@@ -33,13 +33,13 @@ from slangad.compiler.errors.spans import Span
 from slangad.compiler.frontends.reading.problems import Problems
 from slangad.compiler.frontends.yaml.nodes import (
     Document,
-    Entry,
+    MappingEntry,
     MappingNode,
     Node,
     ScalarNode,
     SequenceNode,
-    Source,
     Style,
+    YamlText,
 )
 from slangad.compiler.frontends.yaml.scalars import resolve, resolve_as
 
@@ -64,7 +64,7 @@ _SCALAR_TAGS: Final = frozenset({"str", "int", "float", "bool", "null"})
 
 
 class _Events(Reader, Scanner, Parser):
-    """PyYAML's way from text to events."""
+    """PyYAML's scanner and parser."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -77,18 +77,18 @@ class _Events(Reader, Scanner, Parser):
 
 
 def _range(event: Event) -> tuple[int, int]:
-    """Where an event begins and ends in the text; the parser marks all that are asked for."""
+    """Return start and end of an event in the text."""
     start, end = event.start_mark, event.end_mark
     return (start.index if start is not None else 0), (end.index if end is not None else 0)
 
 
 class _Refused(Exception):  # noqa: N818  (control flow)
-    """The document was reported and can't be read further."""
+    """The document has a reported error and can't be read further."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A collection that is not complete yet."""
+    """An incomplete collection."""
 
     start: int
     mapping: bool
@@ -98,12 +98,12 @@ class _Open:
 
 
 def compose(file: str, text: str) -> Document:
-    """The document of a text.
+    """Return the document of a text.
 
     Raises:
-        CompileError: with what is wrong with it as YAML.
+        CompileError: with its errors as YAML.
     """
-    source = Source(file, text)
+    source = YamlText(file, text)
     problems = Problems()
     composer = _Composer(source, problems)
     root: Node | None = None
@@ -122,7 +122,7 @@ def compose(file: str, text: str) -> Document:
     return Document(source, root)
 
 
-def _report_syntax(source: Source, problems: Problems, error: Exception) -> None:
+def _report_syntax(source: YamlText, problems: Problems, error: Exception) -> None:
     index, message, help_ = 0, str(error), ""
     if isinstance(error, ReaderError):
         index = error.position
@@ -152,9 +152,9 @@ def _syntax_help(message: str) -> str:
 
 
 class _Composer:
-    """Builds nodes bottom up with a stack of its own, so that depth is a number and not a recursion."""
+    """Build nodes bottom up with an explicit stack, so that depth needs no recursion."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: YamlText, problems: Problems) -> None:
         self.source = source
         self.problems = problems
         self.open: list[_Open] = []
@@ -162,7 +162,7 @@ class _Composer:
         self.sizes = 0
 
     def compose(self) -> Node | None:
-        """The root of the only document; None for an empty file."""
+        """Return the root of the only document; None for an empty file."""
         if len(self.source.text) > MAX_CHARACTERS:
             raise self._refuse("SA051", 0, 1, f"the file has more than {MAX_CHARACTERS} characters", "split it")
         root: Node | None = None
@@ -186,7 +186,7 @@ class _Composer:
         return self._refuse(code, start, max(end, start + 1), message, help_)
 
     def _take(self, event: Event) -> Node | None:
-        """One event; gives the node it completes."""
+        """Process one event; return the node that it completes."""
         match event:
             case AliasEvent():
                 node, size = self._alias(event)
@@ -224,7 +224,7 @@ class _Composer:
         self.open.append(_Open(_range(event)[0], mapping, event.anchor))
 
     def _check_tag(self, event: NodeEvent, *allowed: str) -> str:
-        """The tag of a node, shortened; empty when it has none."""
+        """Return the tag of a node, shortened; empty when it has none."""
         tag = getattr(event, "tag", None)
         if tag is None or tag == "!":
             return "str" if tag == "!" and "str" in allowed else ""
@@ -259,7 +259,7 @@ class _Composer:
         return ScalarNode(text, value, span, start, end, style)
 
     def _skip_properties(self, start: int) -> int:
-        """Where a scalar begins behind its anchor and tag."""
+        """Return the start of a scalar after its anchor and tag."""
         found = _PROPERTIES.match(self.source.text, start)
         return found.end() if found else start
 
@@ -290,9 +290,9 @@ class _Composer:
         self._name(done.anchor, node, done.size)
         return node, done.size
 
-    def _pairs(self, items: list[Node]) -> list[Entry]:
-        """Keys and values of a mapping; each key is text and there once."""
-        entries: list[Entry] = []
+    def _pairs(self, items: list[Node]) -> list[MappingEntry]:
+        """Return the entries of a mapping; each key is text and unique."""
+        entries: list[MappingEntry] = []
         seen: dict[str, Span] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if not isinstance(key, ScalarNode):
@@ -308,15 +308,15 @@ class _Composer:
                 )
                 continue
             seen[key.text] = key.span
-            entries.append(Entry(key, value))
+            entries.append(MappingEntry(key, value))
         return entries
 
-    def _merged(self, entries: list[Entry]) -> tuple[Entry, ...]:
-        """The entries with those of ``<<`` put first; own keys win, then the mappings named first."""
+    def _merged(self, entries: list[MappingEntry]) -> tuple[MappingEntry, ...]:
+        """Return the entries with those of ``<<`` first; own keys win, then those of earlier mappings."""
         merges = [e for e in entries if e.key.text == "<<" and e.key.style == "plain"]
         if not merges:
             return tuple(entries)
-        found: dict[str, Entry] = {}
+        found: dict[str, MappingEntry] = {}
         for value in [v for m in merges for v in (m.value.items if isinstance(m.value, SequenceNode) else (m.value,))]:
             if not isinstance(value, MappingNode):
                 self.problems.error("SA059", value.span, "<< takes a mapping or a list of them", help="write <<: *name")

@@ -1,4 +1,4 @@
-"""Everything of a description but its bodies: names, constants, structs and signatures, which bodies refer to."""
+"""Read all parts of a description except bodies: names, constants, structs and signatures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slangad.compiler.frontends.yaml.pipelines import read_pipelines
 from slangad.compiler.frontends.yaml.ranges import add_check_ranges, read_sampling
 from slangad.compiler.frontends.yaml.signatures import declare_function
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
-from slangad.compiler.frontends.yaml.world import StructEntry, World, struct_type
+from slangad.compiler.frontends.yaml.world import StructEntry, YamlWorld, struct_type
 from slangad.compiler.ir.nodes import External
 from slangad.compiler.ir.types import Struct
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Definitions:
-    """What is to be lowered besides the functions of the world.
+    """The kernels, pipelines and settings of a description.
 
     Attributes:
         kernels: In the order of the file.
         externals: Functions that exist in Slang, by name.
         imports: Slang files to import, as written.
-        pipelines: Complete, since their bodies only call kernels.
-        sampling: What is said about the samples of a check.
+        pipelines: Lowered pipelines, since their bodies only call kernels.
+        sampling: The settings of the samples of a check.
     """
 
     kernels: list[DeclaredKernel] = field(default_factory=list)
@@ -43,8 +43,8 @@ class Definitions:
     sampling: tuple[Sampling, ...] = ()
 
 
-def define(world: World) -> Definitions:
-    """Reads everything but bodies; what is wrong is in the world's problems."""
+def define(world: YamlWorld) -> Definitions:
+    """Read all parts except bodies; errors go to the world's problems."""
     root = world.document.root
     names = check_names(root, world.problems)
     for name, key in names["structs"].items():
@@ -79,18 +79,18 @@ def _value(root: MappingNode, section: str, key: ScalarNode) -> Node:
     return next(value for found, value in entries_of(root.get(section)) if found is key)
 
 
-def _constant(world: World, name: str, node: Node) -> None:
+def _constant(world: YamlWorld, name: str, node: Node) -> None:
     value = constant_value(node, world.problems) if not isinstance(node, MappingNode) else _full_constant(world, node)
     world.constants[name] = value
 
 
-def _full_constant(world: World, node: MappingNode) -> object | None:
+def _full_constant(world: YamlWorld, node: MappingNode) -> object | None:
     literal, text = node.get("value"), node.get("type")
     if literal is None:
         return None
     if not isinstance(text, ScalarNode):
         return constant_value(literal, world.problems)
-    words = read_type(world.places(text), world, world.problems)
+    words = read_type(world.locations(text), world, world.problems)
     if words is None:
         return None
     if words.memory is not None or words.no_diff:
@@ -99,7 +99,7 @@ def _full_constant(world: World, node: MappingNode) -> object | None:
     return typed_value(literal, words.type, world.problems)
 
 
-def _struct(world: World, entry: StructEntry) -> None:
+def _struct(world: YamlWorld, entry: StructEntry) -> None:
     try:
         owner = struct_type(world, entry)
     except UnusableType:
@@ -116,7 +116,7 @@ def _struct(world: World, entry: StructEntry) -> None:
         world.methods[entry.name, name] = declare_function(world, name, key, node, owner)
 
 
-def _externals(world: World, definitions: Definitions) -> None:
+def _externals(world: YamlWorld, definitions: Definitions) -> None:
     found: dict[str, None] = dict.fromkeys(definitions.imports)
     for name, routine in world.functions.items():
         if routine is None or "extern" not in routine.node:

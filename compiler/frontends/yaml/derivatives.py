@@ -1,4 +1,4 @@
-"""Derivatives of a description's functions: policies become nodes, own derivatives functions."""
+"""Derivatives of a description's functions: custom bodies and policies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.policies import check_active, check_policy, check_surrogate
 from slangad.compiler.frontends.reading.problems import did_you_mean
-from slangad.compiler.frontends.reading.signatures import Signature, derivative_signature
+from slangad.compiler.frontends.reading.signatures import CallSignature, derivative_signature
 from slangad.compiler.frontends.yaml.bodies import read_body, read_text
 from slangad.compiler.frontends.yaml.names import OWN_DERIVATIVES
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.lowering.body import BodySource
     from slangad.compiler.frontends.yaml.nodes import Node
-    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.frontends.yaml.world import Routine, YamlWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class CustomBody:
 
     key: ScalarNode
     node: Node
-    signature: Signature
+    signature: CallSignature
     role: Role
     source: BodySource
 
 
-def derivative_of(world: World, routine: Routine) -> Derivative:
-    """What a function says about its derivative; own derivatives are named by key."""
+def derivative_of(world: YamlWorld, routine: Routine) -> Derivative:
+    """Return the derivative of a function; custom derivatives are named by key."""
     node, signature = routine.node, routine.signature
     policy = node.get("derivative")
     own = [part for part in OWN_DERIVATIVES if part in node]
@@ -55,14 +55,14 @@ def derivative_of(world: World, routine: Routine) -> Derivative:
     return _policy(world, routine, policy)
 
 
-def _policy(world: World, routine: Routine, node: MappingNode) -> Derivative:
+def _policy(world: YamlWorld, routine: Routine, node: MappingNode) -> Derivative:
     entry = node.entries[0]
     found = _read_policy(world, routine, entry.key, entry.value)
     check_policy(found, routine.signature, entry.key.span, world.problems)
     return found
 
 
-def _read_policy(world: World, routine: Routine, key: ScalarNode, value: Node) -> Derivative:
+def _read_policy(world: YamlWorld, routine: Routine, key: ScalarNode, value: Node) -> Derivative:
     match key.text:
         case "finite_difference":
             return FiniteDifference(_number(value, "step") or 0.0, _is_true(value, "relative"))
@@ -76,7 +76,7 @@ def _read_policy(world: World, routine: Routine, key: ScalarNode, value: Node) -
             return _clip(world, routine, value)
 
 
-def _clip(world: World, routine: Routine, value: Node) -> Derivative:
+def _clip(world: YamlWorld, routine: Routine, value: Node) -> Derivative:
     if isinstance(value, ScalarNode):
         return ClipGradient(_scalar(value), None, Automatic())
     of = value.get("of") if isinstance(value, MappingNode) else None
@@ -100,7 +100,7 @@ def _is_true(node: Node, name: str) -> bool:
     return isinstance(value, ScalarNode) and value.value is True
 
 
-def _surrogate(world: World, routine: Routine, value: ScalarNode) -> Derivative:
+def _surrogate(world: YamlWorld, routine: Routine, value: ScalarNode) -> Derivative:
     other = world.functions.get(value.text)
     if value.text not in world.functions:
         near = did_you_mean(value.text[:64], world.functions)
@@ -111,13 +111,13 @@ def _surrogate(world: World, routine: Routine, value: ScalarNode) -> Derivative:
     return Surrogate(other.signature.key)
 
 
-def custom_bodies(world: World, routine: Routine) -> list[CustomBody]:
-    """The own backward and forward derivatives of a function."""
+def custom_bodies(world: YamlWorld, routine: Routine) -> list[CustomBody]:
+    """Return the custom backward and forward derivatives of a function."""
     found = (_custom(world, routine, Role(part)) for part in OWN_DERIVATIVES if part in routine.node)
     return [own for own in found if own is not None]
 
 
-def _custom(world: World, routine: Routine, role: Role) -> CustomBody | None:
+def _custom(world: YamlWorld, routine: Routine, role: Role) -> CustomBody | None:
     of, key, node = routine.signature, routine.node.key(role.value), routine.node.get(role.value)
     source = _source(world, node, key.span)
     active = check_active(of, key.span, world.problems, "SA028")
@@ -131,7 +131,7 @@ def _custom(world: World, routine: Routine, role: Role) -> CustomBody | None:
     return CustomBody(key, node, signature, role, source)
 
 
-def _source(world: World, node: Node | None, name: Span) -> BodySource | None:
+def _source(world: YamlWorld, node: Node | None, name: Span) -> BodySource | None:
     if isinstance(node, MappingNode):
         return read_body(world, node, name)
     return read_text(world, node, name) if isinstance(node, ScalarNode) else None

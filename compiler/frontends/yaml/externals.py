@@ -1,4 +1,4 @@
-"""Functions of a description that exist in Slang: in which file, and under which name there."""
+"""Functions in Slang files: the file and the name there."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, Seque
 if TYPE_CHECKING:
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.frontends.yaml.nodes import Node
-    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.frontends.yaml.world import Routine, YamlWorld
 
 _SUFFIX = ".slang"
 
 
-def imported_files(world: World) -> tuple[str, ...]:
-    """The files under ``imports:`` in order, as written; missing ones are reported."""
+def imported_files(world: YamlWorld) -> tuple[str, ...]:
+    """Return the files under ``imports:`` in order, as written; missing ones are reported."""
     node = world.document.root.get("imports")
     texts = [item for item in node.items if isinstance(item, ScalarNode)] if isinstance(node, SequenceNode) else []
     return tuple(dict.fromkeys(t.text for t in texts if _is_there(world, t.text, t.span)))
 
 
-def path_of(world: World, file: str) -> Path:
-    """Where a Slang file named by the description lies."""
+def path_of(world: YamlWorld, file: str) -> Path:
+    """Return the path of a Slang file that the description names."""
     return Path(world.file).parent / file
 
 
-def _is_there(world: World, file: str, span: Span) -> bool:
+def _is_there(world: YamlWorld, file: str, span: Span) -> bool:
     if os.path.isfile(path_of(world, file)):  # noqa: PTH113  (Path.is_file raises for names that are too long)
         return True
     world.problems.error(
@@ -38,8 +38,8 @@ def _is_there(world: World, file: str, span: Span) -> bool:
     return False
 
 
-def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tuple[str, str] | None:
-    """Name and file of the Slang function an ``extern:`` names; None after a report."""
+def external_of(world: YamlWorld, routine: Routine, imports: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return name and file of the Slang function that an ``extern:`` names; None after a report."""
     node = routine.node.get("extern")
     symbol, file = _named(routine, node)
     span = node.span if node is not None else routine.key.span
@@ -56,7 +56,7 @@ def external_of(world: World, routine: Routine, imports: tuple[str, ...]) -> tup
 
 
 def _named(routine: Routine, node: Node | None) -> tuple[str, str | None]:
-    """The function's name in Slang, and its file where that is said."""
+    """Return the function's name in Slang, and its file if given."""
     own = routine.signature.name
     match node:
         case ScalarNode(value=str() as text):
@@ -71,7 +71,7 @@ def _named(routine: Routine, node: Node | None) -> tuple[str, str | None]:
 
 
 def _defines(path: Path, symbol: str) -> bool:
-    """Whether a Slang file seems to define a function: its name, then parameters."""
+    """Return True if a Slang file seems to define a function: its name, then parameters."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""The second half of reading a description: every body is lowered, every function of the module made."""
+"""Lower every body and make every function of the module."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from slangad.compiler.ir.nodes import Function, Kernel, SlangBody, Stmt
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.definitions import Definitions
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
-    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.frontends.yaml.world import Routine, YamlWorld
 
 
-def lower_all(world: World, definitions: Definitions) -> tuple[dict[str, Function], tuple[Kernel, ...]]:
-    """Every function by key, in the order front ends agree on, and the kernels."""
+def lower_all(world: YamlWorld, definitions: Definitions) -> tuple[dict[str, Function], tuple[Kernel, ...]]:
+    """Return every function by key, in the same order as other front ends, and the kernels."""
     lowered: dict[str, Function] = {}
     kernels = tuple(_kernel(world, k, lowered) for k in definitions.kernels)
     routines = [r for r in (*world.methods.values(), *world.functions.values()) if r is not None]
@@ -48,7 +48,7 @@ def lower_all(world: World, definitions: Definitions) -> tuple[dict[str, Functio
     return {key: lowered[key] for key in dict.fromkeys(order) if key in lowered}, kernels
 
 
-def _function(world: World, routine: Routine) -> Function:
+def _function(world: YamlWorld, routine: Routine) -> Function:
     signature, prefer = routine.signature, routine.node.get("prefer")
     body, doc = _body(world, routine, role_of(signature))
     return plain_function(
@@ -57,8 +57,8 @@ def _function(world: World, routine: Routine) -> Function:
     )  # fmt: skip
 
 
-def _body(world: World, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, ...] | SlangBody, tuple[str, ...]]:
-    """A routine's body and its comment; an empty body after a report."""
+def _body(world: YamlWorld, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, ...] | SlangBody, tuple[str, ...]]:
+    """Return a routine's body and its comment; an empty body after a report."""
     raw = routine.node.get("slang")
     if isinstance(raw, ScalarNode):
         written = slang_body(world, raw, routine.signature.params)
@@ -68,13 +68,13 @@ def _body(world: World, routine: Routine, role: BodyRole) -> tuple[tuple[Stmt, .
     source = read_body(world, routine.node, routine.key.span)
     if source is None:
         return (), ()
-    scope = YamlScope(world, source.places)
+    scope = YamlScope(world, source.locations)
     lowered = lower_body(source, scope, routine.signature, role, world.used, world.problems)
     return lowered.statements, full_doc(routine.node, source)
 
 
-def _use_constants(world: World, body: SlangBody, role: BodyRole) -> None:
-    """Constants that a raw body names are defined in the Slang under their names."""
+def _use_constants(world: YamlWorld, body: SlangBody, role: BodyRole) -> None:
+    """Record the constants that a raw body names; the Slang defines them under these names."""
     words = slang_words(body) - role.params.keys()
     for name in (n for n in world.constants if n in words):
         table = table_of(world.constants[name])
@@ -84,8 +84,8 @@ def _use_constants(world: World, body: SlangBody, role: BodyRole) -> None:
             world.in_slang.add(key)
 
 
-def _custom(world: World, routine: Routine, custom: CustomBody) -> Function:
-    scope = YamlScope(world, custom.source.places)
+def _custom(world: YamlWorld, routine: Routine, custom: CustomBody) -> Function:
+    scope = YamlScope(world, custom.source.locations)
     role = role_of(custom.signature, custom.role)
     body = lower_body(custom.source, scope, custom.signature, role, world.used, world.problems)
     doc = full_doc(custom.node, custom.source)
@@ -94,7 +94,7 @@ def _custom(world: World, routine: Routine, custom: CustomBody) -> Function:
     )
 
 
-def _kernel(world: World, declared: DeclaredKernel, functions: dict[str, Function]) -> Kernel:
+def _kernel(world: YamlWorld, declared: DeclaredKernel, functions: dict[str, Function]) -> Kernel:
     routine, signature = declared.routine, declared.routine.signature
     body, doc = _body(world, routine, role_of(signature, dims=declared.dims))
     functions[signature.key] = kernel_function(

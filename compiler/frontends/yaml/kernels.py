@@ -1,4 +1,4 @@
-"""Kernels of a description: where parameters and results live; what one thread does becomes a function."""
+"""Kernels of a description: memories of parameters and results, and a function for one thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from slangad.compiler.lang.decorators.kernels import GROUP_SIZES, MAX_GROUP
 
 if TYPE_CHECKING:
     from slangad.compiler.frontends.yaml.nodes import Node
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.yaml.world import YamlWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class DeclaredKernel:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
-    """A kernel's signature; None after everything wrong with it was reported."""
+def declare_kernel(world: YamlWorld, name: str, key: ScalarNode, node: MappingNode) -> DeclaredKernel | None:
+    """Return a kernel with its signature; None after all its errors were reported."""
     before = len(world.problems)
     declared = read_params(world, node)
     params = [_param(world, p) for p in declared]
@@ -59,7 +59,7 @@ def declare_kernel(world: World, name: str, key: ScalarNode, node: MappingNode) 
 
 
 def shape_of(node: Node) -> tuple[int, ...]:
-    """A number of elements for each axis; one number for one axis."""
+    """Return a number of elements for each axis; one number for one axis."""
     items = node.items if isinstance(node, SequenceNode) else (node,)
     values = (item.value for item in items if isinstance(item, ScalarNode))
     return tuple(value for value in values if isinstance(value, int))
@@ -69,7 +69,7 @@ def _shapes(node: Node | None) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((key.text, shape_of(value)) for key, value in entries_of(node))
 
 
-def _param(world: World, declared: Declared) -> KernelParam | None:
+def _param(world: YamlWorld, declared: Declared) -> KernelParam | None:
     words, where = declared.words, declared.text.span
     if words.memory is None:
         text = declared.text.text.strip()
@@ -85,15 +85,15 @@ def _param(world: World, declared: Declared) -> KernelParam | None:
     return KernelParam(declared.name, words.memory, type_, passive, declared.key.span)
 
 
-def kernel_params(world: World, node: MappingNode) -> tuple[KernelParam, ...] | None:
-    """The parameters of a kernel or pipeline; None after everything wrong with them was reported."""
+def kernel_params(world: YamlWorld, node: MappingNode) -> tuple[KernelParam, ...] | None:
+    """Return the parameters of a kernel or pipeline; None after all their errors were reported."""
     before = len(world.problems)
     params = [_param(world, p) for p in read_params(world, node)]
     return None if len(world.problems) != before else tuple(p for p in params if p is not None)
 
 
-def kernel_results(world: World, node: MappingNode) -> tuple[KernelResult, ...] | None:
-    """The results of a kernel or pipeline; None after everything wrong with them was reported."""
+def kernel_results(world: YamlWorld, node: MappingNode) -> tuple[KernelResult, ...] | None:
+    """Return the results of a kernel or pipeline; None after all their errors were reported."""
     if node.get("returns") is None:
         return ()
     found = result_words(world, node.get("returns"))
@@ -118,7 +118,7 @@ def _whole(node: Node | None, default: int) -> int:
     return int(value) if isinstance(value, (int, float)) else default
 
 
-def _group_size(world: World, node: Node | None, dims: int) -> tuple[int, ...]:
+def _group_size(world: YamlWorld, node: Node | None, dims: int) -> tuple[int, ...]:
     if node is None:
         return GROUP_SIZES[dims]
     items = node.items if isinstance(node, SequenceNode) else (node,)

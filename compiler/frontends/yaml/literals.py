@@ -1,4 +1,4 @@
-"""Numbers, bools and lists of a description as values: constants by themselves, defaults as values of a type."""
+"""Numbers, bools and lists of a description as values of constants and defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN = ("float", "int", "bool")
 
 
 def constant_value(node: Node, problems: Problems) -> object | None:
-    """A constant as Python would hold it: a number, a bool, or tuples of them; None after a report."""
+    """Return a constant as a Python value: a number, a bool, or tuples of them; None after a report."""
     value = _python_value(node)
     if table_of(value) is None:
         problems.error(
@@ -43,7 +43,7 @@ def _python_value(node: Node) -> object:
 
 
 def typed_value(node: Node, type_: Type, problems: Problems) -> object | None:
-    """A literal as a value of a type; None after a report."""
+    """Return a literal as a value of a type; None after a report."""
     try:
         scalars = tuple(_scalars(node, type_, problems))
     except Rejected:
@@ -89,7 +89,7 @@ def _scalar(node: Node, type_: Scalar, problems: Problems) -> Number:
 
 
 def bounds(node: Node, problems: Problems) -> tuple[float, float] | None:
-    """``[low, high]``; None after a report."""
+    """Return ``[low, high]``; None after a report."""
     numbers = [i.value for i in node.items if isinstance(i, ScalarNode)] if isinstance(node, SequenceNode) else []
     low, high = (float(n) for n in numbers if isinstance(n, (int, float)))
     if not low <= high or not math.isfinite(high - low):

@@ -1,4 +1,4 @@
-"""Spans inside the text of a scalar: bodies and types are parsed by themselves, their errors belong to the file."""
+"""Spans inside the text of a scalar, for bodies and types that are parsed separately."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.spans import NOWHERE, Span
-from slangad.compiler.frontends.reading.locations import Places
+from slangad.compiler.frontends.reading.locations import SourceLocations
 from slangad.compiler.frontends.yaml.text import character_ranges, line_starts
 
 if TYPE_CHECKING:
-    from slangad.compiler.frontends.yaml.nodes import ScalarNode, Source
+    from slangad.compiler.frontends.yaml.nodes import ScalarNode, YamlText
 
 
 @dataclass(frozen=True, slots=True)
-class TextPlaces(Places):
-    """Places of a text that stands in a scalar.
+class TextLocations(SourceLocations):
+    """The locations of the characters of a scalar's text.
 
     Attributes:
-        whole: The scalar's own place.
-        starts: Where each character of the text, and its end, begins in the file: line and column.
-        ends: Where each character ends.
+        whole: The scalar's span.
+        starts: Line and column in the file of each character of the text and of its end.
+        ends: Line and column after each character.
         lines: The index of the first character of each line of the text.
     """
 
@@ -31,7 +31,7 @@ class TextPlaces(Places):
     lines: tuple[int, ...] = field(default=(), repr=False)
 
     def range(self, start: int, end: int) -> Span:
-        """The span of the characters from one index of the text to before another."""
+        """Return the span of the characters from one index of the text to before another."""
         last = len(self.starts) - 1
         start, end = min(max(start, 0), last), min(end, last)
         while end > start and self.text[end - 1] in "\r\n":
@@ -40,8 +40,8 @@ class TextPlaces(Places):
         stop = self.ends[end - 1] if end > start else (line, column)
         return Span(self.file, line, column, *max(stop, (line, column + 1)))
 
-    def on_one_line(self) -> TextPlaces:
-        """The same text without white space around it and with its lines joined, for an expression over several."""
+    def on_one_line(self) -> TextLocations:
+        """The text without white space around it and with its lines joined, for an expression over several lines."""
         text = self.text.rstrip()
         cut = len(text) - len(text.lstrip())
         if "#" in text:
@@ -60,10 +60,10 @@ class TextPlaces(Places):
         return self.lines[max(line, 1) - 1] + max(column, 0)
 
 
-def text_places(source: Source, node: ScalarNode) -> TextPlaces:
-    """The places of a scalar's text."""
+def text_locations(source: YamlText, node: ScalarNode) -> TextLocations:
+    """Return the locations of a scalar's text."""
     ranges = character_ranges(source.text, node.start, node.end, node.style, node.text)
-    return TextPlaces(
+    return TextLocations(
         source.file,
         node.text,
         whole=node.span,

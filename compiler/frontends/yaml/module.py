@@ -1,4 +1,4 @@
-"""The YAML front end in one place: file -> nodes -> structure -> definitions -> lowered bodies -> ``Module``."""
+"""The YAML front end: file -> nodes -> structure -> definitions -> lowered bodies -> ``Module``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slangad.compiler.frontends.yaml.functions import lower_all
 from slangad.compiler.frontends.yaml.nodes import Document, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.sections import TABLE
 from slangad.compiler.frontends.yaml.validate import validate
-from slangad.compiler.frontends.yaml.world import World
+from slangad.compiler.frontends.yaml.world import YamlWorld
 from slangad.compiler.ir.nodes import Function, Kernel, Module, StructDef
 from slangad.compiler.ir.types import Struct
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 def load_yaml(path: Path) -> Module:
-    """Loads a description written in YAML; nothing in it is executed.
+    """Load a description written in YAML; nothing in it is executed.
 
     Raises:
-        CompileError: with everything that is wrong with it.
+        CompileError: with all its errors.
     """
     document = compose(str(path), read_text(path))
     problems = Problems(YAML)
     validate(document.root, TABLE, problems)
     problems.raise_if_any()
-    world = World(document, problems)
+    world = YamlWorld(document, problems)
     definitions = define(world)
     problems.raise_if_any()
     functions, kernels = lower_all(world, definitions)
@@ -50,7 +50,7 @@ def load_yaml(path: Path) -> Module:
 
 
 def read_text(path: Path) -> str:
-    """The text of a YAML file, which is UTF-8.
+    """Return the text of a YAML file, which is UTF-8.
 
     Raises:
         CompileError: when it can't be read.
@@ -63,7 +63,7 @@ def _failure(code: str, path: Path, message: str, help_: str = "") -> CompileErr
 
 
 def _module(
-    world: World, definitions: Definitions, functions: tuple[Function, ...], kernels: tuple[Kernel, ...]
+    world: YamlWorld, definitions: Definitions, functions: tuple[Function, ...], kernels: tuple[Kernel, ...]
 ) -> Module:
     document = world.document
     constants = assembly.used_constants(world.used.used, functions, world.in_slang)
@@ -88,7 +88,7 @@ def _module(
     )
 
 
-def _struct_defs(world: World) -> Mapping[str, StructDef]:
+def _struct_defs(world: YamlWorld) -> Mapping[str, StructDef]:
     made = ((entry.type, entry) for entry in world.structs.values())
     return {t.key: StructDef(t, doc_of(e.node), e.key.span) for t, e in made if isinstance(t, Struct)}
 

@@ -1,4 +1,4 @@
-"""Names of a description: whether each can be one, and that no two definitions share one."""
+"""Names of a description: valid identifiers, each defined once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN_DERIVATIVES: Final = {"backward": "bwd", "forward": "fwd"}
 
 
 def good_name(key: ScalarNode, problems: Problems) -> str | None:
-    """The name a key spells; None after a report."""
+    """Return the name that a key spells; None after a report."""
     name = normal(key.text)
     if keyword.iskeyword(name):
         problems.error("SA057", key.span, f"'{name}' is a keyword of the expression language", help=f"call it {name}_")
@@ -35,7 +35,7 @@ def good_name(key: ScalarNode, problems: Problems) -> str | None:
 
 
 def check_names(root: MappingNode, problems: Problems) -> dict[str, dict[str, ScalarNode]]:
-    """Every good name of every section with its key; names that are taken are reported and left out."""
+    """Return every valid name of every section with its key; report names that are taken."""
     found: dict[str, dict[str, ScalarNode]] = {section: {} for section in SECTIONS}
     seen: dict[str, ScalarNode] = {}
     for section in SECTIONS:

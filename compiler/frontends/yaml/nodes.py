@@ -1,6 +1,6 @@
-"""A YAML document as data: three kinds of nodes that know where they stand; aliases and merges are resolved already.
+"""A YAML document as data: three kinds of nodes with locations. Aliases and merges are resolved.
 
-``compose`` makes it, ``validate`` checks its structure, the readers take values out of it.
+``compose`` makes it, ``validate`` checks its structure, the other files read values from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Plain = str | int | float | bool | None
-"""What a scalar of YAML's core schema is."""
+"""The value of a scalar of YAML's core schema."""
 
 Style = Literal["plain", "single", "double", "literal", "folded"]
 
@@ -27,12 +27,12 @@ class ScalarNode:
     """One scalar.
 
     Attributes:
-        text: Its text, quotes and indentation taken away.
-        value: What it means: text, a number, a bool or nothing.
-        span: Where it stands.
+        text: Its text without quotes and indentation.
+        value: Its value: text, a number, a bool or None.
+        span: Its location.
         start: Index of its first character in the file, a quote or ``|`` included.
         end: Index after its last character.
-        style: How it is written.
+        style: Its style: plain, quotes or block.
     """
 
     text: str
@@ -52,8 +52,8 @@ class SequenceNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One key of a mapping and what it stands for."""
+class MappingEntry:
+    """One key of a mapping and its value."""
 
     key: ScalarNode
     value: Node
@@ -61,17 +61,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class MappingNode:
-    """A mapping; its keys are text, each there once."""
+    """A mapping; its keys are text and unique."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MappingEntry, ...]
     span: Span
 
     def get(self, name: str) -> Node | None:
-        """The value of a key, None when it is not there."""
+        """Return the value of a key, None if it is missing."""
         return next((e.value for e in self.entries if e.key.text == name), None)
 
     def key(self, name: str) -> ScalarNode:
-        """The key itself, for its place."""
+        """Return the node of a key."""
         return next(e.key for e in self.entries if e.key.text == name)
 
     def __contains__(self, name: str) -> bool:
@@ -81,7 +81,7 @@ class MappingNode:
 Node = ScalarNode | SequenceNode | MappingNode
 
 
-class Source:
+class YamlText:
     """The text of a file and its lines."""
 
     def __init__(self, file: str, text: str) -> None:
@@ -93,16 +93,16 @@ class Source:
         return line_starts(self.text)
 
     def position(self, index: int) -> tuple[int, int]:
-        """Line and column, both from 1, of a character."""
+        """Return line and column, both from 1, of a character."""
         line = bisect_right(self._starts, index)
         return line, index - self._starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """The span from one character to before another."""
+        """Return the span from one character to before another."""
         return Span(self.file, *self.position(start), *self.position(max(end, start)))
 
     def first_line(self, start: int, end: int) -> Span:
-        """As ``span``, but no further than the end of its first line."""
+        """Return the span, at most to the end of its first line."""
         line = self.position(start)[0]
         stop = self._starts[line] if line < len(self._starts) else len(self.text)
         text = self.text[start : min(end, stop)].rstrip()
@@ -111,14 +111,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file and the mapping it holds."""
+    """A file and its root mapping."""
 
-    source: Source
+    source: YamlText
     root: MappingNode
 
 
 def plain_data(node: Node) -> object:
-    """A node as lists, dictionaries and scalars; keys are their text."""
+    """Return a node as lists, dictionaries and scalars; keys are their text."""
     match node:
         case ScalarNode(value=value):
             return value
@@ -129,11 +129,11 @@ def plain_data(node: Node) -> object:
 
 
 def entries_of(node: Node | None) -> Iterator[tuple[ScalarNode, Node]]:
-    """Keys and values of a mapping; none for a mapping that is not there or empty."""
+    """Return the entries of a mapping; none if it is missing or empty."""
     if isinstance(node, MappingNode):
         yield from ((e.key, e.value) for e in node.entries)
 
 
 def as_mapping(node: Node | None) -> Mapping[str, Node]:
-    """The same as a dictionary."""
+    """Return the same as a dictionary."""
     return {key.text: value for key, value in entries_of(node)}

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.frontends.lowering.entities import Refused, ValueEntity
+from slangad.compiler.frontends.lowering.entities import RefusedEntity, ValueEntity
 from slangad.compiler.frontends.lowering.pipelines import CalledKernel, PipelineHead, lower_pipeline
 from slangad.compiler.frontends.yaml.bodies import read_body
 from slangad.compiler.frontends.yaml.docs import full_doc
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.yaml.world import YamlWorld
     from slangad.compiler.ir.pipelines import Pipeline
 
 
 @dataclass(frozen=True, slots=True)
 class YamlPipelineScope:
-    """Names as the body sees them; kernels that were refused are there without a meaning."""
+    """The names of a body; refused kernels have no meaning."""
 
-    world: World
+    world: YamlWorld
     kernels: Mapping[str, CalledKernel]
 
-    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | Refused | None:
-        """What a name stands for."""
+    def meaning(self, node: ast.expr) -> CalledKernel | ValueEntity | RefusedEntity | None:
+        """Return the meaning of a name."""
         name = node.id if isinstance(node, ast.Name) else ""
         if name in self.kernels:
             return self.kernels[name]
@@ -39,18 +39,18 @@ class YamlPipelineScope:
             return self.world.constant(name)
         known = (*self.world.functions, *self.world.structs, *self.world.kernels)
         if name in known:
-            return Refused(f"'{name}' is no kernel")
-        return None if name else Refused("no kernel")
+            return RefusedEntity(f"'{name}' is no kernel")
+        return None if name else RefusedEntity("no kernel")
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return [*self.kernels, *self.world.constants]
 
 
 def read_pipelines(
-    world: World, declared: Sequence[DeclaredKernel], found: Mapping[str, tuple[ScalarNode, Node]]
+    world: YamlWorld, declared: Sequence[DeclaredKernel], found: Mapping[str, tuple[ScalarNode, Node]]
 ) -> tuple[Pipeline, ...]:
-    """The pipelines of a description by name; what is wrong is in the world's problems."""
+    """Return the pipelines of a description; errors go to the world's problems."""
     kernels = {
         k.routine.signature.name: CalledKernel(k.routine.signature.name, k.params, k.results, k.dims) for k in declared
     }
@@ -59,7 +59,7 @@ def read_pipelines(
     return tuple(pipeline for pipeline in made if pipeline is not None)
 
 
-def _pipeline(world: World, scope: YamlPipelineScope, name: str, key: ScalarNode, node: Node) -> Pipeline | None:
+def _pipeline(world: YamlWorld, scope: YamlPipelineScope, name: str, key: ScalarNode, node: Node) -> Pipeline | None:
     if not isinstance(node, MappingNode):
         return None
     before = len(world.problems)
@@ -73,11 +73,11 @@ def _pipeline(world: World, scope: YamlPipelineScope, name: str, key: ScalarNode
     fuse = flag(node, "fuse", default=True)
     doc, optimizer = full_doc(node, source), _optimizer(node.get("optimizer"))
     head = PipelineHead(name, params, results, where, optimizer, fuse, doc, key.span)
-    return lower_pipeline(head, source.statements, source.places, scope, world.problems)
+    return lower_pipeline(head, source.statements, source.locations, scope, world.problems)
 
 
 def _optimizer(node: Node | None) -> Optimizer | None:
-    """The optimizer: ``{adam: {lr: 0.02}}``."""
+    """Return the optimizer: ``{adam: {lr: 0.02}}``."""
     for key, settings in entries_of(node):
         given = {k.text: v.value for k, v in entries_of(settings) if isinstance(v, ScalarNode)}
         usual = SETTINGS[key.text]

@@ -1,6 +1,6 @@
 """The section ``check``: samples and seeds, ranges by ``function.parameter``, shapes by ``kernel.parameter``.
 
-Ranges and shapes are added to what functions and kernels say themselves.
+Ranges and shapes are added to those of functions and kernels.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from slangad.compiler.frontends.yaml.kernels import DeclaredKernel
-    from slangad.compiler.frontends.yaml.world import Routine, World
+    from slangad.compiler.frontends.yaml.world import Routine, YamlWorld
 
 
-def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
-    """Adds the ranges of the section ``check`` to the functions, methods and kernels they name."""
+def add_check_ranges(world: YamlWorld, kernels: list[DeclaredKernel]) -> None:
+    """Add the ranges of the section ``check`` to the functions, methods and kernels they name."""
     check = world.document.root.get("check")
     for key, value in entries_of(check.get("ranges") if isinstance(check, MappingNode) else None):
         interval = bounds(value, world.problems)
@@ -33,8 +33,8 @@ def add_check_ranges(world: World, kernels: list[DeclaredKernel]) -> None:
         _add_shape(world, kernels, key, shape_of(value))
 
 
-def read_sampling(world: World, kernels: list[DeclaredKernel]) -> Iterator[Sampling]:
-    """How many samples are drawn and with which seed: of everything, and of what is named."""
+def read_sampling(world: YamlWorld, kernels: list[DeclaredKernel]) -> Iterator[Sampling]:
+    """Yield the number and seed of samples: of everything, and of each named object."""
     check = world.document.root.get("check")
     keys = {kernel.routine.signature.name: kernel.routine.signature.key for kernel in kernels}
     for word in ("samples", "seed"):
@@ -51,8 +51,8 @@ def _sampling(of: str, word: str, number: int) -> Sampling:
     return Sampling(of, samples=number) if word == "samples" else Sampling(of, seed=number)
 
 
-def _key_of(world: World, key: ScalarNode, kernels: Mapping[str, str]) -> str:
-    """The key of a function, method or kernel, the name of a pipeline; an error, and nothing, if there is none."""
+def _key_of(world: YamlWorld, key: ScalarNode, kernels: Mapping[str, str]) -> str:
+    """Return the key of a function, method or kernel, or the name of a pipeline; None after a report."""
     first, _, rest = key.text.partition(".")
     routine = world.methods.get((first, rest)) if rest else world.functions.get(first)
     if routine is not None:
@@ -66,7 +66,7 @@ def _key_of(world: World, key: ScalarNode, kernels: Mapping[str, str]) -> str:
     return ""
 
 
-def _add_shape(world: World, kernels: list[DeclaredKernel], key: ScalarNode, shape: tuple[int, ...]) -> None:
+def _add_shape(world: YamlWorld, kernels: list[DeclaredKernel], key: ScalarNode, shape: tuple[int, ...]) -> None:
     name, _, param = key.text.partition(".")
     at = next((k for k, kernel in enumerate(kernels) if kernel.routine.signature.name == name), None)
     if at is None:
@@ -82,7 +82,7 @@ def _add_shape(world: World, kernels: list[DeclaredKernel], key: ScalarNode, sha
     kernels[at] = replace(kernels[at], shapes=(*kernels[at].shapes, (param, shape)))
 
 
-def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval: tuple[float, float]) -> None:
+def _add(world: YamlWorld, kernels: list[DeclaredKernel], key: ScalarNode, interval: tuple[float, float]) -> None:
     first, *rest = steps_of(key.text)
     by_name = {k.routine.signature.name: i for i, k in enumerate(kernels)}
     if first in by_name:
@@ -104,7 +104,7 @@ def _add(world: World, kernels: list[DeclaredKernel], key: ScalarNode, interval:
 
 
 def _with_range(
-    world: World, routine: Routine, key: ScalarNode, steps: list[str], interval: tuple[float, float]
+    world: YamlWorld, routine: Routine, key: ScalarNode, steps: list[str], interval: tuple[float, float]
 ) -> Routine:
     types = {p.name: p.type for p in routine.signature.all_params}
     path = "".join(s if s.startswith("[") else f".{s}" for s in steps).lstrip(".")

@@ -1,4 +1,4 @@
-"""What a scalar means by YAML 1.2's core schema: ``no``, ``on`` and ``y`` are text, ``1e-3`` is a number."""
+"""The value of a scalar by YAML 1.2's core schema: ``no``, ``on`` and ``y`` are text, ``1e-3`` is a number."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
 _INFINITY: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _NAN: Final = frozenset({".nan", ".NaN", ".NAN"})
 _MAX_DIGITS: Final = 400
-"""More digits than any number of the language needs; Python refuses to read far longer ones."""
+"""The most digits of an integer; longer ones are text. Python refuses to read far longer ones."""
 
 
 def resolve(text: str) -> Plain:
-    """The meaning of a plain scalar."""
+    """Return the value of a plain scalar."""
     if text in _NULL:
         return None
     if text in _BOOL:
@@ -32,7 +32,7 @@ def resolve(text: str) -> Plain:
 
 
 def resolve_int(text: str) -> int | None:
-    """An integer, or None when the text is none."""
+    """Return the integer that a text spells, None if it is none."""
     if len(text) > _MAX_DIGITS:
         return None
     if _INT.fullmatch(text):
@@ -43,7 +43,7 @@ def resolve_int(text: str) -> int | None:
 
 
 def resolve_float(text: str) -> float | None:
-    """A floating-point number, or None when the text is none."""
+    """Return the floating-point number that a text spells, None if it is none."""
     if len(text) <= _MAX_DIGITS and _FLOAT.fullmatch(text):
         return float(text)
     infinite = _INFINITY.fullmatch(text)
@@ -53,7 +53,7 @@ def resolve_float(text: str) -> float | None:
 
 
 def resolve_as(tag: str, text: str) -> tuple[Plain, bool]:
-    """The meaning of a scalar with one of YAML's own tags, and whether the text fits it."""
+    """Return the value of a scalar with one of YAML's own tags, and True if the text fits the tag."""
     match tag:
         case "str":
             return text, True

@@ -17,7 +17,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Number,
     Record,
     Shape,
-    Table,
+    ShapeTable,
     Text,
     When,
 )
@@ -33,8 +33,8 @@ _HEAD: Final[Json] = {
 }
 
 
-def json_schema(table: Table = TABLE) -> Json:
-    """A schema that accepts what the loader accepts in structure: sections, keys, kinds of values, names, bounds."""
+def json_schema(table: ShapeTable = TABLE) -> Json:
+    """Return a schema with the loader's structure: sections, keys, kinds of values, names, bounds."""
     definitions = {name: _shape(shape) for name, shape in table.definitions.items()}
     return {**_HEAD, **_shape(table.root), "$defs": definitions}
 

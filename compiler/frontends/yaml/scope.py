@@ -11,7 +11,7 @@ from slangad.compiler.frontends.lowering.entities import (
     Entity,
     FunctionEntity,
     NamespaceEntity,
-    Refused,
+    RefusedEntity,
     TypeEntity,
     ValueEntity,
 )
@@ -24,19 +24,19 @@ from slangad.compiler.ir.types import Array, Matrix, Scalar, Struct, Type, Vecto
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slangad.compiler.frontends.reading.locations import Places
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.reading.locations import SourceLocations
+    from slangad.compiler.frontends.yaml.world import YamlWorld
 
 
 @dataclass(slots=True)
 class YamlScope:
-    """Names as one body sees them."""
+    """The names that one body sees."""
 
-    world: World
-    places: Places
+    world: YamlWorld
+    locations: SourceLocations
 
     def lookup(self, name: str) -> Entity | None:
-        """What a free name means: the user's own definitions first, then words of the language."""
+        """Return the meaning of a free name: the user's definitions first, then words of the language."""
         world = self.world
         if name in world.constants:
             return world.constant(name)
@@ -44,9 +44,15 @@ class YamlScope:
             return self._struct(name)
         if name in world.functions:
             found = world.functions[name]
-            return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+            return (
+                RefusedEntity(f"'{name}' was refused", reported=True)
+                if found is None
+                else FunctionEntity(found.signature)
+            )
         if name in world.kernels:
-            return Refused(f"'{name}' is a kernel and can't be called here", "move the shared part into a function")
+            return RefusedEntity(
+                f"'{name}' is a kernel and can't be called here", "move the shared part into a function"
+            )
         return words.words().get(name) or words.refused_builtin(name)
 
     def _struct(self, name: str) -> Entity:
@@ -54,49 +60,51 @@ class YamlScope:
             type_ = self.world.named_type(name)
         except UnusableType:
             type_ = None
-        return Refused(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
+        return RefusedEntity(f"'{name}' was refused", reported=True) if type_ is None else TypeEntity(type_)
 
     def names(self) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         world = self.world
         return [*world.constants, *world.structs, *world.functions, *words.words()]
 
     def attribute(self, namespace: NamespaceEntity, name: str) -> Entity | None:
-        """``sa.name``, ``math.name``."""
+        """Return the meaning of ``sa.name`` or ``math.name``."""
         return words.attribute(namespace, name)
 
     def attribute_names(self, namespace: NamespaceEntity) -> Sequence[str]:
-        """Names worth suggesting."""
+        """Return the names to suggest."""
         return words.attribute_names(namespace)
 
-    def method(self, struct: Struct, name: str) -> FunctionEntity | Refused | None:
-        """A method of a struct."""
+    def method(self, struct: Struct, name: str) -> FunctionEntity | RefusedEntity | None:
+        """Return a method of a struct."""
         if (struct.name, name) not in self.world.methods:
             return None
         found = self.world.methods[struct.name, name]
-        return Refused(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+        return (
+            RefusedEntity(f"'{name}' was refused", reported=True) if found is None else FunctionEntity(found.signature)
+        )
 
     def defaults(self, struct: Struct) -> Mapping[str, object]:
-        """Defaults of a struct's fields."""
+        """Return the defaults of a struct's fields."""
         entry = self.world.structs.get(struct.name)
         known = entry.defaults if entry is not None else {}
         return {f.name: known.get(f.name, MISSING) for f in struct.fields}
 
     def annotation(self, node: object) -> Type | None:
-        """A type named inside a body."""
+        """Return a type named inside a body."""
         return body_type(self, node) if isinstance(node, ast.expr) else None
 
 
 def body_type(scope: YamlScope, node: ast.expr) -> Type | None:
-    """The type an expression names; None after a report."""
+    """Return the type that an expression names; None after a report."""
     entity = _entity(scope, node.value if isinstance(node, ast.Subscript) else node)
-    if isinstance(entity, Refused) and entity.reported:
+    if isinstance(entity, RefusedEntity) and entity.reported:
         return None
     if isinstance(entity, ArrayEntity) and isinstance(node, ast.Subscript):
         return _array(scope, node)
     if isinstance(entity, TypeEntity) and not isinstance(node, ast.Subscript):
         return entity.type
-    span = scope.places.span(node)
+    span = scope.locations.span(node)
     if entity is None and isinstance(node, ast.Name):
         near = did_you_mean(node.id[:64], scope.world.type_names())
         scope.world.problems.error("SA010", span, f"unknown name '{node.id}'", label="not defined", help=near)
@@ -120,7 +128,7 @@ def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     if len(parts) != 2:
         scope.world.problems.error(
-            "SA017", scope.places.span(node), "Array needs a type and a length", help="Array[float, 4]"
+            "SA017", scope.locations.span(node), "Array needs a type and a length", help="Array[float, 4]"
         )
         return None
     element = body_type(scope, parts[0])
@@ -130,7 +138,10 @@ def _array(scope: YamlScope, node: ast.Subscript) -> Type | None:
     stored = isinstance(element, (Scalar, Vector, Matrix, Array, Struct))
     if not stored or size < 1 or size * entries_of_type(element) > MAX_ENTRIES:
         scope.world.problems.error(
-            "SA017", scope.places.span(node), "there can't be such an array", help=f"1 to {MAX_ENTRIES} numbers in all"
+            "SA017",
+            scope.locations.span(node),
+            "there can't be such an array",
+            help=f"1 to {MAX_ENTRIES} numbers in all",
         )
         return None
     return Array(element, size)
@@ -145,7 +156,7 @@ def _length(scope: YamlScope, node: ast.expr) -> int | None:
         return value
     scope.world.problems.error(
         "SA017",
-        scope.places.span(node),
+        scope.locations.span(node),
         "the length of an Array is an integer",
         help="a number, or a constant that is one",
     )

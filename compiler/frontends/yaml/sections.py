@@ -1,7 +1,7 @@
-"""The structure of a YAML description, once: every section, key and kind of value, with what it is for.
+"""The structure of a YAML description: every section, key and kind of value, with its purpose.
 
-``validate`` refuses what is not in this table, ``schema`` prints it as a JSON Schema, docs/yaml.md is checked against
-it.
+``validate`` refuses anything outside this table. ``schema`` prints it as a JSON Schema. A test compares docs/yaml.md
+with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Number,
     Record,
     Shape,
-    Table,
+    ShapeTable,
     Text,
     When,
 )
@@ -56,7 +56,7 @@ _SEED: Final = Integer(0)
 
 
 def _each_or_all(number: Integer) -> Either:
-    """A number for everything in a file, or numbers for what is named."""
+    """Return a number for everything in a file, or numbers for what is named."""
     return Either((number, MapOf(number, CHECKED, "a function, struct.method, kernel or pipeline")))
 
 
@@ -281,4 +281,4 @@ ROOT: Final = Record(
     some_of=("structs", "functions", "kernels", "pipelines"),
 )  # fmt: skip
 
-TABLE: Final = Table(ROOT, DEFINITIONS)
+TABLE: Final = ShapeTable(ROOT, DEFINITIONS)

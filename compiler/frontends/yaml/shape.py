@@ -1,7 +1,7 @@
-"""The words a document's structure is described in: ``sections`` uses them, loader and JSON Schema read them.
+"""Shapes: the structure of a document. ``sections`` uses them, the loader and the JSON Schema read them.
 
-A shape says which nodes may stand at a place. Alternatives (``Either``) differ in the kind of node, so that the
-loader and a schema's ``anyOf`` agree and errors can be told from the one alternative that was meant.
+A shape describes the allowed nodes at a location. Alternatives (``Either``) differ in the kind of node, so that the
+loader and a schema's ``anyOf`` agree and errors refer to one alternative.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a record, with what it is for."""
+    """One key of a record, with its purpose."""
 
     name: str
     shape: Shape
@@ -98,7 +98,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """What else holds in a record whose ``key`` has a ``value``; with ``default`` also in one that lacks the key.
+    """Further rules for a record whose ``key`` has a ``value``; with ``default`` also for one that lacks the key.
 
     Attributes:
         never: Keys that can't be there.
@@ -117,12 +117,12 @@ class Record:
     """A mapping with known keys.
 
     Attributes:
-        what: What it describes, for messages.
+        what: Its subject, for messages.
         keys: The keys it may have.
         one_of: Exactly one of these is there.
         some_of: At least one of these, all mappings, is there and not empty.
         alone: For a key, the others that can't be combined with it.
-        when: What depends on the value of a key.
+        when: Rules that depend on the value of a key.
     """
 
     what: str
@@ -151,20 +151,20 @@ Shape = Text | Choice | Integer | Number | Flag | ListOf | MapOf | Record | Eith
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShapeTable:
     """All shapes of a format: the root and the named ones."""
 
     root: Shape
     definitions: dict[str, Shape] = field(default_factory=dict)
 
     def find(self, shape: Shape) -> Shape:
-        """The shape itself, names looked up."""
+        """Return the shape; a name is looked up."""
         while isinstance(shape, Named):
             shape = self.definitions[shape.name]
         return shape
 
     def alternatives(self, shape: Shape) -> tuple[Shape, ...]:
-        """The shapes one may choose from; a single one for anything but ``Either``."""
+        """Return the alternatives of an ``Either``, else the shape itself."""
         shape = self.find(shape)
         if isinstance(shape, Either):
             return tuple(s for inner in shape.shapes for s in self.alternatives(inner))
@@ -172,7 +172,7 @@ class Table:
 
 
 def kinds(shape: Text | Choice | Integer | Number | Flag | ListOf | MapOf | Record) -> frozenset[Kind]:
-    """The kinds of nodes a shape takes."""
+    """Return the kinds of nodes that a shape takes."""
     match shape:
         case Text(or_number=True):
             return frozenset({"text", "integer", "number"})
@@ -193,5 +193,5 @@ def kinds(shape: Text | Choice | Integer | Number | Flag | ListOf | MapOf | Reco
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text matches a pattern, in the sense of JSON Schema."""
+    """Return True if a text matches a pattern, in the sense of JSON Schema."""
     return re.search(pattern, text) is not None

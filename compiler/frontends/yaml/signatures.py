@@ -1,4 +1,4 @@
-"""Signatures of functions, methods and kernels: ``params:`` and ``returns:`` become types and places in memory."""
+"""Signatures of functions, methods and kernels: types and memories from ``params:`` and ``returns:``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.frontends.kernel_rules.memories import check_function_memory, type_in, yaml_spelling
 from slangad.compiler.frontends.reading.parameter_paths import part_type
-from slangad.compiler.frontends.reading.signatures import MISSING, Parameter, Signature
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature, Parameter
 from slangad.compiler.frontends.yaml.literals import bounds, typed_value
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode, entries_of
@@ -19,7 +19,7 @@ from slangad.compiler.ir.types import Struct, Tuple, Type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slangad.compiler.frontends.yaml.world import World
+    from slangad.compiler.frontends.yaml.world import YamlWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Declared:
 
 
 def declare_function(
-    world: World, name: str, key: ScalarNode, node: MappingNode, owner: Struct | None = None
+    world: YamlWorld, name: str, key: ScalarNode, node: MappingNode, owner: Struct | None = None
 ) -> Routine | None:
-    """A function or method with its signature; None after everything wrong with it was reported."""
+    """Return a function or method with its signature; None after all its errors were reported."""
     before = len(world.problems)
     static = owner is None or flag(node, "static", default=False)
     declared = read_params(world, node, taken=() if static else ("self",))
@@ -47,7 +47,7 @@ def declare_function(
     if result is None or len(world.problems) != before:
         return None
     function_key = f"{owner.key}.{name}" if owner is not None else world.key(name)
-    signature = Signature(
+    signature = CallSignature(
         function_key, name, tuple(p for p in params if p is not None), result, differentiable, owner,
         static=owner is not None and static,
     )  # fmt: skip
@@ -56,13 +56,13 @@ def declare_function(
 
 
 def flag(node: MappingNode, name: str, *, default: bool) -> bool:
-    """A bool of a mapping."""
+    """Return a bool of a mapping."""
     value = node.get(name)
     return value.value if isinstance(value, ScalarNode) and isinstance(value.value, bool) else default
 
 
-def read_params(world: World, node: MappingNode, taken: tuple[str, ...] = ()) -> list[Declared]:
-    """The parameters in order; what is wrong with some was reported and they are left out."""
+def read_params(world: YamlWorld, node: MappingNode, taken: tuple[str, ...] = ()) -> list[Declared]:
+    """Return the parameters in order; wrong ones are reported and left out."""
     found: list[Declared] = []
     for key, value in entries_of(node.get("params")):
         declared = _declared(world, key, value)
@@ -79,10 +79,10 @@ def read_params(world: World, node: MappingNode, taken: tuple[str, ...] = ()) ->
     return found
 
 
-def _declared(world: World, key: ScalarNode, value: Node) -> Declared | None:
+def _declared(world: YamlWorld, key: ScalarNode, value: Node) -> Declared | None:
     name = good_name(key, world.problems)
     text = value.get("type") if isinstance(value, MappingNode) else value
-    words = read_type(world.places(text), world, world.problems) if isinstance(text, ScalarNode) else None
+    words = read_type(world.locations(text), world, world.problems) if isinstance(text, ScalarNode) else None
     if name is None or words is None or not isinstance(text, ScalarNode):
         return None
     default: object = MISSING
@@ -94,7 +94,7 @@ def _declared(world: World, key: ScalarNode, value: Node) -> Declared | None:
     return Declared(name, key, text, words, MISSING if default is None else default, range_)
 
 
-def _parameter(world: World, declared: Declared) -> Parameter | None:
+def _parameter(world: YamlWorld, declared: Declared) -> Parameter | None:
     words, type_ = declared.words, declared.words.type
     if words.memory is not None:
         if not check_function_memory(words.memory, type_, yaml_spelling, declared.text.span, world.problems):
@@ -106,10 +106,10 @@ def _parameter(world: World, declared: Declared) -> Parameter | None:
     return Parameter(declared.name, type_, words.no_diff, declared.default, span=declared.key.span)
 
 
-def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
-    """The parts of ``returns:`` and whether they were written as a list; None after a report."""
+def result_words(world: YamlWorld, node: Node | None) -> tuple[tuple[tuple[ScalarNode, TypeWords], ...], bool] | None:
+    """Return the parts of ``returns:``, and True if they were written as a list; None after a report."""
     texts = node.items if isinstance(node, SequenceNode) else (node,)
-    parts = [(t, read_type(world.places(t), world, world.problems)) for t in texts if isinstance(t, ScalarNode)]
+    parts = [(t, read_type(world.locations(t), world, world.problems)) for t in texts if isinstance(t, ScalarNode)]
     known = tuple((text, words) for text, words in parts if words is not None)
     for text, words in known:
         if words.no_diff:
@@ -120,7 +120,7 @@ def result_words(world: World, node: Node | None) -> tuple[tuple[tuple[ScalarNod
     return (known, isinstance(node, SequenceNode)) if len(known) == len(texts) else None
 
 
-def _result(world: World, node: MappingNode) -> Type | None:
+def _result(world: YamlWorld, node: MappingNode) -> Type | None:
     found = result_words(world, node.get("returns"))
     if found is None:
         return None
@@ -138,9 +138,9 @@ def _result(world: World, node: MappingNode) -> Type | None:
 
 
 def ranges_of(
-    world: World, node: MappingNode, declared: list[Declared], own: Mapping[str, Type] | None = None
+    world: YamlWorld, node: MappingNode, declared: list[Declared], own: Mapping[str, Type] | None = None
 ) -> tuple[Range, ...]:
-    """Where to draw samples, as the function itself says; ``own`` is the object of a method."""
+    """Return the ranges of samples that the function declares; ``own`` is the object of a method."""
     found = {p.name: p.range for p in declared if p.range is not None}
     types = {**(own or {}), **{p.name: p.words.type for p in declared}}
     for key, value in entries_of(node.get("ranges")):

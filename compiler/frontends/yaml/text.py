@@ -1,6 +1,6 @@
-"""From characters of a scalar's text back to characters of the file it stands in, however the scalar is written.
+"""Map characters of a scalar's text to characters of its file, for every style of scalar.
 
-A body may stand in a block (``|``, ``>``), in quotes with escapes, or bare; errors inside it point at the character
+A body may be in a block (``|``, ``>``), in quotes with escapes, or plain; errors inside it point at the character
 of the file. The text of a scalar is its source without indentation, folding, quotes and escapes; all that YAML adds
 or takes away is white space, so that aligning the other characters in order is exact.
 """
@@ -22,23 +22,23 @@ _ESCAPES: Final = {
 _HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
 
 Unit = tuple[str, int, int]
-"""A character and the range of the source it was written as."""
+"""A character and its range in the source."""
 
 
 def line_starts(text: str) -> tuple[int, ...]:
-    """The index of the first character of every line."""
+    """Return the index of the first character of every line."""
     return (0, *(found.end() for found in _LINE_END.finditer(text)))
 
 
 def character_ranges(source: str, start: int, end: int, style: str, text: str) -> tuple[tuple[int, int], ...]:
-    """For every character of a scalar's text, and for its end, the range of the source it was written as.
+    """Return the range in the source of every character of a scalar's text, and of its end.
 
     Args:
         source: The file's text.
         start: Index of the scalar's first character there, quote or block indicator included.
         end: Index after its last one.
-        style: How it is written.
-        text: What it means.
+        style: Its style.
+        text: Its text.
     """
     units = list(_units(source, start, end, style))
     found: list[tuple[int, int]] = []
@@ -59,7 +59,7 @@ def character_ranges(source: str, start: int, end: int, style: str, text: str) -
 
 
 def _indented(source: str, text: str, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same with white space before a character placed right before it, where it stands there."""
+    """Return the ranges with white space next to the character that follows it, if the source has it there."""
     for at in range(len(text) - 1, 0, -1):
         start = ranges[at][0]
         if text[at - 1] in " \t" and start > 0 and source[start - 1] == text[at - 1]:
@@ -104,7 +104,7 @@ def _double_quoted(source: str, start: int, end: int) -> Iterator[Unit]:
 
 
 def _escape(source: str, at: int) -> tuple[str, int]:
-    """What an escape stands for, and its length; a line break that is escaped stands for nothing."""
+    """Return the text of an escape and its length; an escaped line break has no text."""
     letter = source[at + 1]
     if letter in _HEX_ESCAPES:
         width = _HEX_ESCAPES[letter]

@@ -1,7 +1,7 @@
-"""Types as a description spells them: ``float3``, ``no_diff each float``, ``array<float, 4>``.
+"""Types in a description's spelling: ``float3``, ``no_diff each float``, ``array<float, 4>``.
 
-A text goes in with its places; out comes where the value lives, its type and whether it carries a gradient. Errors
-point at the word at fault.
+A text becomes a memory, a type, and a flag for values without gradient. Errors
+point at the wrong word.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from slangad.compiler.lang.types.annotations import ADDRESSES, FILTERS, TextureO
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slangad.compiler.frontends.yaml.locations import TextPlaces
+    from slangad.compiler.frontends.yaml.locations import TextLocations
 
 PLACES: Final = {m.value: m for m in (Memory.EACH, Memory.PARAM, Memory.UNIFORM, Memory.SUM, Memory.MEAN)}
-"""Words that stand before the type of what lives there."""
+"""Words for memories, before the type."""
 TENSORS: Final = {m.value: m for m in (Memory.TENSOR, Memory.OUT_TENSOR, Memory.INOUT_TENSOR)}
 MAX_RANK: Final = 4
 MAX_ENTRIES: Final = 1 << 16
@@ -30,29 +30,29 @@ _TOKEN: Final = re.compile(r"\s*(?:(?P<word>[^\W\d]\w*)|(?P<number>\d+)|(?P<mark
 
 
 class UnusableType(Exception):  # noqa: N818  (control flow)
-    """A name names a type that can't be used; without a message that was reported already."""
+    """A name names a type that can't be used; without a message the error was reported already."""
 
 
 class Types(Protocol):
-    """What names of types and lengths mean."""
+    """The meanings of names of types and lengths."""
 
     def named_type(self, name: str) -> Type | None:
-        """The type of a name; None when it names none.
+        """Return the type of a name; None if it names none.
 
         Raises:
             UnusableType: when the type was refused.
         """
 
     def type_names(self) -> Sequence[str]:
-        """Names of types, for suggestions."""
+        """Return the names of types, for suggestions."""
 
     def length(self, name: str) -> int | None:
-        """The value of an integer constant."""
+        """Return the value of an integer constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeWords:
-    """A type text taken apart; ``memory`` is None for a value that doesn't say where it lives."""
+    """The parts of a type text; ``memory`` is None if the text names no memory."""
 
     type: Type
     memory: Memory | None = None
@@ -69,27 +69,27 @@ class _Token:
     end: int
 
 
-def read_type(places: TextPlaces, types: Types, problems: Problems) -> TypeWords | None:
-    """The type a text names; None after a report."""
+def read_type(locations: TextLocations, types: Types, problems: Problems) -> TypeWords | None:
+    """Return the type that a text names; None after a report."""
     try:
-        return _Reader(places, types, problems).whole()
+        return _TypeReader(locations, types, problems).whole()
     except Rejected:
         return None
 
 
-class _Reader:
-    def __init__(self, places: TextPlaces, types: Types, problems: Problems) -> None:
-        self.places = places
+class _TypeReader:
+    def __init__(self, locations: TextLocations, types: Types, problems: Problems) -> None:
+        self.locations = locations
         self.types = types
         self.problems = problems
         self.tokens = [
             _Token(str(m.lastgroup), m[str(m.lastgroup)], m.start(str(m.lastgroup)), m.end())
-            for m in _TOKEN.finditer(places.text)
+            for m in _TOKEN.finditer(locations.text)
         ]
         self.at = 0
 
     def whole(self) -> TypeWords:
-        """Words before the type, the type, and nothing after it."""
+        """Parse the words before the type, the type, and the end."""
         memory, no_diff = self._prefixes()
         token = self._peek()
         made: TypeWords
@@ -229,19 +229,19 @@ class _Reader:
             raise self._error(token, f"expected '{text}', found '{token.text}'", help_)
 
     def _end(self, what: str, help_: str = "") -> Rejected:
-        end = len(self.places.text.rstrip())
-        span = self.places.range(max(end - 1, 0), max(end, 1)) if end else self.places.whole
+        end = len(self.locations.text.rstrip())
+        span = self.locations.range(max(end - 1, 0), max(end, 1)) if end else self.locations.whole
         return self.problems.error(
             "SA058", span, f"expected {what} after this" if end else f"expected {what}", help=help_
         )
 
     def _error(self, token: _Token, message: str, help_: str, label: str = "") -> Rejected:
-        span = self.places.range(token.start, token.end)
+        span = self.locations.range(token.start, token.end)
         return self.problems.error("SA058", span, message, label=label, help=help_)
 
 
 def entries_of_type(type_: Type) -> int:
-    """How many scalars a stored type has."""
+    """Return the number of scalars of a stored type."""
     match type_:
         case Vector(size=size):
             return size

@@ -1,4 +1,4 @@
-"""Nodes against the table of sections: everything that is not in the table is refused, at its place, all at once."""
+"""Check nodes against the table of sections; report all differences at once, each at its location."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.frontends.reading.problems import Problems, did_you_mean
-from slangad.compiler.frontends.yaml.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from slangad.compiler.frontends.yaml.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode
 from slangad.compiler.frontends.yaml.shape import (
     MAX_NAME,
     OWN_NAME,
@@ -22,7 +22,7 @@ from slangad.compiler.frontends.yaml.shape import (
     Number,
     Record,
     Shape,
-    Table,
+    ShapeTable,
     Text,
     When,
     kinds,
@@ -44,15 +44,15 @@ _KIND_WORDS: Final[dict[Kind, str]] = {
 _MAX_WORD: Final = 64
 
 
-def validate(node: Node, table: Table, problems: Problems) -> bool:
-    """Reports everything in a document that its table does not have; whether there is nothing."""
+def validate(node: Node, table: ShapeTable, problems: Problems) -> bool:
+    """Report everything in a document that its table does not have; return True if there is nothing."""
     before = len(problems)
     _Validator(table, problems).check(node, table.root, node.span)
     return len(problems) == before
 
 
 def kind_of(node: Node) -> Kind:
-    """What sort of value a node is; a number without a fraction is an integer, as in JSON Schema."""
+    """Return the kind of a node; a number without a fraction is an integer, as in JSON Schema."""
     match node:
         case SequenceNode():
             return "list"
@@ -73,12 +73,12 @@ def kind_of(node: Node) -> Kind:
 
 
 class _Validator:
-    def __init__(self, table: Table, problems: Problems) -> None:
+    def __init__(self, table: ShapeTable, problems: Problems) -> None:
         self.table = table
         self.problems = problems
 
     def check(self, node: Node, shape: Shape, owner: Span) -> None:
-        """Checks one node; ``owner`` is the place of the key it belongs to."""
+        """Check one node; ``owner`` is the location of its key."""
         kind = kind_of(node)
         options = self.table.alternatives(shape)
         fitting = next((o for o in options if not isinstance(o, (Either, Named)) and kind in kinds(o)), None)
@@ -126,12 +126,12 @@ class _Validator:
         for when in shape.when:
             self._condition(node, when, faulty)
 
-    def _is_good(self, entry: Entry, shape: Shape) -> bool:
+    def _is_good(self, entry: MappingEntry, shape: Shape) -> bool:
         before = len(self.problems)
         self.check(entry.value, shape, entry.key.span)
         return len(self.problems) == before
 
-    def _unknown(self, entry: Entry, shape: Record, known: tuple[str, ...]) -> None:
+    def _unknown(self, entry: MappingEntry, shape: Record, known: tuple[str, ...]) -> None:
         near = _cut_at_comma(entry.key.text) or did_you_mean(entry.key.text[:_MAX_WORD], known)
         self.problems.error(
             "SA053",
@@ -175,7 +175,7 @@ class _Validator:
             )
         for name, shape, words in (rule for rule in when.then if rule[0] not in faulty):
             inner, alone = node.get(name), Problems()
-            if inner is not None and not validate(inner, Table(shape, self.table.definitions), alone):
+            if inner is not None and not validate(inner, ShapeTable(shape, self.table.definitions), alone):
                 why = f"because {when.key} is {when.value}"
                 self.problems.error("SA055", inner.span, f"expected {words}", help=why)
 
@@ -285,7 +285,7 @@ def _cut(text: str) -> str:
 
 
 def _cut_at_comma(key: str) -> str:
-    """Help for what is the second half of a text rather than a key; nothing for keys."""
+    """Return a help for the second half of a text that was read as a key; empty for keys."""
     return "inside { } a text with a comma needs quotes" if any(c in key for c in ")>]") else ""
 
 

@@ -1,6 +1,6 @@
-"""What names of the language mean in a body that imports nothing: words of ``sa``, Python's own, ``math``.
+"""The meanings of names of the language in a body: words of ``sa``, Python's own, ``math``.
 
-Where both have a word, bare names mean what Python means by them (``round`` gives an int, ``sa.round`` a float),
+If both have a word, a bare name has Python's meaning (``round`` returns an int, ``sa.round`` a float),
 except that ``range`` takes the options of ``sa.range`` too.
 """
 
@@ -22,7 +22,7 @@ _NAMESPACES: Final = {"sa": NamespaceEntity("sa", "sa"), "math": NamespaceEntity
 
 @lru_cache(maxsize=1)
 def words() -> dict[str, Entity]:
-    """Every bare name with a meaning."""
+    """Return every bare name with a meaning."""
     own = {name: meaning_of(getattr(builtins, name)) for name in builtin_names()}
     known = {name: entity for name, entity in own.items() if entity is not None}
     return {**_NAMESPACES, **_sa(), **known, "range": FormEntity("sa_range")}
@@ -35,17 +35,17 @@ def _sa() -> dict[str, Entity]:
 
 @lru_cache(maxsize=1)
 def types() -> dict[str, Type]:
-    """Every name of a type of the language."""
+    """Return every name of a type of the language."""
     return {name: entity.type for name, entity in words().items() if isinstance(entity, TypeEntity)}
 
 
 def refused_builtin(name: str) -> Entity | None:
-    """Why a function of Python's own can't be used; None for names that are none."""
+    """Return the reason why a function of Python can't be used; None for other names."""
     return refusal(getattr(builtins, name)) if hasattr(builtins, name) else None
 
 
 def attribute(namespace: NamespaceEntity, name: str) -> Entity | None:
-    """What ``sa.name`` or ``math.name`` means."""
+    """Return the meaning of ``sa.name`` or ``math.name``."""
     if namespace.name == "sa":
         return _sa().get(name)
     value = getattr(math, name, None)
@@ -55,5 +55,5 @@ def attribute(namespace: NamespaceEntity, name: str) -> Entity | None:
 
 
 def attribute_names(namespace: NamespaceEntity) -> list[str]:
-    """The names a namespace has."""
+    """Return the names of a namespace."""
     return [*_sa()] if namespace.name == "sa" else [n for n in dir(math) if not n.startswith("_")]

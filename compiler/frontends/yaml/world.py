@@ -1,6 +1,6 @@
-"""Everything a YAML description defines, by name: what bodies and types look up while they are read.
+"""The definitions of a YAML description by name, for look-ups of bodies and types.
 
-Structs are made when they are first asked for, so that they may stand in any order; functions have their signatures
+A struct is made at its first use, so that structs may have any order. Functions get their signatures
 before any body is lowered.
 """
 
@@ -13,10 +13,10 @@ from slangad.compiler.frontends.lowering.context import Constants
 from slangad.compiler.frontends.lowering.entities import (
     ValueEntity,
 )
-from slangad.compiler.frontends.reading.signatures import MISSING, Signature
+from slangad.compiler.frontends.reading.signatures import MISSING, CallSignature
 from slangad.compiler.frontends.yaml import words
 from slangad.compiler.frontends.yaml.literals import typed_value
-from slangad.compiler.frontends.yaml.locations import TextPlaces, text_places
+from slangad.compiler.frontends.yaml.locations import TextLocations, text_locations
 from slangad.compiler.frontends.yaml.names import good_name
 from slangad.compiler.frontends.yaml.nodes import MappingNode, ScalarNode, entries_of
 from slangad.compiler.frontends.yaml.type_words import UnusableType, read_type
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A function, method or kernel as it stands in the document.
+    """A function, method or kernel of the document.
 
     Attributes:
-        key: Where its name stands.
-        node: What is said of it.
-        signature: How it is called.
-        ranges: Where to draw samples.
+        key: The node of its name.
+        node: The node of its definition.
+        signature: Its signature.
+        ranges: The ranges of samples.
     """
 
     key: ScalarNode
     node: MappingNode
-    signature: Signature
+    signature: CallSignature
     ranges: tuple[Range, ...] = ()
 
 
 @dataclass(slots=True)
 class StructEntry:
-    """A struct: its type once that is ``done``, None when it was refused; ``open`` while its fields are read."""
+    """A struct. Its type is None before ``done`` and if it was refused; its state is ``open`` while fields are read."""
 
     name: str
     key: ScalarNode
@@ -60,18 +60,18 @@ class StructEntry:
 
 
 @dataclass(slots=True)
-class World:
+class YamlWorld:
     """One description.
 
     Attributes:
         document: The file.
-        problems: Where errors go.
+        problems: Receives errors.
         constants: Values by name.
         structs: Structs by name, in order.
         functions: Functions by name; None for one whose signature was refused.
         methods: Methods by the name of their struct and their own.
         kernels: Names of kernels and pipelines.
-        used: What bodies refer to: constants and powers.
+        used: Constants and powers that bodies use.
         bound: Constants that were used, name to text.
         in_slang: Keys of constants that raw bodies name.
     """
@@ -93,18 +93,18 @@ class World:
         return self.document.source.file
 
     def key(self, name: str) -> str:
-        """The key of one of the description's own definitions."""
+        """Return the key of one of the description's own definitions."""
         return f"{self.file}:{name}"
 
-    def places(self, node: ScalarNode) -> TextPlaces:
-        """The places of a scalar's text."""
-        return text_places(self.document.source, node)
+    def locations(self, node: ScalarNode) -> TextLocations:
+        """Return the locations of a scalar's text."""
+        return text_locations(self.document.source, node)
 
     def named_type(self, name: str) -> Type | None:
-        """The type of a name: the user's own first; None when it names none.
+        """Return the type of a name, the user's definitions first; None if it names none.
 
         Raises:
-            UnusableType: when it names a struct that was refused or is not complete.
+            UnusableType: if it names a struct that was refused or is not complete.
         """
         entry = self.structs.get(name)
         if entry is not None:
@@ -112,11 +112,11 @@ class World:
         return None if self._is_own(name) else words.types().get(name)
 
     def type_names(self) -> Sequence[str]:
-        """Names of types."""
+        """Return the names of types."""
         return [*self.structs, *words.types()]
 
     def length(self, name: str) -> int | None:
-        """The value of an integer constant."""
+        """Return the value of an integer constant."""
         value = self.constants.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -124,17 +124,17 @@ class World:
         return name in self.constants or name in self.functions or name in self.kernels
 
     def constant(self, name: str) -> ValueEntity:
-        """A constant as bodies see it; it counts as used."""
+        """Return a constant for a body and record its use."""
         value = self.constants[name]
         self.bound[name] = repr(value)
         return ValueEntity(value, name, self.key(name))
 
 
-def struct_type(world: World, entry: StructEntry) -> Type:
-    """The type of a struct.
+def struct_type(world: YamlWorld, entry: StructEntry) -> Type:
+    """Return the type of a struct.
 
     Raises:
-        UnusableType: when it was refused, or is asked for inside itself.
+        UnusableType: if it was refused, or contains itself.
     """
     if entry.state == "open":
         raise UnusableType(f"'{entry.name}' contains itself")
@@ -147,7 +147,7 @@ def struct_type(world: World, entry: StructEntry) -> Type:
     return entry.type
 
 
-def _make(world: World, entry: StructEntry) -> Struct | None:
+def _make(world: YamlWorld, entry: StructEntry) -> Struct | None:
     before = len(world.problems)
     fields: list[Field] = []
     for key, value in entries_of(entry.node.get("fields")):
@@ -161,10 +161,10 @@ def _make(world: World, entry: StructEntry) -> Struct | None:
     return Struct(world.key(entry.name), entry.name, tuple(fields))
 
 
-def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:
+def _field(world: YamlWorld, entry: StructEntry, key: ScalarNode, value: Node) -> Field | None:
     name = good_name(key, world.problems)
     text = value.get("type") if isinstance(value, MappingNode) else value
-    words = read_type(world.places(text), world, world.problems) if isinstance(text, ScalarNode) else None
+    words = read_type(world.locations(text), world, world.problems) if isinstance(text, ScalarNode) else None
     if name is None or words is None or text is None:
         return None
     if words.memory is not None:
@@ -174,7 +174,7 @@ def _field(world: World, entry: StructEntry, key: ScalarNode, value: Node) -> Fi
     return Field(name, words.type, words.no_diff)
 
 
-def _default(world: World, entry: StructEntry, key: ScalarNode, value: Node, type_: Type) -> object:
+def _default(world: YamlWorld, entry: StructEntry, key: ScalarNode, value: Node, type_: Type) -> object:
     node = value.get("default") if isinstance(value, MappingNode) else None
     if node is None:
         if any(default is not MISSING for default in entry.defaults.values()):

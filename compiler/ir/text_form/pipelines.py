@@ -13,11 +13,11 @@ from slangad.compiler.ir.pipelines import (
     Computed,
     Extended,
     Fixed,
-    Given,
     Optimizer,
     Pipeline,
     Returned,
     Stage,
+    ValueArgument,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _stage(stage: Stage, word: Callable[[str], str]) -> str:
 
 def _argument(argument: Argument, word: Callable[[str], str]) -> str:
     match argument:
-        case Given(value):
+        case ValueArgument(value):
             return word(value)
         case Fixed(scalars):
             return f"[{', '.join(str(s).lower() if isinstance(s, bool) else repr(s) for s in scalars)}]"
@@ -105,7 +105,7 @@ def _read_stage(tokens: Tokens) -> Stage:
     tokens.expect("(")
     arguments: list[Argument] = []
     while not tokens.accept(")"):
-        arguments.append(Fixed(tuple(_scalars(tokens))) if tokens.accept("[") else Given(tokens.word()))
+        arguments.append(Fixed(tuple(_scalars(tokens))) if tokens.accept("[") else ValueArgument(tokens.word()))
         tokens.accept(",")
     results = []
     if tokens.accept("->"):

@@ -23,7 +23,7 @@ class ReadError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TextToken:
     """A piece of text and what kind it is: ``string``, ``number``, ``word`` or ``op``."""
 
     kind: str
@@ -46,7 +46,7 @@ class Tokens:
         """Return the next token's kind; ``end`` after the last."""
         return self._tokens[self._next].kind
 
-    def take(self) -> Token:
+    def take(self) -> TextToken:
         """Return the next token."""
         token = self._tokens[self._next]
         self._next += 1
@@ -98,7 +98,7 @@ class Tokens:
         return int(self.number())
 
 
-def _split(text: str) -> list[Token]:
+def _split(text: str) -> list[TextToken]:
     found, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -106,9 +106,9 @@ def _split(text: str) -> list[Token]:
             raise ReadError(f"unexpected {text[position]!r}")
         kind = match.lastgroup
         if kind is not None and kind != "space":
-            found.append(Token(kind, match.group()))
+            found.append(TextToken(kind, match.group()))
         position = match.end()
-    return [*found, Token("end", "")]
+    return [*found, TextToken("end", "")]
 
 
 def _unquote(text: str) -> str:

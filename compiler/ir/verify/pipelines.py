@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.ir.kernels import Memory
-from slangad.compiler.ir.pipelines import SETTINGS, Fixed, Given, used_values
+from slangad.compiler.ir.pipelines import SETTINGS, Fixed, ValueArgument, used_values
 from slangad.compiler.ir.types import Tensor, Texture, leaves, show
 
 if TYPE_CHECKING:
@@ -70,6 +70,6 @@ def _fits(param: KernelParam, argument: Argument, known: Mapping[str, tuple[Memo
     match argument:
         case Fixed(scalars):
             return param.memory is Memory.UNIFORM and len(scalars) == sum(1 for _ in leaves(wanted))
-        case Given(value):
+        case ValueArgument(value):
             memory, type_ = known[value]
             return show(type_) == show(wanted) and (memory in SCALARS) == (param.memory in SCALARS)

@@ -1,4 +1,4 @@
-"""``check=`` of decorators: what a user wrote goes in, how often and from which seed the check draws comes out."""
+"""``check=`` of decorators: the number and seed of the samples of a check."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from slangad.compiler.lang.errors import Argument, ArgumentError
 MOST_SAMPLES: Final = 1_000_000
 
 
-class Drawn(NamedTuple):
-    """Samples of a check and the seed they are drawn with; None where nothing was said."""
+class SamplingSettings(NamedTuple):
+    """The number of samples of a check and their seed; None if not given."""
 
     samples: int | None = None
     seed: int | None = None
 
 
-def read_check(name: str, check: object) -> Drawn:
-    """Checks ``check=``: ``samples`` and ``seed``.
+def read_check(name: str, check: object) -> SamplingSettings:
+    """Check ``check=``: ``samples`` and ``seed``.
 
     Raises:
-        DescriptionError: when it says something else.
+        DescriptionError: if it is malformed.
     """
     if check is None:
-        return Drawn()
+        return SamplingSettings()
     said = dict(check) if isinstance(check, Mapping) else {"": 0}
     unknown = next((key for key in said if key not in ("samples", "seed")), None)
     at, help_ = Argument("check"), 'check={"samples": 500, "seed": 7}'
@@ -36,4 +36,4 @@ def read_check(name: str, check: object) -> Drawn:
             raise ArgumentError(at, f"check= of {name}: {key!r} is not a whole number from {low} on", help_)
     if said.get("samples", 1) > MOST_SAMPLES:
         raise ArgumentError(at, f"check= of {name}: at most {MOST_SAMPLES} samples", help_)
-    return Drawn(said.get("samples"), said.get("seed"))
+    return SamplingSettings(said.get("samples"), said.get("seed"))

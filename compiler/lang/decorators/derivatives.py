@@ -1,6 +1,6 @@
-"""What users write about derivatives inside bodies: ``bwd_diff``, ``fwd_diff``, ``diff_pair``, ``no_diff``, ``probe``.
+"""The words for derivatives in bodies: ``bwd_diff``, ``fwd_diff``, ``diff_pair``, ``no_diff``, ``probe``.
 
-Front ends know these by identity. Called in Python they do what they say, with derivatives taken by ``tracing``.
+Front ends know these objects by identity. In Python execution ``tracing`` takes the derivatives.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class BackwardOf:
-    """``sa.bwd_diff(g)``: takes g's arguments and the cotangent of its result, gives gradients."""
+    """``sa.bwd_diff(g)``: takes g's arguments and the cotangent of its result, returns gradients."""
 
     function: object
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """The gradients of g's differentiable parameters, one alone when there is one."""
+        """Return the gradients of g's differentiable parameters, a tuple if there are several."""
         return python_execution().backward(self.function, args, kwargs)
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardOf:
-    """``sa.fwd_diff(g)``: takes pairs for differentiable parameters, gives a pair."""
+    """``sa.fwd_diff(g)``: takes pairs for differentiable parameters, returns a pair."""
 
     function: object
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Value and tangent of g."""
+        """Return the value and tangent of g."""
         return python_execution().forward(self.function, args, kwargs)
 
 
 def bwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
-    """Reverse mode of g: a function of g's arguments and ``d_out``, giving gradients.
+    """Return the reverse mode of g: a function of g's arguments and ``d_out`` that returns gradients.
 
     Raises:
         DescriptionError: when g is not a function of the language.
@@ -53,7 +53,7 @@ def bwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
 
 
 def fwd_diff(g: Callable[..., object]) -> Callable[..., Any]:
-    """Forward mode of g: a function of pairs, giving a pair.
+    """Return the forward mode of g: a function of pairs that returns a pair.
 
     Raises:
         DescriptionError: when g is not a function of the language.
@@ -70,17 +70,17 @@ def _function(form: str, g: object) -> object:
 
 
 def diff_pair(value: T, tangent: T) -> DiffPair[T]:
-    """A differential pair, ``.p`` and ``.d``."""
+    """Return a differential pair, ``.p`` and ``.d``."""
     return cast("DiffPair[T]", python_execution().make_pair(value, tangent))
 
 
 def no_diff(value: T) -> T:
-    """The value with its derivative cut."""
+    """Return the value without its derivative."""
     return cast("T", python_execution().cut(value))
 
 
 def probe(name: str, value: T) -> T:
-    """The value itself; its gradient is recorded under ``name`` by ``slangad run`` and ``train``."""
+    """Return the value itself; its gradient is recorded under ``name`` by ``slangad run`` and ``train``."""
     from slangad.compiler.lang.activation import note_probe
 
     note_probe(name)

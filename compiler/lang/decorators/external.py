@@ -1,7 +1,7 @@
-"""``sa.extern``: a function that exists in a Slang file, declared with a signature in words.
+"""``sa.extern``: a function in a Slang file, declared with a signature as text.
 
-In: name, file and ``"(x: float, k: no_diff float) -> float"``. Out: an ``ExternalFunction``, whose types resolve in the
-describing file; in Python execution a stand-in runs in its place.
+``sa.extern("f", "f.slang", "(x: float, k: no_diff float) -> float")`` is an ``ExternalFunction``. Its types resolve in
+the describing file. In Python execution ``python=`` runs in its place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.errors import AnnotationError, Argument, ArgumentError, DescriptionError
 from slangad.compiler.lang.types.annotations import ir_type, memory_annotation
@@ -43,9 +43,9 @@ class ExternalFunction:
         name: Its name there.
         file: The path as written, relative to the describing file.
         signature: As written.
-        differentiable: Whether Slang can differentiate it.
-        python: What stands for it in Python execution, if anything.
-        place: Where it was declared.
+        differentiable: True if Slang can differentiate it.
+        python: Its replacement in Python execution, if any.
+        location: The location of the declaration.
     """
 
     name: str
@@ -53,15 +53,15 @@ class ExternalFunction:
     signature: str
     differentiable: bool
     python: Callable[..., object] | None
-    place: Place = field(repr=False)
+    location: DecoratorLocation = field(repr=False)
 
     @property
     def path(self) -> Path:
         """The Slang file."""
-        return Path(self.place.file).parent / self.file
+        return Path(self.location.file).parent / self.file
 
     def parameters(self) -> tuple[ExternalParameter, ...]:
-        """The parameters in order.
+        """Return the parameters in order.
 
         Raises:
             AnnotationError: when one names no type.
@@ -69,17 +69,17 @@ class ExternalFunction:
         return tuple(self._parameter(name, text) for name, text in _parse(self)[0])
 
     def result(self) -> Type:
-        """The type of the result.
+        """Return the type of the result.
 
         Raises:
             AnnotationError: when it names no type.
         """
-        return ir_type(resolve(_parse(self)[1], self.place.globals, self.place.locals, "return"))
+        return ir_type(resolve(_parse(self)[1], self.location.globals, self.location.locals, "return"))
 
     def _parameter(self, name: str, text: str) -> ExternalParameter:
         words = text.split(maxsplit=1)
         no_diff = words[0] == "no_diff"
-        annotation = resolve(words[1] if no_diff else text, _names(self.place), self.place.locals, name)
+        annotation = resolve(words[1] if no_diff else text, _names(self.location), self.location.locals, name)
         memory = memory_annotation(annotation)
         try:
             return ExternalParameter(name, ir_type(memory.value), no_diff or memory.no_diff)
@@ -87,7 +87,7 @@ class ExternalFunction:
             raise AnnotationError(error.message, error.help, name) from None
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the stand-in.
+        """Run the replacement.
 
         Raises:
             DescriptionError: when there is none.
@@ -97,15 +97,15 @@ class ExternalFunction:
         return self.python(*args, **kwargs)
 
 
-def _names(place: Place) -> dict[str, object]:
+def _names(location: DecoratorLocation) -> dict[str, object]:
     from slangad.compiler.lang.types import matrices, scalars, vectors
 
     known = {name: getattr(module, name) for module in (scalars, vectors, matrices) for name in module.__all__}
-    return {**known, **place.globals}
+    return {**known, **location.globals}
 
 
 def _parse(extern: ExternalFunction) -> tuple[list[tuple[str, str]], str]:
-    """Names and type texts of a signature, split at top-level commas."""
+    """Return the names and type texts of a signature and the text of its result."""
     text = extern.signature.strip()
     head, arrow, result = text.rpartition("->")
     head = head.strip() if arrow else text
@@ -141,14 +141,14 @@ def extern(
     differentiable: bool = False,
     python: Callable[..., object] | None = None,
 ) -> ExternalFunction:
-    """Declares a function of a Slang file.
+    """Declare a function of a Slang file.
 
     Args:
         name: Its name there.
         file: The Slang file, relative to the describing file.
         signature: ``"(x: float, k: no_diff float) -> float"``.
-        differentiable: Whether it is ``[Differentiable]`` or has derivatives of its own.
-        python: What stands for it in Python execution.
+        differentiable: True if it is ``[Differentiable]`` or has custom derivatives.
+        python: Its replacement in Python execution.
 
     Raises:
         DescriptionError: when the signature can't be read.

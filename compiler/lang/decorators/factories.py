@@ -1,7 +1,7 @@
-"""Factories: functions that define structs, functions or kernels. Equal arguments give one definition, by one name.
+"""Factories: functions that define structs, functions or kernels. Equal arguments give one definition and one name.
 
-In: a definition inside a function and the values around it. Out: what its name gets appended (``_4_16``) and a key that
-is equal for equal definitions. Only arguments the definition uses count, directly or through locals and helpers.
+An ``Instance`` holds the suffix of a definition's name (``_4_16``) and a key that is equal for equal definitions. Only
+arguments that the definition uses count, directly or through locals and helpers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from slangad.compiler.lang.decorators.source import definition_of_code
 from slangad.compiler.lang.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from slangad.compiler.lang.decorators.frames import Place
+    from slangad.compiler.lang.decorators.frames import DecoratorLocation
 
-Definition = ast.FunctionDef | ast.ClassDef
+DefinitionNode = ast.FunctionDef | ast.ClassDef
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -30,7 +30,7 @@ class Instance:
     """One definition made by a factory.
 
     Attributes:
-        suffix: What follows the definition's own name, ``_4_16``; empty when no argument is used.
+        suffix: The suffix of the definition's name, ``_4_16``; empty if no argument is used.
         identity: Equal for equal definitions while they live.
         arguments: The arguments used, in parameter order.
     """
@@ -44,38 +44,40 @@ PLAIN: Final = Instance()
 _MADE: Final[WeakValueDictionary[tuple[object, ...], object]] = WeakValueDictionary()
 
 
-def instance_of(place: Place, node: Definition, options: Mapping[str, object] | None = None) -> Instance:
-    """What a definition is among those its factory makes; ``PLAIN`` at module level and in classes.
+def instance_of(
+    location: DecoratorLocation, node: DefinitionNode, options: Mapping[str, object] | None = None
+) -> Instance:
+    """Return the instance of a definition; ``PLAIN`` at module level and in classes.
 
     Args:
-        place: Where it was decorated.
+        location: The location of the decorator.
         node: Its tree.
         options: The decorator's keywords.
     """
-    if place.factory is None or place.in_class:
+    if location.factory is None or location.in_class:
         return PLAIN
     try:
-        factory = definition_of_code(place.factory).tree
+        factory = definition_of_code(location.factory).tree
     except DescriptionError:
         return PLAIN
     if not any(statement is node for statement in ast.walk(factory)):
         return PLAIN
     used = _used_names(factory, node)
-    names = [n for n in _parameters(place.factory) if n in used and n in place.locals]
-    arguments = tuple((n, place.locals[n]) for n in names)
+    names = [n for n in _parameters(location.factory) if n in used and n in location.locals]
+    arguments = tuple((n, location.locals[n]) for n in names)
     helpers = {s.name for s in ast.walk(factory) if isinstance(s, Named)}
-    values = tuple((n, _key(place.locals[n])) for n in sorted(used - helpers) if n in place.locals)
+    values = tuple((n, _key(location.locals[n])) for n in sorted(used - helpers) if n in location.locals)
     suffix = "".join(f"_{_word(v)}" for _, v in arguments)
-    return Instance(suffix, (id(place.factory), place.line, node.name, values, _key(options or {})), arguments)
+    return Instance(suffix, (id(location.factory), location.line, node.name, values, _key(options or {})), arguments)
 
 
 def made(instance: Instance) -> object | None:
-    """The definition made before with the same identity, if it still lives."""
+    """Return the living definition with the same identity, if any."""
     return None if instance.identity is None else _MADE.get(instance.identity)
 
 
 def remember(instance: Instance, definition: object) -> None:
-    """Keeps a definition for the next call of its factory, as long as somebody uses it."""
+    """Keep a definition for the next call of its factory while it is in use."""
     if instance.identity is not None:
         _MADE[instance.identity] = definition
 
@@ -86,8 +88,8 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
     return code.co_varnames[:count]
 
 
-def _used_names(factory: ast.FunctionDef, node: Definition) -> set[str]:
-    """The names a definition reads, and those that the factory's statements binding them read."""
+def _used_names(factory: ast.FunctionDef, node: DefinitionNode) -> set[str]:
+    """Return the names that a definition reads, directly or through the factory's statements that bind them."""
     bindings = _bindings(factory)
     found: set[str] = set()
     waiting = set(_names(node))
@@ -116,7 +118,7 @@ def _targets(statement: ast.AST) -> Iterator[str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Names read below a node; quoted annotations count by the words in them."""
+    """Yield the names read below a node, words of quoted annotations included."""
     for child in ast.walk(node):
         if isinstance(child, ast.Name):
             yield child.id
@@ -125,7 +127,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _key(value: object) -> object:
-    """Something hashable that is equal for values of the same meaning; objects without one stand for themselves."""
+    """Return a hashable key, equal for values of equal meaning; for other objects their identity."""
     if isinstance(value, (bool, int, float, str, bytes, type(None))):
         return (type(value).__name__, repr(value))
     if isinstance(value, (tuple, list)):
@@ -146,7 +148,7 @@ def _text(value: object) -> str:
 
 
 def _word(value: object) -> str:
-    """A value as part of an identifier: ``16``, ``0p5``, ``m1``, ``float3``, ``Material``."""
+    """Return a value as part of an identifier: ``16``, ``0p5``, ``m1``, ``float3``, ``Material``."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):

@@ -1,6 +1,6 @@
-"""Where a decorator was applied: the file, the line, and the names local to the surrounding function or class.
+"""The location of a decorator: the file, the line, and the names local to the surrounding function or class.
 
-Those names are what postponed annotations inside factories need, and what tells the types of one factory apart.
+Postponed annotations inside factories need those names. The names also distinguish the types of one factory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DecoratorLocation:
     """The surroundings of a definition.
 
     Attributes:
@@ -25,7 +25,7 @@ class Place:
         locals: Names of the enclosing function and class bodies at that moment; empty at module level.
         factory: The code of the enclosing function, None at module level.
         globals: The module's names, live.
-        in_class: Whether the definition stands in a class body.
+        in_class: True if the definition is in a class body.
     """
 
     file: str
@@ -36,8 +36,8 @@ class Place:
     in_class: bool = False
 
 
-def caller(depth: int) -> Place:
-    """The place of the frame ``depth`` calls above the one that asks."""
+def caller(depth: int) -> DecoratorLocation:
+    """Return the location in the frame ``depth`` calls above the caller's."""
     frame: FrameType | None = sys._getframe(depth + 1)
     assert frame is not None  # noqa: S101  (there is a caller)
     file, line, module = frame.f_code.co_filename, frame.f_lineno, frame.f_globals
@@ -47,8 +47,8 @@ def caller(depth: int) -> Place:
         names = {**frame.f_locals, **names}
         frame = frame.f_back
     if frame is None or not _is_function(frame):
-        return Place(file, line, names, None, module, in_class)
-    return Place(file, line, {**frame.f_locals, **names}, frame.f_code, module, in_class)
+        return DecoratorLocation(file, line, names, None, module, in_class)
+    return DecoratorLocation(file, line, {**frame.f_locals, **names}, frame.f_code, module, in_class)
 
 
 def _is_function(frame: FrameType) -> bool:

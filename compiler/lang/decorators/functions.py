@@ -1,7 +1,6 @@
-"""``@sa.differentiable`` and ``@sa.function``: a Python function becomes a described one, still callable in Python.
+"""``@sa.differentiable`` and ``@sa.function``: they make a ``DescribedFunction`` of a Python function.
 
-In: the user's function and the decorator's keywords. Out: a ``DescribedFunction``, which front ends translate and whose
-call runs the function on slangad's values.
+Front ends translate it. A call of it runs the function on slangad's values.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overlo
 
 from slangad.compiler.lang.decorators.check_settings import read_check
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.policies import Policy
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.decorators.source import definition_of
@@ -34,23 +33,23 @@ class DescribedFunction(Generic[P, R]):
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated, with the names around it.
+        location: The location of the decorator, with the names around it.
         differentiable: False for ``@sa.function``.
-        policy: What ``derivative=`` said.
+        policy: The policy of ``derivative=``.
         prefer: ``recompute``, ``checkpoint`` or empty.
-        ranges: Where the check draws samples, parameter to (low, high).
-        drawn: How many it draws, and with which seed.
-        backward_function: The user's own backward derivative.
-        forward_function: The user's own forward derivative.
-        factory_suffix: What the factory's arguments add to the name.
+        ranges: The ranges of samples of the check, parameter to (low, high).
+        sampling: The number of samples and their seed.
+        backward_function: The custom backward derivative.
+        forward_function: The custom forward derivative.
+        factory_suffix: The suffix that the factory's arguments append to the name.
         owner: The struct class it is a method of.
-        static: Whether it is a static method.
+        static: True if it is a static method.
     """
 
     def __init__(
         self,
         python: FunctionType,
-        place: Place,
+        location: DecoratorLocation,
         *,
         differentiable: bool = True,
         instance: Instance = PLAIN,
@@ -59,7 +58,7 @@ class DescribedFunction(Generic[P, R]):
     ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.differentiable = differentiable
         self.instance = instance
         self.static = static
@@ -67,7 +66,7 @@ class DescribedFunction(Generic[P, R]):
         self.backward_function: FunctionType | None = None
         self.forward_function: FunctionType | None = None
         said = dict(options or {})
-        self.drawn = read_check(self.name, said.pop("check", None))
+        self.sampling = read_check(self.name, said.pop("check", None))
         self.policy, self.prefer, self.ranges = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
@@ -76,11 +75,11 @@ class DescribedFunction(Generic[P, R]):
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing factory and class when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     @property
     def factory_suffix(self) -> str:
-        """What the factory's arguments add to the name: ``_4_16``."""
+        """The suffix that the factory's arguments append to the name: ``_4_16``."""
         return self.instance.suffix
 
     @property
@@ -89,7 +88,7 @@ class DescribedFunction(Generic[P, R]):
         return self.name + self.factory_suffix
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Runs the function in Python on slangad's values."""
+        """Run the function in Python on slangad's values."""
         return cast("R", python_execution().call(self, args, kwargs))
 
     @overload
@@ -101,16 +100,16 @@ class DescribedFunction(Generic[P, R]):
     ) -> Callable[Q, R]: ...
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
-        """A method of an instance, as Python's own functions do."""
+        """Return a method of an instance, as Python's own functions do."""
         return self if instance is None else BoundMethod(cast("DescribedFunction[..., object]", self), instance)
 
     def backward(self, function: F) -> F:
-        """Makes ``function`` the backward derivative: the parameters by name, then ``d_out``; gives the gradients."""
+        """Make ``function`` the backward derivative: it takes the parameters and ``d_out``, and returns gradients."""
         self.backward_function = _own_derivative(self.name, "backward", function, self.backward_function)
         return function
 
     def forward(self, function: F) -> F:
-        """Makes ``function`` the forward derivative: pairs ``.p``, ``.d``; gives value and tangent."""
+        """Make ``function`` the forward derivative: it takes pairs ``.p``, ``.d`` and returns value and tangent."""
         self.forward_function = _own_derivative(self.name, "forward", function, self.forward_function)
         return function
 
@@ -119,7 +118,7 @@ class DescribedFunction(Generic[P, R]):
 
 
 class BoundMethod:
-    """A method and the object it was reached through."""
+    """A method and its object."""
 
     __slots__ = ("function", "instance")
 
@@ -128,7 +127,7 @@ class BoundMethod:
         self.instance = instance
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the method in Python."""
+        """Run the method in Python."""
         return self.function(self.instance, *args, **kwargs)
 
 
@@ -159,7 +158,7 @@ def _read_options(name: str, options: dict[str, object]) -> tuple[Policy | None,
 
 
 def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
-    """Checks ``ranges=``: parameter (or a part of one, ``m.roughness``) to (low, high).
+    """Check ``ranges=``: parameter (or a part of one, ``m.roughness``) to (low, high).
 
     Raises:
         DescriptionError: when it says something else.
@@ -185,7 +184,7 @@ def read_ranges(name: str, ranges: object) -> dict[str, tuple[float, float]]:
 
 
 def _bound(value: float) -> float:
-    """A bound as a float; infinite if it is too large for one."""
+    """Return a bound as a float; infinite if it is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -193,55 +192,55 @@ def _bound(value: float) -> float:
 
 
 def describe(function: FunctionType) -> DescribedFunction[..., object]:
-    """A plain function as if decorated with ``@sa.differentiable``; the same one each time."""
+    """Return a plain function as if decorated with ``@sa.differentiable``, the same object each time."""
     known = function.__dict__.get("__slangad_described__")
     if isinstance(known, DescribedFunction):
         return known
     code = function.__code__
     made_now: DescribedFunction[..., object] = DescribedFunction(
-        function, Place(code.co_filename, code.co_firstlineno, {}, None, function.__globals__)
+        function, DecoratorLocation(code.co_filename, code.co_firstlineno, {}, None, function.__globals__)
     )
     function.__dict__["__slangad_described__"] = made_now
     return made_now
 
 
-def describe_neighbours(place: Place) -> None:
-    """Describes the plain functions of the same factory, so that their annotations see the names around them."""
-    if place.factory is None:
+def describe_neighbours(location: DecoratorLocation) -> None:
+    """Describe the plain functions of the same factory, because their annotations need the names around them."""
+    if location.factory is None:
         return
-    for value in place.locals.values():
-        if not isinstance(value, FunctionType) or value.__code__ not in place.factory.co_consts:
+    for value in location.locals.values():
+        if not isinstance(value, FunctionType) or value.__code__ not in location.factory.co_consts:
             continue
         if "__slangad_described__" not in value.__dict__:
-            instance = factory_instance(value, place, {})
-            value.__dict__["__slangad_described__"] = DescribedFunction(value, place, instance=instance)
+            instance = factory_instance(value, location, {})
+            value.__dict__["__slangad_described__"] = DescribedFunction(value, location, instance=instance)
 
 
 def _make(
-    python: object, place: Place, options: Mapping[str, object], *, differentiable: bool
+    python: object, location: DecoratorLocation, options: Mapping[str, object], *, differentiable: bool
 ) -> DescribedFunction[..., object]:
     static = isinstance(python, staticmethod)
     inner = python.__func__ if isinstance(python, staticmethod) else python
     if not isinstance(inner, FunctionType):
         raise DescriptionError(f"{inner!r} is not a function", "decorate a def")
-    instance = factory_instance(inner, place, options)
+    instance = factory_instance(inner, location, options)
     before = made(instance)
     if isinstance(before, DescribedFunction):
         return before
-    describe_neighbours(place)
+    describe_neighbours(location)
     described: DescribedFunction[..., object] = DescribedFunction(
-        inner, place, differentiable=differentiable, instance=instance, options=options, static=static
+        inner, location, differentiable=differentiable, instance=instance, options=options, static=static
     )
     remember(instance, described)
     return described
 
 
-def factory_instance(function: FunctionType, place: Place, options: Mapping[str, object]) -> Instance:
-    """What a decorated function is among those its factory makes."""
-    if place.factory is None:
+def factory_instance(function: FunctionType, location: DecoratorLocation, options: Mapping[str, object]) -> Instance:
+    """Return the instance of a decorated function."""
+    if location.factory is None:
         return PLAIN
     try:
-        return instance_of(place, definition_of(function).tree, options)
+        return instance_of(location, definition_of(function).tree, options)
     except DescriptionError:
         return PLAIN
 
@@ -261,12 +260,12 @@ def differentiable(
 
 
 def differentiable(python: object = None, /, **options: object) -> object:
-    """Describes a function that is differentiated.
+    """Describe a function that is differentiated.
 
     Args:
         python: The function, when used bare.
-        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` where to sample,
-            ``check=`` how many samples, and with which seed.
+        **options: ``derivative=`` a policy, ``prefer=`` recompute or checkpoint, ``ranges=`` for samples,
+            ``check=`` their number and seed.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -287,11 +286,11 @@ def function(
 
 
 def function(python: object = None, /, **options: object) -> object:
-    """Describes a device function that is not differentiated.
+    """Describe a device function that is not differentiated.
 
     Args:
         python: The function, when used bare.
-        **options: ``ranges=`` where to sample.
+        **options: ``ranges=`` for samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.

@@ -1,4 +1,4 @@
-"""``@sa.kernel`` and ``@sa.pipeline``: what runs once per element of a domain, and chains of that."""
+"""``@sa.kernel``: a function that runs once per element of a domain. ``@sa.pipeline``: a sequence of kernel calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, overload
 
-from slangad.compiler.lang.decorators.check_settings import Drawn, read_check
+from slangad.compiler.lang.decorators.check_settings import SamplingSettings, read_check
 from slangad.compiler.lang.decorators.factories import Instance, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.functions import describe_neighbours, factory_instance, read_ranges
 from slangad.compiler.lang.decorators.python_execution import python_execution
 from slangad.compiler.lang.errors import Argument, ArgumentError, DescriptionError
@@ -28,23 +28,27 @@ class KernelObject:
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated, with the names around it.
+        location: The location of the decorator, with the names around it.
         dims: The number of axes of its domain, 1 to 3.
         group_size: Threads of a group along each axis.
-        ranges: Where the check draws samples.
-        drawn: How many it draws, and with which seed.
-        shapes: Of arrays, as the check is to make them.
+        ranges: The ranges of samples of the check.
+        sampling: The number of samples and their seed.
+        shapes: The shapes of the arrays that the check makes.
     """
 
     def __init__(
-        self, python: FunctionType, place: Place, instance: Instance, options: Mapping[str, object] | None = None
+        self,
+        python: FunctionType,
+        location: DecoratorLocation,
+        instance: Instance,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.instance = instance
         said = dict(options or {})
-        self.drawn = read_check(self.name, said.pop("check", None))
+        self.sampling = read_check(self.name, said.pop("check", None))
         self.dims, self.group_size, self.ranges, self.shapes = _read_options(self.name, said)
         self.__name__, self.__qualname__ = python.__name__, python.__qualname__
         self.__doc__, self.__module__ = python.__doc__, python.__module__
@@ -53,11 +57,11 @@ class KernelObject:
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing factory when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     @property
     def factory_suffix(self) -> str:
-        """What the factory's arguments add to the name."""
+        """The suffix that the factory's arguments append to the name."""
         return self.instance.suffix
 
     @property
@@ -66,12 +70,12 @@ class KernelObject:
         return self.name + self.factory_suffix
 
     def __call__(self, *args: object, domain: int | tuple[int, ...] | None = None, **kwargs: object) -> object:
-        """Runs every thread in Python, one after another.
+        """Run every thread in Python, one after another.
 
         Args:
             *args: Arrays for ``Each`` and tensors, values for the rest; structs of arrays as mappings.
-            domain: The shape of the domain, where no ``Each`` argument tells it.
-            **kwargs: The same by name.
+            domain: The shape of the domain, needed if there is no ``Each`` argument.
+            **kwargs: Further arguments by name.
 
         Returns:
             One array per result, a tuple when there are several.
@@ -100,7 +104,7 @@ def _read_options(
 
 
 def _read_shapes(name: str, shapes: object) -> dict[str, tuple[int, ...]]:
-    """Checks ``shapes=``: parameter to extents."""
+    """Check ``shapes=``: parameter to extents."""
     if shapes is None:
         return {}
     checked: dict[str, tuple[int, ...]] = {}
@@ -144,12 +148,12 @@ def kernel(
 
 
 def kernel(python: object = None, /, **options: object) -> object:
-    """Describes a function that runs once per element of a domain.
+    """Describe a function that runs once per element of a domain.
 
     Args:
         python: The function, when used bare.
-        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` where to sample,
-            ``shapes=`` of tensors in checks, ``check=`` how many samples, and with which seed.
+        **options: ``dims=`` 1 to 3, ``group_size=`` threads per group, ``ranges=`` of samples,
+            ``shapes=`` of tensors in checks, ``check=`` the number and seed of samples.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -159,17 +163,17 @@ def kernel(python: object = None, /, **options: object) -> object:
     return lambda function: _make(function, caller(1), options)
 
 
-def _make(python: object, place: Place, options: Mapping[str, object]) -> KernelObject:
+def _make(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> KernelObject:
     if not isinstance(python, FunctionType):
         raise DescriptionError(f"{python!r} is not a function", "decorate a def")
-    if place.in_class:
+    if location.in_class:
         raise DescriptionError(f"kernel {python.__name__} is inside a class", "define it at module level")
-    instance = factory_instance(python, place, options)
+    instance = factory_instance(python, location, options)
     before = made(instance)
     if isinstance(before, KernelObject):
         return before
-    describe_neighbours(place)
-    made_now = KernelObject(python, place, instance, options)
+    describe_neighbours(location)
+    made_now = KernelObject(python, location, instance, options)
     remember(instance, made_now)
     return made_now
 
@@ -207,23 +211,25 @@ Optimizer = SGD | Adam | AdamW
 
 
 class PipelineObject:
-    """A chain of kernel calls; calling it runs them in Python.
+    """A pipeline of kernel calls; calling it runs them in Python.
 
     Attributes:
         python: The user's function as written.
         name: Its name.
-        place: Where it was decorated.
-        optimizer: How ``slangad train`` minimises the returned scalar, None when it isn't trained.
-        fuse: Whether neighbouring kernels over one domain may become one.
-        drawn: How many samples the check draws, and with which seed.
+        location: The location of the decorator.
+        optimizer: The optimizer of ``slangad train``, None if the pipeline isn't trained.
+        fuse: True if neighbouring kernels over one domain may become one.
+        sampling: The number of samples of the check and their seed.
     """
 
-    drawn = Drawn()
+    sampling = SamplingSettings()
 
-    def __init__(self, python: FunctionType, place: Place, optimizer: Optimizer | None, *, fuse: bool = True) -> None:
+    def __init__(
+        self, python: FunctionType, location: DecoratorLocation, optimizer: Optimizer | None, *, fuse: bool = True
+    ) -> None:
         self.python = python
         self.name = python.__name__
-        self.place = place
+        self.location = location
         self.optimizer = optimizer
         self.fuse = fuse
         self.__doc__ = python.__doc__
@@ -231,10 +237,10 @@ class PipelineObject:
     @property
     def frame_locals(self) -> Mapping[str, object]:
         """Names of the enclosing function when it was decorated."""
-        return self.place.locals
+        return self.location.locals
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Runs the kernels of the body in Python."""
+        """Run the kernels of the body in Python."""
         return self.python(*args, **kwargs)
 
 
@@ -249,12 +255,12 @@ def pipeline(
 
 
 def pipeline(python: object = None, /, **options: object) -> object:
-    """Describes a straight line of kernel calls.
+    """Describe a straight line of kernel calls.
 
     Args:
         python: The function, when used bare.
         **options: ``optimizer=`` sa.SGD, sa.Adam or sa.AdamW; ``fuse=False`` keeps every kernel apart;
-            ``check=`` how many samples the check draws, and with which seed.
+            ``check=`` the number and seed of the samples of a check.
 
     Raises:
         DescriptionError: for unknown keywords and values that make no sense.
@@ -264,7 +270,7 @@ def pipeline(python: object = None, /, **options: object) -> object:
     return lambda function: _make_pipeline(function, caller(1), options)
 
 
-def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) -> PipelineObject:
+def _make_pipeline(python: object, location: DecoratorLocation, options: Mapping[str, object]) -> PipelineObject:
     optimizer = options.get("optimizer")
     fuse = options.get("fuse", True)
     unknown = sorted(set(options) - {"optimizer", "fuse", "check"})
@@ -280,8 +286,8 @@ def _make_pipeline(python: object, place: Place, options: Mapping[str, object]) 
         raise ArgumentError(Argument("optimizer"), message, "sa.SGD, sa.Adam or sa.AdamW")
     if not isinstance(fuse, bool):
         raise ArgumentError(Argument("fuse"), f"fuse= of {python.__name__} is {fuse!r}, not True or False")
-    made_now = PipelineObject(python, place, optimizer, fuse=fuse)
-    made_now.drawn = read_check(python.__name__, options.get("check"))
+    made_now = PipelineObject(python, location, optimizer, fuse=fuse)
+    made_now.sampling = read_check(python.__name__, options.get("check"))
     return made_now
 
 

@@ -1,4 +1,4 @@
-"""Bounded loops and the thread's place in its domain: ``sa.range``, ``sa.max_iters``, ``sa.thread_id``."""
+"""Bounded loops and the thread's index in its domain: ``sa.range``, ``sa.max_iters``, ``sa.thread_id``."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class BoundedRange:
 def range(  # noqa: A001  (reads sa.range)
     *bounds: int, max_iters: int | None = None, unroll: bool = False
 ) -> BoundedRange:
-    """Python's range with what Slang needs to know.
+    """Return Python's range with a bound for Slang.
 
     Args:
         *bounds: As of ``range``: stop, or start and stop, or start, stop and step.
-        max_iters: The most turns the loop ever takes; needed when the bounds are known only at run time.
-        unroll: Whether Slang unrolls the loop.
+        max_iters: The largest number of iterations; needed if the bounds are known only at run time.
+        unroll: True if Slang should unroll the loop.
 
     Raises:
         DescriptionError: when the bound is not a positive integer.
@@ -52,7 +52,7 @@ def range(  # noqa: A001  (reads sa.range)
 
 
 def max_iters(n: int) -> bool:
-    """``while sa.max_iters(n) and …``: the most turns the loop ever takes. Always true; the loop counts.
+    """Bound a loop to ``n`` iterations: ``while sa.max_iters(n) and …``. Return True; the loop counts.
 
     Raises:
         DescriptionError: when the bound is not a positive integer.
@@ -72,7 +72,7 @@ def _bound(what: str, value: object) -> int:
 
 
 def thread_id(axis: int = 0) -> int:
-    """The index of this thread along an axis of the kernel's domain.
+    """Return the index of this thread along an axis of the kernel's domain.
 
     Raises:
         DescriptionError: outside a kernel, or for an axis the kernel has not.
@@ -83,7 +83,7 @@ def thread_id(axis: int = 0) -> int:
 
 
 def thread_count(axis: int = 0) -> int:
-    """The size of the kernel's domain along an axis.
+    """Return the size of the kernel's domain along an axis.
 
     Raises:
         DescriptionError: outside a kernel, or for an axis the kernel has not.
@@ -94,7 +94,7 @@ def thread_count(axis: int = 0) -> int:
 
 
 def static_assert(condition: object, message: str = "static_assert failed") -> None:
-    """Checks something known when the file is loaded.
+    """Check a condition that is known when the file is loaded.
 
     Raises:
         DescriptionError: with the message, when the condition does not hold.

@@ -1,4 +1,4 @@
-"""Gradient policies: what ``derivative=`` of a described function may say. Plain frozen records, checked when made."""
+"""Gradient policies, for ``derivative=`` of a described function: frozen records."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ Policy = Bounded | ClipGradient
 
 
 def finite_difference(step: float, *, relative: bool = False) -> FiniteDifference:
-    """A derivative by central differences.
+    """Return a derivative by central differences.
 
     Args:
         step: Half the distance between the two evaluations, positive.
-        relative: Whether the step is scaled by ``max(1, |x|)``.
+        relative: True if the step is scaled by ``max(1, |x|)``.
 
     Raises:
         DescriptionError: when the step is not a positive number.
@@ -70,7 +70,7 @@ def finite_difference(step: float, *, relative: bool = False) -> FiniteDifferenc
 
 
 def surrogate(g: object) -> Surrogate:
-    """The derivative of ``g``, which has the same parameters and result.
+    """Return the derivative of ``g``, which has the same parameters and result.
 
     Raises:
         DescriptionError: when g is not a function.
@@ -82,16 +82,16 @@ def surrogate(g: object) -> Surrogate:
 
 
 def straight_through() -> StraightThrough:
-    """The derivative of the identity; for functions with one differentiable parameter of the result's type."""
+    """Return the derivative of the identity; for functions with one differentiable parameter of the result's type."""
     return StraightThrough()
 
 
 def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: object = None) -> ClipGradient:
-    """Bounded gradients.
+    """Return a policy with bounded gradients.
 
     Args:
         limit: Every component of every gradient stays in [-limit, limit].
-        norm: Instead, the norm over one parameter's components stays at most this.
+        norm: Instead, the largest norm over one parameter's components.
         of: The derivative to bound, automatic unless given.
 
     Raises:
@@ -108,7 +108,7 @@ def clip_gradient(limit: float | None = None, *, norm: float | None = None, of: 
 
 
 def subgradient(*, at: float, value: float) -> Subgradient:
-    """A chosen derivative at one point of a function of one float.
+    """Return a chosen derivative at one point of a function of one float.
 
     Args:
         at: The point.

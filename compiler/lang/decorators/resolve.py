@@ -1,4 +1,4 @@
-"""From the annotations of a function or class to the objects they name, postponed ones included."""
+"""The objects that annotations of functions and classes name, postponed ones included."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import ChainMap
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from slangad.compiler.lang.errors import AnnotationError, UnknownNameError
+from slangad.compiler.lang.errors import AnnotationError, UndefinedNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def closure_of(function: FunctionType) -> dict[str, object]:
-    """The free variables of a function that have a value."""
+    """Return the free variables of a function that have a value."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found: dict[str, object] = {}
     for name, cell in cells:
@@ -24,16 +24,16 @@ def closure_of(function: FunctionType) -> dict[str, object]:
 
 
 def scope_of(function: FunctionType, surroundings: Mapping[str, object], owner: type | None) -> Mapping[str, object]:
-    """The names a function's annotations can use besides its globals."""
+    """Return the names that a function's annotations can use besides its globals."""
     own: dict[str, object] = {owner.__name__: owner} if owner is not None else {}
     return ChainMap(closure_of(function), own, dict(surroundings))
 
 
 def resolve(annotation: object, module: dict[str, object], names: Mapping[str, object], parameter: str = "") -> object:
-    """The object an annotation names; only postponed ones (strings) need work.
+    """Return the object that an annotation names; only postponed ones (strings) are evaluated.
 
     Raises:
-        AnnotationError: when it can't be evaluated; ``parameter`` is passed on.
+        AnnotationError: if it can't be evaluated, with ``parameter``.
     """
     if not isinstance(annotation, str):
         return annotation
@@ -42,12 +42,12 @@ def resolve(annotation: object, module: dict[str, object], names: Mapping[str, o
     except NameError as error:
         name = error.name or annotation
         known = [*names, *module, "float", "int", "bool", "tuple"]
-        raise UnknownNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
+        raise UndefinedNameError(name, f"unknown name '{name}'", _like(name, known), parameter) from None
     except AttributeError as error:
         owner = getattr(error.obj, "__name__", annotation)
         name = error.name or annotation
         near = _like(name, dir(error.obj))
-        raise UnknownNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
+        raise UndefinedNameError(name, f"'{owner}' has no '{name}'", near, parameter) from None
     except AnnotationError as error:
         raise AnnotationError(error.message, error.help, parameter) from None
     except Exception as error:  # whatever the user's annotation raises
@@ -64,7 +64,7 @@ def _like(name: str, known: list[str]) -> str:
 def annotations_of(
     function: FunctionType, surroundings: Mapping[str, object], owner: type | None = None
 ) -> dict[str, object]:
-    """Every annotation of a function, ``return`` included, as objects.
+    """Return every annotation of a function, ``return`` included, as objects.
 
     Raises:
         AnnotationError: for the first one that can't be evaluated, with its parameter.

@@ -1,4 +1,4 @@
-"""What a described function takes and gives, from its annotations: resolved when first asked for, then kept."""
+"""The parameters and result of a described function, from its annotations: resolved at the first use, then kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EMPTY: Final = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class SignatureParameter:
-    """A parameter; ``default`` is ``inspect.Parameter.empty`` where it has none."""
+    """A parameter; ``default`` is ``inspect.Parameter.empty`` if it has none."""
 
     name: str
     type: Type
@@ -33,7 +33,7 @@ class SignatureParameter:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """True if it has a gradient."""
         return not self.no_diff and carries_gradient(self.type)
 
 
@@ -54,7 +54,7 @@ _KNOWN: Final[WeakKeyDictionary[DescribedFunction[..., object], FunctionSignatur
 
 
 def signature_of(described: DescribedFunction[..., object]) -> FunctionSignature:
-    """The signature of a described function.
+    """Return the signature of a described function.
 
     Raises:
         AnnotationError: with the parameter's name, when an annotation is missing or names no type.
@@ -102,5 +102,5 @@ def _type(annotation: object, parameter: str) -> Type:
 
 @lru_cache(maxsize=1024)
 def python_parameters(function: FunctionType) -> tuple[inspect.Parameter, ...]:
-    """The parameters of a Python function as written."""
+    """Return the parameters of a Python function as written."""
     return tuple(inspect.signature(function).parameters.values())

@@ -1,6 +1,6 @@
-"""From functions and classes to their syntax trees, with the positions of the file they stand in.
+"""The syntax trees of functions and classes, with the positions in their file.
 
-A text is read once per state of its file and parsed once; loaders may put texts in first with ``remember_source``.
+A text is read and parsed once per state of its file. Loaders may provide texts with ``remember_source``.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class ClassDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _IndexedFile:
     text: str
     stamp: tuple[int, int] | None
     functions: dict[tuple[int, str], ast.AST]
     classes: tuple[ast.ClassDef, ...]
 
 
-_SOURCES: Final[dict[str, _Source]] = {}
+_SOURCES: Final[dict[str, _IndexedFile]] = {}
 
 
 def remember_source(path: str, text: str) -> None:
-    """Makes ``text`` the source of ``path``, the file name of its code objects, until remembered again."""
+    """Make ``text`` the source of ``path``, the file name of its code objects, until the next call."""
     _SOURCES[path] = _index(path, text, None)
 
 
 def definition_of(function: FunctionType) -> Definition:
-    """The definition of a function.
+    """Return the definition of a function.
 
     Raises:
         DescriptionError: when its source can't be read or it is not written with ``def``.
@@ -62,7 +62,7 @@ def definition_of(function: FunctionType) -> Definition:
 
 
 def definition_of_code(code: CodeType) -> Definition:
-    """As ``definition_of``, from a code object."""
+    """Return the definition of a code object's function."""
     if code.co_name == "<lambda>":
         raise DescriptionError("a lambda can't be described", "write a def with annotations")
     source = _source(code.co_filename, code.co_name)
@@ -75,7 +75,7 @@ def definition_of_code(code: CodeType) -> Definition:
 
 
 def class_definition_of(name: str, path: str, line: int) -> ClassDefinition:
-    """The definition of the class ``name`` around a line, the innermost where several nest.
+    """Return the definition of the class ``name`` around a line, the innermost where several nest.
 
     Raises:
         DescriptionError: when the source can't be read or holds no such class.
@@ -88,11 +88,11 @@ def class_definition_of(name: str, path: str, line: int) -> ClassDefinition:
 
 
 def first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    """The line a definition starts on, decorators counted, as in its code object."""
+    """Return the first line of a definition, decorators included, as in its code object."""
     return min([node.lineno, *(d.lineno for d in node.decorator_list)])
 
 
-def _source(path: str, name: str) -> _Source:
+def _source(path: str, name: str) -> _IndexedFile:
     known = _SOURCES.get(path)
     if known is not None and known.stamp is None:
         return known
@@ -122,7 +122,7 @@ def _read(path: str, name: str) -> str:
     return text
 
 
-def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _Source:
+def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _IndexedFile:
     functions: dict[tuple[int, str], ast.AST] = {}
     classes: list[ast.ClassDef] = []
     for node in ast.walk(ast.parse(text, path)):
@@ -130,4 +130,4 @@ def _index(path: str, text: str, stamp: tuple[int, int] | None) -> _Source:
             functions[first_line(node), node.name] = node
         elif isinstance(node, ast.ClassDef):
             classes.append(node)
-    return _Source(text, stamp, functions, tuple(classes))
+    return _IndexedFile(text, stamp, functions, tuple(classes))

@@ -1,7 +1,7 @@
-"""``@sa.struct``: a class of annotated fields becomes a value type, its functions become methods.
+"""``@sa.struct``: it makes a value type of a class of annotated fields; functions of the class become methods.
 
-In: the user's class. Out: the same class with a constructor, value semantics, and a ``StructRecord`` under
-``__slangad_struct__`` that resolves field types when they are first asked for.
+The class gets a constructor, value semantics, and a ``DescribedStruct`` under ``__slangad_struct__``. The record
+resolves field types at their first use.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from slangad.compiler.ir.types import DiffPair, Tuple, Void, show
 from slangad.compiler.lang.decorators.factories import PLAIN, Instance, instance_of, made, remember
-from slangad.compiler.lang.decorators.frames import Place, caller
+from slangad.compiler.lang.decorators.frames import DecoratorLocation, caller
 from slangad.compiler.lang.decorators.functions import DescribedFunction, describe_neighbours
 from slangad.compiler.lang.decorators.resolve import resolve
 from slangad.compiler.lang.decorators.source import ClassDefinition, class_definition_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform() -> object:
-        """Tells type checkers how instances are made; nothing at run time."""
+        """Tell type checkers how instances are made; nothing at run time."""
         return lambda decorator: decorator
 
 
@@ -39,18 +39,22 @@ class DescribedStruct(StructRecord):
     """A struct class with its source and methods.
 
     Attributes:
-        place: The location of the decorator.
+        location: The location of the decorator.
         factory_suffix: The suffix that the factory's arguments append to the name.
         arguments: The factory's arguments that the class uses.
         methods: Functions by name, static ones included.
     """
 
     def __init__(
-        self, cls: type, place: Place, instance: Instance, methods: dict[str, DescribedFunction[..., object]]
+        self,
+        cls: type,
+        location: DecoratorLocation,
+        instance: Instance,
+        methods: dict[str, DescribedFunction[..., object]],
     ) -> None:
-        key = f"{place.file}:{place.line}:{cls.__qualname__}{instance.suffix}"
+        key = f"{location.file}:{location.line}:{cls.__qualname__}{instance.suffix}"
         super().__init__(cls, cls.__name__ + instance.suffix, key)
-        self.place = place
+        self.location = location
         self.factory_suffix = instance.suffix
         self.arguments = instance.arguments
         self.methods = methods
@@ -62,17 +66,17 @@ class DescribedStruct(StructRecord):
     @property
     def file(self) -> str:
         """The file the class stands in."""
-        return self.place.file
+        return self.location.file
 
     @property
     def line(self) -> int:
         """The line its decorator was applied on."""
-        return self.place.line
+        return self.location.line
 
     @property
     def definition(self) -> ClassDefinition:
         """Its syntax tree."""
-        return class_definition_of(self.cls.__name__, self.place.file, self.place.line)
+        return class_definition_of(self.cls.__name__, self.location.file, self.location.line)
 
     @property
     def fields(self) -> tuple[FieldRecord, ...]:
@@ -92,7 +96,7 @@ class DescribedStruct(StructRecord):
         return self._fields
 
     def field_errors(self) -> Iterator[FieldError]:
-        """What is wrong with each field; in fields of other structs, those of the inner one."""
+        """Yield the errors of each field; for a field of another struct, the error of the inner field."""
         for name in self.annotations:
             try:
                 self._checked_field(name)
@@ -108,8 +112,8 @@ class DescribedStruct(StructRecord):
             raise FieldError(self, name, error) from None
 
     def _field(self, name: str) -> FieldRecord:
-        names = {**self.place.locals, self.cls.__name__: self.cls}
-        annotation = resolve(self.annotations[name], self.place.globals, names, name)
+        names = {**self.location.locals, self.cls.__name__: self.cls}
+        annotation = resolve(self.annotations[name], self.location.globals, names, name)
         memory = memory_annotation(annotation)
         if memory.memory != "value":
             raise AnnotationError(f"field {name} of {self.name} declares memory", "write the type only", name)
@@ -127,23 +131,23 @@ def described_struct(cls: object) -> DescribedStruct | None:
 
 @dataclass_transform()
 def struct(cls: C) -> C:
-    """Makes a class of annotated fields a struct of the language.
+    """Make a class of annotated fields a struct of the language.
 
     Raises:
-        DescriptionError: for what structs can't have: bases, properties, class methods, operators of their own.
+        DescriptionError: for bases, properties, class methods and operators.
     """
-    place = caller(1)
-    instance = _instance(cls, place)
+    location = caller(1)
+    instance = _instance(cls, location)
     before = made(instance)
     if before is not None:
         return before  # type: ignore[return-value]  # the same class, made by an equal call of the factory
     _check_class(cls)
-    describe_neighbours(place)
-    methods = {name: m for name, m in ((n, _method(n, v, place)) for n, v in vars(cls).items()) if m is not None}
+    describe_neighbours(location)
+    methods = {name: m for name, m in ((n, _method(n, v, location)) for n, v in vars(cls).items()) if m is not None}
     derivatives = {id(f) for m in methods.values() for f in (m.backward_function, m.forward_function)}
-    describe_neighbours(place)
+    describe_neighbours(location)
     methods = {name: m for name, m in methods.items() if id(m.python) not in derivatives}
-    record = DescribedStruct(cls, place, instance, methods)
+    record = DescribedStruct(cls, location, instance, methods)
     for name, method in methods.items():
         method.owner = cls
         setattr(cls, name, staticmethod(method) if method.static else method)
@@ -153,11 +157,11 @@ def struct(cls: C) -> C:
     return cls
 
 
-def _instance(cls: type, place: Place) -> Instance:
-    if place.factory is None:
+def _instance(cls: type, location: DecoratorLocation) -> Instance:
+    if location.factory is None:
         return PLAIN
     try:
-        return instance_of(place, class_definition_of(cls.__name__, place.file, place.line).tree)
+        return instance_of(location, class_definition_of(cls.__name__, location.file, location.line).tree)
     except DescriptionError:
         return PLAIN
 
@@ -180,14 +184,14 @@ def _check_member(owner: str, name: str, member: object) -> None:
         raise DescriptionError(f"struct {owner} defines {name}", "structs have no operators or constructors")
 
 
-def _method(name: str, member: object, place: Place) -> DescribedFunction[..., object] | None:
+def _method(name: str, member: object, location: DecoratorLocation) -> DescribedFunction[..., object] | None:
     static = isinstance(member, staticmethod)
     inner = member.__func__ if isinstance(member, staticmethod) else member
     if isinstance(inner, DescribedFunction):
         inner.static = inner.static or static
         return inner
     if isinstance(inner, FunctionType) and not (name.startswith("__") and name.endswith("__")):
-        return DescribedFunction(inner, place, static=static)
+        return DescribedFunction(inner, location, static=static)
     return None
 
 
@@ -213,7 +217,7 @@ def _default(value: object) -> DefaultValue | None:
 
 
 def _add_behaviour(cls: type) -> None:
-    """Gives instances their constructor, checked stores, equality by value and a readable form."""
+    """Give instances their constructor, checked stores, equality by value and a readable form."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:  # noqa: N807  (becomes the class' own)
         from slangad.compiler.lang.types.construct import fill_struct

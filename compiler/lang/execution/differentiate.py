@@ -1,7 +1,7 @@
-"""Derivatives of described functions in Python: automatic by tracing, or by the user's own derivative or policy.
+"""Derivatives of described functions in Python: automatic by tracing, or by a custom derivative or policy.
 
-``backward`` and ``forward`` are what ``sa.bwd_diff`` and ``sa.fwd_diff`` do. ``call_by_rule`` is how a call goes while
-a derivative is being taken: a function with a derivative of its own is not traced through.
+``backward`` and ``forward`` run ``sa.bwd_diff`` and ``sa.fwd_diff``. ``call_by_rule`` runs a call while a derivative is
+being taken: a function with a custom derivative is not traced.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Run = Callable[[Values], object]
 
 
 def described_of(function: object) -> tuple[Described, tuple[object, ...]]:
-    """The described function behind what users pass to ``sa.bwd_diff``, and arguments it already has.
+    """Return the described function that users pass to ``sa.bwd_diff``, and the arguments that it already has.
 
     Raises:
         DescriptionError: when there is none.
@@ -63,7 +63,7 @@ def described_of(function: object) -> tuple[Described, tuple[object, ...]]:
 
 
 def backward(function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """The gradients of a function's differentiable parameters; a single one alone."""
+    """Return the gradients of a function's differentiable parameters, a tuple if there are several."""
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
     _refuse_memories("bwd_diff", described)
@@ -99,7 +99,7 @@ def _refuse_nested(described: Described, values: Values) -> None:
 
 
 def forward(function: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """Value and tangent of a function on pairs."""
+    """Return value and tangent of a function on pairs."""
     described, bound = described_of(function)
     parameters = signature_of(described).parameters
     _refuse_memories("fwd_diff", described)
@@ -124,13 +124,13 @@ def _primal(described: Described, parameter: SignatureParameter, given: object) 
 
 
 def make_pair(value: object, tangent: object) -> PairValue:
-    """``sa.diff_pair``."""
+    """Return ``sa.diff_pair(value, tangent)``."""
     primal = copy(value)
     return PairValue(primal, joined(tangent, type_of(primal)))
 
 
 def cut(value: object) -> object:
-    """``sa.no_diff``: the value without what it depends on."""
+    """Return ``sa.no_diff(value)``: the value without its dependencies."""
     if type(value) in (int, float):
         return value
     if isinstance(value, (TensorArgument, TextureArgument)):
@@ -142,7 +142,7 @@ def cut(value: object) -> object:
 
 
 def vjp(run: Run, parameters: Sequence[SignatureParameter], values: Values, cotangent: object) -> list[object]:
-    """The gradient of each differentiable parameter, from a cotangent of the result."""
+    """Return the gradient of each differentiable parameter, from a cotangent of the result."""
     with new_level(reverse=True) as level:
         starts: list[list[Node]] = []
         traced: list[object] = []
@@ -158,7 +158,7 @@ def vjp(run: Run, parameters: Sequence[SignatureParameter], values: Values, cota
 
 
 def start(level: Level, value: object) -> tuple[object, list[Node]]:
-    """A value whose differentiable parts are leaves of a tape, and the leaves."""
+    """Return a value whose differentiable parts are leaves of a tape, and the leaves."""
     nodes: list[Node] = []
 
     def trace(data: Data) -> Data:
@@ -169,7 +169,7 @@ def start(level: Level, value: object) -> tuple[object, list[Node]]:
 
 
 def with_parts(value: object, parts: Sequence[Data | None]) -> object:
-    """A value of the same type with cotangents for its differentiable parts and zeros for the rest."""
+    """Return a value of the same type with cotangents for its differentiable parts and zeros for the rest."""
     waiting = iter(parts)
 
     def part(data: Data) -> Data:
@@ -180,7 +180,7 @@ def with_parts(value: object, parts: Sequence[Data | None]) -> object:
 
 
 def jvp(run: Run, parameters: Sequence[SignatureParameter], values: Values, tangents: Values) -> tuple[object, object]:
-    """Result and its tangent; tangents are values of the parameters' types."""
+    """Return the result and its tangent; tangents are values of the parameters' types."""
     with new_level(reverse=False) as level:
         given = [
             moved(level, v, t) if p.differentiable else v for p, v, t in zip(parameters, values, tangents, strict=True)
@@ -192,13 +192,13 @@ def jvp(run: Run, parameters: Sequence[SignatureParameter], values: Values, tang
 
 
 def moved(level: Level, value: object, tangent: object) -> object:
-    """A value whose differentiable parts move with a tangent."""
+    """Return a value whose differentiable parts carry a tangent."""
     waiting = iter(floating_parts(tangent))
     return map_floating(value, lambda data: Dual(level, data, in_precision(next(waiting), np.float64)))
 
 
 def tangent_of(data: Data, level: Level) -> Data:
-    """How components move; in their own precision."""
+    """Return the tangent of components, in their precision."""
     found = data.tangent if isinstance(data, Dual) and data.level is level else zeros_like(data)
     return in_precision(found, data.dtype)
 
@@ -207,7 +207,7 @@ def tangent_of(data: Data, level: Level) -> Data:
 
 
 def call_by_rule(described: Described, values: Values) -> object:
-    """A call while a derivative is being taken."""
+    """Call a function while a derivative is being taken."""
     from slangad.compiler.lang.execution.rules import backward_rule, forward_rule
 
     memories = any(isinstance(v, (TensorArgument, TextureArgument)) for v in values)
@@ -234,7 +234,7 @@ def call_by_rule(described: Described, values: Values) -> object:
 
 
 def _join_tape(level: Level, described: Described, values: Values, primals: Values, rule: Any) -> object:  # noqa: ANN401  (a backward rule)
-    """The result as nodes of the tape; their cotangents meet in one group, which asks the rule once."""
+    """Return the result as nodes of the tape. One group collects their cotangents and calls the rule once."""
     result = invoke(described, primals)
     parameters = signature_of(described).parameters
     inputs = [
@@ -262,7 +262,7 @@ def _slot(level: Level, data: Data, group: Node, slot: int) -> Traced:
 
 
 def basis(value: object) -> Iterator[object]:
-    """Values of the same type with a single 1 in a differentiable part, in memory order."""
+    """Yield values of the same type with a single 1 in a differentiable part, in memory order."""
     parts = floating_parts(value)
     for which, data in enumerate(parts):
         numbers = bottom(data)
@@ -273,7 +273,7 @@ def basis(value: object) -> Iterator[object]:
 
 
 def inner(a: object, b: object) -> Any:  # noqa: ANN401  (a number or traced)
-    """The sum of the products of two values' differentiable components."""
+    """Return the sum of the products of two values' differentiable components."""
     total: Any = np.float64(0.0)
     for x, y in zip(floating_parts(a), floating_parts(b), strict=True):
         product = in_precision(x, np.float64) * in_precision(y, np.float64)
@@ -290,7 +290,7 @@ def _summed(data: Data) -> Data:
 
 
 def combined(weights: Sequence[Any], values: Sequence[object], like: object) -> object:
-    """The weighted sum of values of one type; ``like`` gives the type when there are none."""
+    """Return the weighted sum of values of the type of ``like``."""
     parts: list[Any] = [zeros_like(d) for d in floating_parts(like)]
     for weight, value in zip(weights, values, strict=True):
         for i, data in enumerate(floating_parts(value)):

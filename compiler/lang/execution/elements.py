@@ -1,4 +1,4 @@
-"""Between numpy arrays and values: elements of ``Each`` arguments and results, sums.
+"""Elements of numpy arrays as values: ``Each`` arguments, ``Each`` results and sums.
 
 Domain axes come first in an array, then those of the element: a vector's components, a matrix' rows and columns, an
 array's items. Structs are mappings of field names to arrays, and so are arrays of structs: of each field an array.
@@ -30,14 +30,14 @@ Index = tuple[int, ...]
 
 
 def trailing_shape(type_: Type) -> tuple[int, ...]:
-    """The axes of one element."""
+    """Return the axes of one element."""
     if isinstance(type_, Array):
         return (type_.size, *trailing_shape(type_.element))
     return shape_of(type_)
 
 
 def dtype_of(type_: Type) -> np.dtype[Any]:
-    """The precision of an element's scalars."""
+    """Return the precision of an element's scalars."""
     while isinstance(type_, (Array, Vector, Matrix)):
         type_ = type_.element
     if not isinstance(type_, Scalar):
@@ -46,7 +46,7 @@ def dtype_of(type_: Type) -> np.dtype[Any]:
 
 
 def as_array(value: object, type_: Type, what: str) -> Numbers:
-    """An argument as an array of the element's precision.
+    """Return an argument as an array of the element's precision.
 
     Raises:
         TypeError: when its numbers are of another kind.
@@ -62,7 +62,7 @@ def as_array(value: object, type_: Type, what: str) -> Numbers:
 
 
 def value_at(array: Numbers, index: Index, type_: Type) -> object:
-    """One element of an array as a value of its own."""
+    """Return one element of an array as a value that shares nothing with the array."""
     part = array[index]
     if isinstance(type_, Scalar):
         return scalar(part, type_)
@@ -74,7 +74,7 @@ def value_at(array: Numbers, index: Index, type_: Type) -> object:
 
 
 def put_value(array: Numbers, index: Index, value: object, type_: Type) -> None:
-    """Stores one value as an element."""
+    """Store one value as an element."""
     if isinstance(type_, Array):
         array[index] = np.array(list(scalars_of(value)), array.dtype).reshape(trailing_shape(type_))
     else:
@@ -96,28 +96,28 @@ class EachArgument:
             self.array = as_array(value, type_, what)
 
     def domain(self) -> tuple[str, tuple[int, ...]]:
-        """Its name and the axes before the element's."""
+        """Return its name and the axes before the element's."""
         if self.array is None:
             shapes = [f.domain() for f in self.fields.values()]
             return common_domain(shapes)
         return self.what, self.array.shape[: self.array.ndim - len(trailing_shape(self.type))]
 
     def at(self, index: Index) -> object:
-        """The value one thread sees."""
+        """Return the value one thread sees."""
         if self.array is not None:
             return value_at(self.array, index, self.type)
         return _with_fields(self.type, {name: argument.at(index) for name, argument in self.fields.items()})
 
 
 def spread_fields(type_: Type) -> dict[str, Type]:
-    """The fields of a struct; of an array of structs each field as an array. Nothing for other types."""
+    """Return the fields of a struct, or each field of an array of structs as an array; none for other types."""
     if isinstance(type_, Array):
         return {name: Array(field, type_.size) for name, field in spread_fields(type_.element).items()}
     return {f.name: f.type for f in type_.fields} if isinstance(type_, Struct) else {}
 
 
 def _with_fields(type_: Type, fields: Mapping[str, Any]) -> object:
-    """A struct of these fields, or an array of structs of what the items of these are."""
+    """Return a struct of these fields, or an array of structs of the items of these fields."""
     if isinstance(type_, Array):
         cls: Any = annotation_of(type_)
         rows = [{name: items[i] for name, items in fields.items()} for i in range(type_.size)]
@@ -129,7 +129,7 @@ def _with_fields(type_: Type, fields: Mapping[str, Any]) -> object:
 
 
 def _field_of(value: Any, name: str, type_: Type) -> object:  # noqa: ANN401  (a struct, or an array of them)
-    """The field of a struct, or of each item, as a value of the type that ``spread_fields`` tells."""
+    """Return a field of a struct or of each item, as a value of the type that ``spread_fields`` returns."""
     if not isinstance(value, ArrayValue):
         return getattr(value, name)
     assert isinstance(type_, Array)  # noqa: S101  (as spread_fields made it)
@@ -149,10 +149,10 @@ def _field(value: object, name: str, what: str) -> object:
 
 
 def common_domain(shapes: list[tuple[str, tuple[int, ...]]]) -> tuple[str, tuple[int, ...]]:
-    """The one shape of several arguments.
+    """Return the one shape of several arguments.
 
     Raises:
-        ValueError: naming two that disagree.
+        ValueError: if two disagree, with their names.
     """
     name, shape = shapes[0]
     for other, found in shapes[1:]:
@@ -175,14 +175,14 @@ class EachResult:
             self.array = np.zeros((*domain, *trailing_shape(type_)), dtype_of(type_))
 
     def put(self, index: Index, value: object) -> None:
-        """Stores what one thread returned."""
+        """Store what one thread returned."""
         if self.array is not None:
             put_value(self.array, index, value, self.type)
         for name, result in self.fields.items():
             result.put(index, _field_of(value, name, result.type))
 
     def finish(self) -> object:
-        """The array, or a mapping of fields to arrays."""
+        """Return the array, or a mapping of fields to arrays."""
         return self.array if self.array is not None else {n: r.finish() for n, r in self.fields.items()}
 
 
@@ -195,11 +195,11 @@ class SumResult:
         self.total = np.zeros(trailing_shape(type_), np.float64 if dtype_of(type_).kind == "f" else np.int64)
 
     def put(self, _: Index, value: object) -> None:
-        """Adds what one thread returned."""
+        """Add what one thread returned."""
         self.total = self.total + np.array(list(scalars_of(value))).reshape(self.total.shape)
 
     def finish(self) -> object:
-        """The sum or mean, 0 of no threads."""
+        """Return the sum or mean, 0 if there are no threads."""
         total = self.total / max(self.count, 1) if self.count != 1 else self.total
         return value_at(np.asarray(total)[None].astype(dtype_of(self.type)), (0,), self.type)
 

@@ -1,7 +1,7 @@
-"""Derivatives of kernels in Python: what ``slangad run`` computes on a device, thread by thread and in float64.
+"""Derivatives of kernels in Python, as ``slangad run`` computes them on a device: thread by thread, in float64.
 
-Reverse mode takes cotangents of the results and of what is written, and gives a gradient per differentiable parameter;
-forward mode takes tangents of parameters. What a thread reads from a tensor or texture counts for its address:
+Reverse mode takes cotangents of results and written tensors and returns a gradient per differentiable parameter.
+Forward mode takes tangents of parameters. A read from a tensor or texture counts for its address:
 gradients of one address add up over all threads and accesses.
 """
 
@@ -26,7 +26,7 @@ from slangad.compiler.lang.execution.elements import (
     trailing_shape,
     value_at,
 )
-from slangad.compiler.lang.execution.launch import Launch, Parameter, prepare, seen
+from slangad.compiler.lang.execution.launch import KernelParameter, PythonLaunch, prepare, seen
 from slangad.compiler.lang.execution.memories import TensorArgument, TextureArgument
 from slangad.compiler.lang.types.construct import from_host
 from slangad.compiler.lang.types.tracing import Level, Node, bottom, converted, lowered, new_level, pull
@@ -41,7 +41,7 @@ MemoryArgument = TensorArgument | TextureArgument
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A kernel's results and what it wrote; the gradients of its parameters, or the tangents of its results."""
+    """Results and written tensors of a kernel, with the gradients of its parameters or the tangents of its results."""
 
     results: Mapping[str, object]
     derivatives: Mapping[str, object]
@@ -53,13 +53,13 @@ def backward(
     cotangents: Mapping[str, object] | None = None,
     domain: int | Index | None = None,
 ) -> Derived:
-    """Reverse mode.
+    """Run reverse mode.
 
     Args:
         kernel: The kernel.
-        args: Its arguments by name; what is written stays as it is.
-        cotangents: By result name or written tensor; ones where a result is left out, zeros for a tensor.
-        domain: The domain, where no argument tells it.
+        args: Its arguments by name; written tensors are not changed.
+        cotangents: By result name or written tensor. The default is ones for results, zeros for tensors.
+        domain: The domain, needed if no argument has its shape.
     """
     ready = prepare(kernel, (), _own_arrays(args), domain)
     run = _Backward(ready, dict(cotangents or {}))
@@ -74,13 +74,13 @@ def jvp(
     tangents: Mapping[str, object] | None = None,
     domain: int | Index | None = None,
 ) -> Derived:
-    """Forward mode.
+    """Run forward mode.
 
     Args:
         kernel: The kernel.
-        args: Its arguments by name; what is written stays as it is.
-        tangents: By parameter; zeros where one is left out.
-        domain: The domain, where no argument tells it.
+        args: Its arguments by name; written tensors are not changed.
+        tangents: By parameter. The default is zeros.
+        domain: The domain, needed if no argument has its shape.
     """
     ready = prepare(kernel, (), _own_arrays(args), domain)
     run = _Forward(ready, dict(tangents or {}))
@@ -93,17 +93,17 @@ def _own_arrays(args: Mapping[str, object]) -> dict[str, object]:
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in args.items()}
 
 
-def result_names(ready: Launch) -> list[str]:
-    """``result``, or ``result.0`` and so on of a tuple."""
+def result_names(ready: PythonLaunch) -> list[str]:
+    """Return ``result``, or ``result.0`` and so on for a tuple."""
     count = len(ready.kernel.results)
     return [f"result.{i}" for i in range(count)] if ready.kernel.is_tuple else ["result"] * count
 
 
-def _results(ready: Launch, finished: Sequence[object]) -> dict[str, object]:
+def _results(ready: PythonLaunch, finished: Sequence[object]) -> dict[str, object]:
     return {**dict(zip(result_names(ready), finished, strict=True)), **{a.name: a.array for a in _written(ready)}}
 
 
-def _written(ready: Launch) -> list[TensorArgument]:
+def _written(ready: PythonLaunch) -> list[TensorArgument]:
     return [a for a in ready.arguments.values() if isinstance(a, TensorArgument) and a.type.writes]
 
 
@@ -116,20 +116,20 @@ class _Tape:
     writes: dict[tuple[str, Index], object] = field(default_factory=dict)
 
     def read(self, name: str, place: Index, value: object) -> object:
-        """The value as leaves of the tape."""
+        """Return the value as leaves of the tape."""
         traced, nodes = start(self.level, value)
         self.reads.append((name, place, nodes))
         return traced
 
     def write(self, name: str, place: Index, value: object) -> None:
-        """Keeps the last value of each element."""
+        """Keep the last value of each element."""
         self.writes[name, place] = value
 
 
 class _Backward:
     """Reverse mode over all threads: gradients are added up in float64."""
 
-    def __init__(self, ready: Launch, cotangents: dict[str, object]) -> None:
+    def __init__(self, ready: PythonLaunch, cotangents: dict[str, object]) -> None:
         self.ready = ready
         self._forward = ready.results()
         self._seeds = [
@@ -155,7 +155,7 @@ class _Backward:
         return [r.finish() for r in self._forward]
 
     def thread(self, index: Index) -> None:
-        """Runs one thread and adds its gradients."""
+        """Run one thread and add its gradients."""
         with activation(index, self.ready.shape), new_level(reverse=True) as level:
             tape, leaves, values = _Tape(level), {}, []
             for p in self.ready.kernel.parameters:
@@ -199,7 +199,7 @@ class _Backward:
                 self._each[name].put(index, with_parts(seen(argument, index), found))
 
     def gradients(self) -> dict[str, object]:
-        """By parameter; of an in-place tensor that of what it held before."""
+        """Return the gradients by parameter; for an in-place tensor that of its initial content."""
         found: dict[str, object] = {}
         for p in _differentiable(self.ready):
             argument = self.ready.arguments[p.name]
@@ -217,7 +217,7 @@ def _found(done: Mapping[int, Data], node: Node) -> Numbers:
     return np.zeros(bottom(node).shape) if cotangent is None else np.asarray(bottom(cotangent))
 
 
-def _differentiable(ready: Launch) -> list[Parameter]:
+def _differentiable(ready: PythonLaunch) -> list[KernelParameter]:
     return [p for p in ready.kernel.parameters if p.differentiable]
 
 
@@ -228,7 +228,7 @@ def _cotangent(argument: TensorArgument, given: object) -> Numbers:
 
 
 class _Seed:
-    """The cotangent of one result, as each thread sees it."""
+    """The cotangent of one result, by thread."""
 
     def __init__(self, memory: str, type_: Any, domain: Index, given: object) -> None:  # noqa: ANN401  (a type of the IR)
         self.count = max(int(np.prod(domain)), 1) if memory == "mean" else 1
@@ -241,7 +241,7 @@ class _Seed:
             self.value = ones if given is None else convert(from_host(given, type_), type_)
 
     def at(self, index: Index) -> object:
-        """One thread's part."""
+        """Return one thread's part."""
         if self.each is not None:
             return self.each.at(index)
         return map_floating(self.value, lambda data: converted(data, np.float64) / self.count)
@@ -249,20 +249,20 @@ class _Seed:
 
 @dataclass(slots=True)
 class _Moves:
-    """The elements of one thread in forward mode, with the tangents they move with."""
+    """The elements of one thread in forward mode, with their tangents."""
 
     level: Level
     tangents: Mapping[str, Numbers]
     arguments: Mapping[str, object]
 
     def read(self, name: str, place: Index, value: object) -> object:
-        """The value with its tangent."""
+        """Return the value with its tangent."""
         argument = self.arguments[name]
         assert isinstance(argument, (TensorArgument, TextureArgument))  # noqa: S101  (only those are read by address)
         return moved(self.level, value, value_at(self.tangents[name], place, argument.type.element))
 
     def write(self, name: str, place: Index, value: object) -> None:
-        """Keeps the tangent of what was written."""
+        """Keep the tangent of a written value."""
         argument = self.arguments[name]
         assert isinstance(argument, TensorArgument)  # noqa: S101  (only tensors are written)
         tangent = map_floating(value, lambda data: tangent_of(data, self.level), zeroed)
@@ -272,7 +272,7 @@ class _Moves:
 class _Forward:
     """Forward mode over all threads."""
 
-    def __init__(self, ready: Launch, tangents: dict[str, object]) -> None:
+    def __init__(self, ready: PythonLaunch, tangents: dict[str, object]) -> None:
         self.ready = ready
         self._primal, self._tangent = ready.results(), ready.results()
         self._each: dict[str, EachArgument] = {}
@@ -294,7 +294,7 @@ class _Forward:
         return [r.finish() for r in self._primal]
 
     def thread(self, index: Index) -> None:
-        """Runs one thread and keeps the tangents of what it gives."""
+        """Run one thread and keep the tangents of its results."""
         with activation(index, self.ready.shape), new_level(reverse=False) as level:
             moves = _Moves(level, self._memories, self.ready.arguments)
             values = [self._seen(p, index, level, moves) for p in self.ready.kernel.parameters]
@@ -303,7 +303,7 @@ class _Forward:
             primal.put(index, map_floating(part, lambda data: lowered(data, level)))
             tangent.put(index, map_floating(part, lambda data: tangent_of(data, level), zeroed))
 
-    def _seen(self, p: Parameter, index: Index, level: Level, moves: _Moves) -> object:
+    def _seen(self, p: KernelParameter, index: Index, level: Level, moves: _Moves) -> object:
         value = seen(self.ready.arguments[p.name], index)
         if isinstance(value, (TensorArgument, TextureArgument)):
             return replace(value, trace=moves) if p.differentiable else value
@@ -312,7 +312,7 @@ class _Forward:
         return moved(level, value, self._values[p.name]) if p.name in self._values else value
 
     def moved(self) -> dict[str, object]:
-        """The tangents of results and written tensors."""
+        """Return the tangents of results and written tensors."""
         names = result_names(self.ready)
         found: dict[str, object] = dict(zip(names, (r.finish() for r in self._tangent), strict=True))
         written = {a.name for a in _written(self.ready)}

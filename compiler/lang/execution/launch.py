@@ -1,4 +1,4 @@
-"""Running a kernel in Python: every thread of its domain, one after another, on numpy arrays."""
+"""Launches of kernels in Python: every thread of the domain, one after another, on numpy arrays."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Domain = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A kernel's parameter: what one thread sees of it, and where it lives."""
+class KernelParameter:
+    """A kernel's parameter: its memory and the type that one thread sees."""
 
     python: inspect.Parameter
     memory: Memory
@@ -55,63 +55,63 @@ class Parameter:
 
     @property
     def differentiable(self) -> bool:
-        """Whether it has a gradient."""
+        """True if it has a gradient."""
         return not self.memory.no_diff and self.memory.memory != "uniform" and carries_gradient(self.type)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class KernelSignature:
     """A kernel's parameters and results."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     results: tuple[tuple[Memory, Type], ...]
     is_tuple: bool
 
     @property
     def result_type(self) -> Type:
-        """What one thread returns."""
+        """The type that one thread returns."""
         types = tuple(t for _, t in self.results)
         return VOID if not types else Tuple(types) if self.is_tuple else types[0]
 
     def parts(self, returned: object) -> tuple[object, ...]:
-        """One value per result."""
+        """Return one value per result."""
         if not self.results:
             return ()
         return returned if isinstance(returned, tuple) and self.is_tuple else (returned,)
 
     def finished(self, values: Sequence[object]) -> object:
-        """What a call of the kernel gives: nothing, the result, or a tuple of them."""
+        """Return the value of a call of the kernel: None, the result, or a tuple of results."""
         return tuple(values) if self.is_tuple else (*values, None)[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class PythonLaunch:
     """A kernel with its arguments, ready to run thread by thread."""
 
-    kernel: Described
+    kernel: KernelSignature
     arguments: Mapping[str, object]
     shape: Domain
     body: Callable[..., object]
 
     def run(self, values: Sequence[object]) -> tuple[object, ...]:
-        """Runs one thread on what it sees; gives one value per result."""
+        """Run one thread on its arguments; return one value per result."""
         returned = as_result(self.kernel.name, self.body(*values), self.kernel.result_type)
         return self.kernel.parts(returned)
 
     def results(self) -> list[Result]:
-        """The results, empty."""
+        """Return the results, empty."""
         return [_result(m, t, self.shape) for m, t in self.kernel.results]
 
 
 def launch(
     kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
 ) -> object:
-    """Runs every thread and gives the results.
+    """Run every thread and return the results.
 
     Raises:
         TypeError: when an argument is of the wrong kind.
-        ValueError: when shapes disagree, or nothing tells the domain.
+        ValueError: if shapes disagree, or the domain is not known.
     """
     ready = prepare(kernel, args, kwargs, domain)
     results = ready.results()
@@ -124,28 +124,28 @@ def launch(
 
 
 def seen(argument: object, index: Domain) -> object:
-    """What one thread sees of an argument."""
+    """Return the value that one thread sees of an argument."""
     return argument.at(index) if isinstance(argument, EachArgument) else copy(argument)
 
 
 def prepare(
     kernel: KernelObject, args: Sequence[object], kwargs: Mapping[str, object], domain: int | Domain | None
-) -> Launch:
-    """A kernel bound to its arguments.
+) -> PythonLaunch:
+    """Return a kernel bound to its arguments.
 
     Raises:
         TypeError: when an argument is of the wrong kind.
-        ValueError: when shapes disagree, or nothing tells the domain.
+        ValueError: if shapes disagree, or the domain is not known.
     """
     read = _read(kernel)
     bound = inspect.Signature([p.python for p in read.parameters]).bind(*args, **kwargs)
     bound.apply_defaults()
     arguments = {p.name: _argument(p, bound.arguments[p.name]) for p in read.parameters}
     shape = _domain(kernel, arguments, domain)
-    return Launch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
+    return PythonLaunch(read, arguments, shape, body_of(kernel.python, {p.name: p.type for p in read.parameters}))
 
 
-def _read(kernel: KernelObject) -> Described:
+def _read(kernel: KernelObject) -> KernelSignature:
     annotations = annotations_of(kernel.python, kernel.frame_locals)
     parameters = []
     for parameter in python_parameters(kernel.python):
@@ -154,16 +154,16 @@ def _read(kernel: KernelObject) -> Described:
                 f"parameter {parameter.name} of {kernel.name} has no annotation", "write Each[float]", parameter.name
             )
         memory = memory_annotation(annotations[parameter.name])
-        parameters.append(Parameter(parameter, memory, parameter_type(memory, ir_type(memory.value))))
+        parameters.append(KernelParameter(parameter, memory, parameter_type(memory, ir_type(memory.value))))
     result = result_annotation(annotations.get("return"))
     results = tuple((m, ir_type(m.value)) for m in result.parts)
     for memory, _ in results:
         if memory.memory not in ("each", "sum", "mean"):
             raise AnnotationError(f"{kernel.name} returns {memory.value}", "write Each[…], Sum[…] or Mean[…]", "return")
-    return Described(kernel.name, tuple(parameters), results, result.is_tuple)
+    return KernelSignature(kernel.name, tuple(parameters), results, result.is_tuple)
 
 
-def _argument(parameter: Parameter, value: object) -> object:
+def _argument(parameter: KernelParameter, value: object) -> object:
     type_ = parameter.type
     if isinstance(type_, Tensor):
         return tensor_argument(value, type_, parameter.name)
@@ -175,7 +175,7 @@ def _argument(parameter: Parameter, value: object) -> object:
 
 
 def _domain(kernel: KernelObject, arguments: Mapping[str, object], named: int | Domain | None) -> Domain:
-    """The shape of the domain: of the ``Each`` arguments, of what is written, or as the caller says."""
+    """Return the shape of the domain: the caller's, that of ``Each`` arguments, or that of written tensors."""
     shapes = [a.domain() for a in arguments.values() if isinstance(a, EachArgument)]
     if named is not None:
         shapes.insert(0, ("the domain", (named,) if isinstance(named, int) else tuple(named)))

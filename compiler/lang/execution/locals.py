@@ -1,7 +1,7 @@
-"""The types of a function's locals: the join of everything assigned to each, as in Slang.
+"""The types of a function's locals: each is the join of all values assigned to it, as in Slang.
 
-In: the tree, the parameters' types and what outside names stand for. Out: a type per local, where all its assignments
-can be typed; others stay as Python has them. So ``x = 0`` that later becomes a float is a float from the start.
+The types follow from the tree, the parameters' types and the outside names. A local has a type if all its assignments
+have one; other locals are Python's. Thus ``x = 0`` that later becomes a float is a float from the start.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Assignment = tuple[ast.expr, ast.expr | None, ast.AST]
 
 
 class Locals:
-    """Types of expressions of one function, from those of its locals."""
+    """The types of the expressions of one function, from the types of its locals."""
 
     def __init__(self, tree: ast.FunctionDef, parameters: Mapping[str, Type], outside: Outside) -> None:
         self.tree = tree
@@ -68,11 +68,11 @@ class Locals:
         self._solve()
 
     def of_name(self, name: str) -> Type | None:
-        """The type of a local or parameter, None when it is not known."""
+        """Return the type of a local or parameter, None if it is not known."""
         return self.types.get(name)
 
     def _solve(self) -> None:
-        """Assumes that what has no type yet will fit, until nothing changes; what then has none is unknown."""
+        """Infer types until none changes. Untyped values are assumed to fit; those left at the end are unknown."""
         for _ in range(ROUNDS):
             found = self._round()
             unknown = {n for n, t in self._assigned() if t is None or n not in found} - self._unknown
@@ -111,7 +111,7 @@ class Locals:
                     pass
 
     def annotated(self, annotation: ast.expr) -> Type | None:
-        """The type an annotation inside the body names."""
+        """Return the type that an annotation inside the body names."""
         found = self.outside.find(annotation)
         if isinstance(annotation, ast.Subscript):
             found = self._evaluate(annotation)
@@ -121,7 +121,7 @@ class Locals:
             return None
 
     def _evaluate(self, node: ast.Subscript) -> object:
-        """``Array[float, 4]`` and its like, from the objects they are made of."""
+        """Return the object of an annotation such as ``Array[float, 4]``."""
         head = self.outside.find(node.value)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         values = [
@@ -139,7 +139,7 @@ class Locals:
     # --- expressions -------------------------------------------------------------------------------------------------
 
     def type_of(self, node: ast.expr) -> Type | None:
-        """The type of an expression, None when it is not known."""
+        """Return the type of an expression, None when it is not known."""
         match node:
             case ast.Constant(value=value):
                 return try_type_of(value)
@@ -311,7 +311,7 @@ class Locals:
                 return None
 
     def item_of(self, values: ast.expr) -> Type | None:
-        """The type of what a ``for`` loop goes over."""
+        """Return the type of the items of a ``for`` loop."""
         if isinstance(values, ast.Tuple):
             return self._joined(*values.elts) if values.elts else None
         if isinstance(values, ast.Call):
@@ -333,7 +333,7 @@ class Locals:
 
 
 def _spread(target: ast.expr, type_: Type | None) -> Iterator[tuple[str, Type | None]]:
-    """The names of a target with their parts of a type."""
+    """Yield the names of a target with their parts of a type."""
     if isinstance(target, ast.Name):
         yield target.id, type_
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -355,7 +355,7 @@ def _parts(type_: Type | None, count: int) -> list[Type | None]:
 
 
 def _divided(type_: Type) -> Type | None:
-    """The type of a quotient: floating."""
+    """Return the type of a quotient: floating."""
     element = element_of_weak(type_)
     if element is None or element == BOOL:
         return None

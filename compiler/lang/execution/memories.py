@@ -1,6 +1,6 @@
 """Tensors and textures in Python execution: numpy arrays as a thread sees them.
 
-While a derivative is taken, a ``Trace`` follows what is read and written, so that gradients go by address.
+While a derivative is taken, a ``Trace`` follows reads and writes, so that gradients belong to addresses.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Trace(Protocol):
     """Follows the accesses of one thread."""
 
     def read(self, name: str, place: Index, value: object) -> object:
-        """The value that was read, as one that depends on its element."""
+        """Return a value that was read, with its dependency on the element."""
 
     def write(self, name: str, place: Index, value: object) -> None:
-        """Notes a value that was written."""
+        """Record a value that was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorArgument:
-    """A tensor as a thread sees it: ``w[i, j]``, ``w.shape``."""
+    """A tensor in a thread: ``w[i, j]``, ``w.shape``."""
 
     array: Numbers
     type: Tensor
@@ -80,7 +80,7 @@ class TensorArgument:
 
 
 def tensor_argument(value: object, type_: Tensor, name: str) -> TensorArgument:
-    """A tensor argument; what is written must already be an array of the right precision.
+    """Return a tensor argument; a written tensor must be an array of the right precision.
 
     Raises:
         TypeError: when it isn't.
@@ -96,7 +96,7 @@ def tensor_argument(value: object, type_: Tensor, name: str) -> TensorArgument:
 
 @dataclass(frozen=True, slots=True)
 class TextureArgument:
-    """A texture as a thread sees it; the last axis of the array before the texel's is x."""
+    """A texture in a thread; the last axis of the array before the texel's is x."""
 
     array: Numbers
     type: Texture
@@ -110,12 +110,12 @@ class TextureArgument:
         return VECTOR_CLASSES[Vector(INT, 2)](width, height)
 
     def load(self, row: object, column: object) -> object:
-        """One texel."""
+        """Return one texel."""
         height, width = self.array.shape[:2]
         return self._texel((position(row, height), position(column, width)))
 
     def sample(self, uv: VectorValue[Any, Any]) -> object:
-        """The filtered value at ``uv`` in [0, 1]."""
+        """Return the filtered value at ``uv`` in [0, 1]."""
         height, width = self.array.shape[:2]
         x, y = (converted(take(uv.data, axis), np.float64) * float(n) for axis, n in ((0, width), (1, height)))
         if self.type.filter == "nearest":
@@ -137,7 +137,7 @@ class TextureArgument:
 
 
 def _floor(number: Data) -> int:
-    """The whole part; 0 for what is not finite, which gives weights that are not."""
+    """Return the whole part; 0 if it is not finite, because then the weights are not finite either."""
     plain = float(bottom(number))
     return math.floor(plain) if math.isfinite(plain) else 0
 
@@ -157,7 +157,7 @@ def _inside(place: int, size: int, address: str) -> int:
 
 
 def texture_argument(value: object, type_: Texture, name: str) -> TextureArgument:
-    """A texture argument.
+    """Return a texture argument.
 
     Raises:
         ValueError: when it has not two axes before the texel's.
@@ -172,12 +172,12 @@ MemoryArgument = TensorArgument | TextureArgument
 
 
 def passive(argument: MemoryArgument) -> MemoryArgument:
-    """The same memory with nothing depending on it."""
+    """Return the same memory without dependencies."""
     return replace(argument, trace=None)
 
 
 def memory_argument(value: object, type_: Tensor | Texture, name: str) -> MemoryArgument:
-    """An argument for a parameter that is a tensor or texture: an array, or such a memory itself.
+    """Return an argument for a parameter that is a tensor or texture: an array, or such a memory itself.
 
     Raises:
         TypeError: when it is another memory, or an array of something else.

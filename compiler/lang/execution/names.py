@@ -1,4 +1,4 @@
-"""The names of one function: which are its own, and what the others stand for when it is first run."""
+"""The names of one function: its own, and the objects of outside names at its first run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Missing:
-    """Stands for names without a value."""
+class NoValue:
+    """The type of ``MISSING``, the object of names without a value."""
 
 
-MISSING: Final = Missing()
+MISSING: Final = NoValue()
 
 
 def own_names(tree: ast.FunctionDef) -> frozenset[str]:
-    """Parameters and every name the body binds."""
+    """Return the parameters and every name that the body binds."""
     arguments = tree.args
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     for node in _walk(tree):
@@ -36,7 +36,7 @@ def _walk(tree: ast.FunctionDef) -> Iterator[ast.AST]:
 
 
 class Outside:
-    """What names a function does not bind stand for: closure, module, builtins."""
+    """The objects of names that a function does not bind: closure, module, builtins."""
 
     def __init__(self, function: FunctionType, own: frozenset[str]) -> None:
         self._function = function
@@ -44,7 +44,7 @@ class Outside:
         self._own = own
 
     def find(self, node: ast.expr) -> object:
-        """The object behind ``name`` or ``module.name``; ``MISSING`` for anything else."""
+        """Return the object behind ``name`` or ``module.name``; ``MISSING`` for anything else."""
         if isinstance(node, ast.Name):
             return MISSING if node.id in self._own else self._name(node.id)
         if isinstance(node, ast.Attribute):

@@ -1,7 +1,7 @@
-"""Derivatives that are not automatic: the user's own functions, and the policies of ``derivative=``.
+"""Derivatives that are not automatic: custom functions, and the policies of ``derivative=``.
 
-A backward rule takes arguments and the cotangent of the result and gives one gradient per differentiable parameter; a
-forward rule takes arguments and tangents and gives result and tangent. Where only one of the two exists, the other
+A backward rule takes arguments and the cotangent of the result and returns a gradient per differentiable parameter. A
+forward rule takes arguments and tangents and returns result and tangent. If only one of the two exists, the other
 follows from it by unit vectors.
 """
 
@@ -49,7 +49,7 @@ ForwardRule = Callable[[Values, Values], tuple[object, object]]
 
 
 def backward_rule(described: Described) -> BackwardRule | None:
-    """The backward rule of a function, None where tracing its body gives the derivative."""
+    """Return the backward rule of a function, None if its body is traced."""
     if described.backward_function is not None:
         return _own_backward(described, described.backward_function)
     if described.policy is not None:
@@ -60,7 +60,7 @@ def backward_rule(described: Described) -> BackwardRule | None:
 
 
 def forward_rule(described: Described) -> ForwardRule | None:
-    """The forward rule of a function, None where tracing its body gives the derivative."""
+    """Return the forward rule of a function, None if its body is traced."""
     if described.forward_function is not None:
         return _own_forward(described, described.forward_function)
     if described.policy is not None:
@@ -110,7 +110,7 @@ def _own_forward(described: Described, function: FunctionType) -> ForwardRule:
 
 
 def _run_own(function: FunctionType, types: dict[str, Type], named: dict[str, object]) -> object:
-    """Runs a derivative, its parameters found by name."""
+    """Run a derivative with arguments by name."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for name in names:
@@ -148,7 +148,7 @@ def _still(value: object) -> object:
 
 
 def _by_units(described: Described, slope: Callable[[Values, int, object, object], Any]) -> BackwardRule:
-    """A backward rule from the slope of the result, weighted by its cotangent, along every unit vector."""
+    """Return a backward rule from slopes: the slope along each unit vector, weighted by the cotangent."""
 
     def rule(values: Values, d_out: object) -> list[object]:
         gradients = []
@@ -214,7 +214,7 @@ def _policy_forward(described: Described, policy: Policy | None) -> ForwardRule:
 
 
 def _difference(described: Described, policy: FiniteDifference, values: Values, which: int, unit: object) -> object:
-    """The central difference of the result along one component."""
+    """Return the central difference of the result along one component."""
     x = values[which]
     at = abs(float(bottom(inner(x, unit))))
     step = policy.step * (max(1.0, at) if policy.relative else 1.0)
@@ -268,7 +268,7 @@ def _is_at(values: Values, policy: Subgradient) -> bool:
 
 
 def _clipped(gradient: object, policy: ClipGradient) -> object:
-    """A gradient within its bounds; NaN becomes 0, infinity the bound."""
+    """Return a gradient within its bounds; NaN becomes 0 and infinity becomes the bound."""
     if policy.limit is not None:
         limit = policy.limit
         return map_floating(gradient, lambda d: _finite(d, limit))

@@ -1,4 +1,4 @@
-"""Calling described functions in Python: bind and convert arguments, run the transformed body, convert the result."""
+"""Calls of described functions in Python: bind and convert arguments, run the transformed body, convert the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BODIES: Final[WeakKeyDictionary[FunctionType, Body]] = WeakKeyDictionary()
 
 
 def call_from_host(described: Described, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """A call from ordinary Python: arguments may be Python and numpy numbers, sequences and arrays."""
+    """Call a function from ordinary Python: arguments may be Python and numpy numbers, sequences and arrays."""
     parameters = signature_of(described).parameters
     with outermost():
         given = assigned(described.name, parameters, args, kwargs)
@@ -38,7 +38,7 @@ def call_from_host(described: Described, args: Sequence[object], kwargs: Mapping
 
 
 def call_strict(described: Described, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """A call from a described function."""
+    """Call a function from a described function."""
     parameters = signature_of(described).parameters
     given = assigned(described.name, parameters, args, kwargs)
     return invoke(described, converted(described.name, parameters, given))
@@ -47,7 +47,7 @@ def call_strict(described: Described, args: Sequence[object], kwargs: Mapping[st
 def assigned(
     name: str, parameters: Sequence[SignatureParameter], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[object]:
-    """One value per parameter, as Python assigns arguments.
+    """Return one value per parameter, as Python assigns arguments.
 
     Raises:
         TypeError: for a wrong number or name.
@@ -73,7 +73,7 @@ def _default(name: str, parameter: SignatureParameter) -> object:
 def converted(
     name: str, parameters: Sequence[SignatureParameter], given: Sequence[object], *, host: bool = False
 ) -> list[object]:
-    """Copies of arguments as their parameters' types.
+    """Return copies of arguments as their parameters' types.
 
     Raises:
         TypeError: naming the parameter.
@@ -92,7 +92,7 @@ def _converted(name: str, parameter: SignatureParameter, value: object) -> objec
 
 
 def invoke(described: Described, values: Sequence[object]) -> object:
-    """Runs a function on converted arguments, by its own derivative where one is being taken."""
+    """Run a function on converted arguments, by its derivative rule while a derivative is being taken."""
     if tracing():
         from slangad.compiler.lang.execution.differentiate import call_by_rule
 
@@ -101,7 +101,7 @@ def invoke(described: Described, values: Sequence[object]) -> object:
 
 
 def run_body(described: Described, values: Sequence[object]) -> object:
-    """Runs the body of a function on converted arguments."""
+    """Run the body of a function on converted arguments."""
     signature = signature_of(described)
     types = {p.name: p.type for p in signature.parameters}
     result = body_of(described.python, types)(*values)
@@ -109,7 +109,7 @@ def run_body(described: Described, values: Sequence[object]) -> object:
 
 
 def as_result(name: str, result: object, type_: Type) -> object:
-    """A returned value as the declared type.
+    """Return a returned value as the declared type.
 
     Raises:
         TypeError: naming the function.
@@ -121,7 +121,7 @@ def as_result(name: str, result: object, type_: Type) -> object:
 
 
 def body_of(function: FunctionType, types: Mapping[str, Type]) -> Body:
-    """The transformed body of a function, all parameters positional; made once."""
+    """Return the transformed body of a function, all parameters positional; made once."""
     body = _BODIES.get(function)
     if body is None:
         body = _compile(function, types)
@@ -150,7 +150,7 @@ def _inner(code: CodeType, name: str) -> CodeType:
 
 
 def _named(code: CodeType, function: FunctionType) -> CodeType:
-    """The code under the function's own name, for tracebacks and debuggers."""
+    """Return the code under the function's own name, for tracebacks and debuggers."""
     names = {"co_name": function.__name__}
     if sys.version_info >= (3, 11):
         names["co_qualname"] = function.__qualname__

@@ -1,4 +1,4 @@
-"""What transformed code calls: each construct of the language that Python would do differently, as a function."""
+"""The functions that transformed code calls, one for each construct that differs from Python."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Step = tuple[str, Any]
 
 
 def constant(value: object) -> object:
-    """A value bound outside the function: numpy's 64-bit scalars are literals, tuples and arrays are tables."""
+    """Return a value bound outside the function: numpy's 64-bit scalars are literals, tuples and arrays are tables."""
     if isinstance(value, (np.float64, np.ndarray, tuple)):
         return _table(value) if not isinstance(value, np.float64) else float(value)
     return np.int32(value) if isinstance(value, np.int64) else value
 
 
 def _table(value: np.ndarray | tuple[object, ...]) -> object:
-    """Numbers of one type as an array; a tuple of anything else as it is."""
+    """Return numbers of one type as an array, other tuples unchanged."""
     items = [value[i] for i in range(len(value))] if isinstance(value, np.ndarray) else list(value)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         items = value.tolist() if value.dtype not in (np.float16, np.uint32) else items
@@ -58,7 +58,7 @@ def _is_stored(type_: Type) -> bool:
 
 
 def truth(value: object) -> bool:
-    """A condition.
+    """Return a condition.
 
     Raises:
         TypeError: when it is no bool.
@@ -70,7 +70,7 @@ def truth(value: object) -> bool:
 
 
 def attribute(value: object, name: str) -> object:
-    """``value.name``."""
+    """Return ``value.name``."""
     found = getattr(value, name)
     if (
         isinstance(value, (VectorValue, PairValue, TensorArgument, TextureArgument))
@@ -81,7 +81,7 @@ def attribute(value: object, name: str) -> object:
 
 
 def index(value: object, place: object) -> object:
-    """``value[place]``; parts of stored values stay parts. ``table[i, j]`` is ``table[i][j]``."""
+    """Return ``value[place]``; parts of stored values stay parts. ``table[i, j]`` is ``table[i][j]``."""
     if isinstance(place, tuple) and isinstance(value, (tuple, ArrayValue)):
         for one in place:
             value = index(value, one)
@@ -94,7 +94,7 @@ def index(value: object, place: object) -> object:
 
 
 def store(target: Any, steps: Sequence[Step], value: object) -> None:  # noqa: ANN401  (any value with parts)
-    """``target.a[i].b = value``: stores at the end of a path of ``("field", name)`` and ``("index", i)``."""
+    """Store ``target.a[i].b = value`` at the end of a path of ``("field", name)`` and ``("index", i)``."""
     kind, key = steps[0]
     if len(steps) > 1:
         child = getattr(target, key) if kind == "field" else target[key]
@@ -109,12 +109,12 @@ def store(target: Any, steps: Sequence[Step], value: object) -> None:  # noqa: A
 
 
 def bind(value: object) -> object:
-    """A value given a name: a copy, literals made strong."""
+    """Return the value of a new name: a copy with strong literals."""
     return copy(value)
 
 
 def bind_as(value: object, type_: Type) -> object:
-    """A value given a name of a known type.
+    """Return the value of a new name of a known type.
 
     Raises:
         TypeError: when it does not convert by itself.
@@ -125,10 +125,10 @@ def bind_as(value: object, type_: Type) -> object:
 
 
 def unpack(value: object, count: int) -> tuple[object, ...]:
-    """The parts of ``a, b = value``.
+    """Return the parts of ``a, b = value``.
 
     Raises:
-        TypeError: when their number is another.
+        TypeError: if their number differs.
     """
     parts = tuple(value) if isinstance(value, (tuple, ArrayValue, VectorValue, MatrixValue)) else None
     if parts is None or len(parts) != count:
@@ -138,14 +138,14 @@ def unpack(value: object, count: int) -> tuple[object, ...]:
 
 
 def iterate(values: Iterable[object]) -> Iterator[object]:
-    """What a ``for`` loop goes over."""
+    """Return an iterator over the items of a ``for`` loop."""
     if isinstance(values, (range, BoundedRange)):
         return (scalar(turn, INT) for turn in values)
     return iter(values)
 
 
-class Turns:
-    """The turns of one activation of a ``while`` loop, against the bound of ``sa.max_iters``."""
+class IterationCount:
+    """The count of iterations of one run of a ``while`` loop, against the bound of ``sa.max_iters``."""
 
     __slots__ = ("bound", "count")
 
@@ -154,16 +154,16 @@ class Turns:
         self.count = 0
 
     def call(self, function: object, *args: object, **kwargs: object) -> object:
-        """A call in the loop's condition; ``sa.max_iters`` sets the bound."""
+        """Call a function in the loop's condition; ``sa.max_iters`` sets the bound."""
         if function is max_iters:
             self.bound = int(args[0]) if args else int(kwargs["n"])  # type: ignore[call-overload]  # checked by max_iters
         return call(function, *args, **kwargs)
 
     def turn(self) -> None:
-        """Counts one.
+        """Count one.
 
         Raises:
-            LoopBoundExceeded: when it is one too many.
+            LoopBoundExceeded: if it is beyond the bound.
         """
         self.count += 1
         if self.bound is not None and self.count > self.bound:
@@ -174,7 +174,7 @@ class Turns:
 
 
 def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN401  (anything callable)
-    """``function(*args)``, Python's own functions in the language's meaning."""
+    """Return ``function(*args)``; Python's own functions have the language's meaning."""
     from slangad.compiler.lang.execution.run import call_strict
 
     if isinstance(function, DescribedFunction):
@@ -192,7 +192,7 @@ def call(function: Any, *args: object, **kwargs: object) -> object:  # noqa: ANN
 
 
 def _is_of_the_language(function: Any) -> bool:  # noqa: ANN401  (anything callable)
-    """Whether what a call gives is a value of the language, in which a numpy double is no literal."""
+    """Return True if calls return values of the language, in which a numpy double is not a literal."""
     return (getattr(function, "__module__", None) or "").startswith("slangad.")
 
 
@@ -258,7 +258,7 @@ _FORMS: Final[dict[object, Callable[..., object]]] = {
 
 
 class Runtime:
-    """The functions above under one name, with the types one transformed function refers to by number."""
+    """The functions above, with the types that one transformed function refers to by number."""
 
     binary = staticmethod(binary)
     unary = staticmethod(unary)
@@ -270,18 +270,18 @@ class Runtime:
     bind = staticmethod(bind)
     unpack = staticmethod(unpack)
     iterate = staticmethod(iterate)
-    turns = Turns
+    turns = IterationCount
     call = staticmethod(call)
 
     def __init__(self, types: Sequence[Type]) -> None:
         self.types = tuple(types)
 
     def bind_as(self, value: object, number: int) -> object:
-        """``bind_as`` with a type by number."""
+        """Return the value of a new name of a type given by number."""
         return bind_as(value, self.types[number])
 
     def declared(self, value: object, number: int, name: str) -> object:
-        """As ``bind_as``, for a name the user annotated.
+        """Return the value of a name that the user annotated.
 
         Raises:
             TypeError: naming the variable.

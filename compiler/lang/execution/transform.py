@@ -1,6 +1,6 @@
-"""The user's function as a tree that runs with the language's meaning: same names, same lines, other operations.
+"""A copy of the user's function with the language's meaning: same names, same lines, other operations.
 
-In: the tree of a function and the types of its locals. Out: the tree of a module whose one function makes it.
+The copy is the tree of a module whose only function makes it. It needs the types of the function's locals.
 Operators, calls, subscripts, attributes, conditions, loops and stores become calls of ``runtime`` through one free
 variable.
 """
@@ -61,7 +61,7 @@ class Transformer(ast.NodeTransformer):
         self._counted: dict[int, str] = {}
 
     def function(self, tree: ast.FunctionDef, free: tuple[str, ...]) -> ast.Module:
-        """A module whose only function, the factory, takes the free variables and the runtime and makes ``BODY``."""
+        """Return a module whose only function, a factory, takes free variables and runtime and makes ``BODY``."""
         body = [s for statement in tree.body for s in _listed(self.visit(copy.deepcopy(statement)))]
         made = _define(BODY, _parameter_names(tree.args), body)
         outer = _define(FACTORY, [*free, RUNTIME], [made, ast.Return(ast.Name(BODY, ast.Load()))])
@@ -72,17 +72,17 @@ class Transformer(ast.NodeTransformer):
     # --- expressions -------------------------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Names from outside are constants."""
+        """Make names from outside constants."""
         if node.id in self.own or not isinstance(node.ctx, ast.Load):
             return node
         return _call("constant", node, at=node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """``value.name``."""
+        """Transform ``value.name``."""
         return _call("attribute", self._plain(node.value), ast.Constant(node.attr), at=node)
 
     def _plain(self, node: ast.expr) -> ast.expr:
-        """A module, class or function from outside as Python finds it; values as ever."""
+        """Leave a module, class or function from outside to Python; transform other values."""
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -92,32 +92,32 @@ class Transformer(ast.NodeTransformer):
         return visited
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """``value[place]``."""
+        """Transform ``value[place]``."""
         return _call("index", self.visit(node.value), self.visit(node.slice), at=node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """``left op right``."""
+        """Transform ``left op right``."""
         return self._operation(node.op, self.visit(node.left), self.visit(node.right), node)
 
     def _operation(self, op: ast.AST, left: ast.expr, right: ast.expr, at: ast.AST) -> ast.expr:
         return _call("binary", ast.Constant(_OPERATORS[type(op)]), left, right, at=at)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        """``-x``, ``not x``."""
+        """Transform ``-x``, ``not x``."""
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ast.copy_location(ast.UnaryOp(ast.Not(), _call("truth", operand, at=node)), node)
         return _call("unary", ast.Constant(_OPERATORS[type(node.op)]), operand, at=node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        """``a and b``, on bools only."""
+        """Transform ``a and b``, on bools only."""
         return ast.copy_location(ast.BoolOp(node.op, [self._truth(v) for v in node.values]), node)
 
     def _truth(self, node: ast.expr) -> ast.expr:
         return _call("truth", self.visit(node), at=node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """A comparison, or a chain whose middle operands are evaluated once."""
+        """Transform a comparison; the middle operands of a chain are evaluated once."""
         if any(type(op) not in _OPERATORS for op in node.ops):
             return self.generic_visit(node)  # type: ignore[return-value]  # the same kind of node
         left, links = self.visit(node.left), []
@@ -132,7 +132,7 @@ class Transformer(ast.NodeTransformer):
         return ast.copy_location(ast.BoolOp(ast.And(), [_call("truth", link, at=node) for link in links]), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        """``a if c else b``; where the sides differ in type, both become their join."""
+        """Transform ``a if c else b``; sides of different types become their join."""
         body, other = self.locals.type_of(node.body), self.locals.type_of(node.orelse)
         met = join(body, other) if body is not None and other is not None and body != other else None
         sides = [self.visit(node.body), self.visit(node.orelse)]
@@ -141,7 +141,7 @@ class Transformer(ast.NodeTransformer):
         return ast.copy_location(ast.IfExp(self._truth(node.test), *sides), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """A call; those in the condition of a ``while`` also tell its bound."""
+        """Transform a call; one in the condition of a ``while`` may set its bound."""
         turns = self._counted.pop(id(node), None)
         function = self._plain(node.func)
         args = [self.visit(a) for a in node.args]
@@ -150,17 +150,17 @@ class Transformer(ast.NodeTransformer):
         return _located(ast.Call(target, [function, *args], keywords), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Nested functions stay Python's; descriptions have none."""
+        """Leave lambdas to Python; descriptions have none."""
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """As ``visit_Lambda``."""
+        """Leave nested functions to Python; descriptions have none."""
         return node
 
     # --- statements --------------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
-        """``a = b = value``; every name gets a copy of its own."""
+        """Transform ``a = b = value``; every name gets its own copy."""
         value: ast.expr = self.visit(node.value)
         if len(node.targets) == 1:
             return self._bind(node.targets[0], value, node)
@@ -169,7 +169,7 @@ class Transformer(ast.NodeTransformer):
         return [*made, *(s for target in node.targets for s in self._bind(target, _load(name), node))]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
-        """``x: float = value``."""
+        """Transform ``x: float = value``."""
         if node.value is None:
             return [ast.copy_location(ast.Pass(), node)]
         value: ast.expr = self.visit(node.value)
@@ -180,14 +180,14 @@ class Transformer(ast.NodeTransformer):
         return [_assign(name, _call("declared", value, self._type(type_), ast.Constant(name), at=node), node)]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        """``x += value`` binds the sum."""
+        """Transform ``x += value``, which binds the sum."""
         read = copy.deepcopy(node.target)
         read.ctx = ast.Load()
         value = self._operation(node.op, self.visit(read), self.visit(node.value), node)
         return self._bind(node.target, value, node)
 
     def _bind(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
-        """Statements that store a value at a target."""
+        """Return the statements that store a value at a target."""
         if isinstance(target, ast.Name):
             return [_assign(target.id, self._bound(target.id, value, at), at)]
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -206,7 +206,7 @@ class Transformer(ast.NodeTransformer):
         return _call("bind", value, at=at) if type_ is None else _call("bind_as", value, self._type(type_), at=at)
 
     def _path(self, target: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
-        """The value a store goes into and the steps to the place."""
+        """Return the value that a store changes and the steps to the part."""
         if isinstance(target, ast.Attribute):
             root, steps = self._path(target.value)
             return root, [*steps, _step("field", ast.Constant(target.attr))]
@@ -218,12 +218,12 @@ class Transformer(ast.NodeTransformer):
         return self.visit(target), []
 
     def visit_If(self, node: ast.If) -> ast.stmt:
-        """``if`` on a bool."""
+        """Transform ``if`` on a bool."""
         made = ast.If(self._truth(node.test), self._block(node.body), self._block(node.orelse))
         return ast.copy_location(made, node)
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        """``for`` over a range or values; the target is bound anew each turn."""
+        """Transform ``for`` over a range or values; each iteration binds the target."""
         name = self._hidden("item")
         values = _call("iterate", self.visit(node.iter), at=node.iter)
         body = [*self._bind(node.target, _load(name), node.target), *self._block(node.body)]
@@ -231,7 +231,7 @@ class Transformer(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
-        """``while`` on a bool, counting turns where the condition may bound them."""
+        """Transform ``while`` on a bool; it counts iterations if the condition may bound them."""
         operands = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
         calls = [o for o in operands if isinstance(o, ast.Call)]
         if not calls:
@@ -302,7 +302,7 @@ def _step(kind: str, key: ast.expr) -> ast.expr:
 
 
 def _located(node: N, at: ast.AST) -> N:
-    """The node at the place of another, its new children where that begins (so that tracing stays on its line)."""
+    """Return the node at the location of another; new children are at its start, so that tracing stays on its line."""
     ast.copy_location(node, at)
     line, column = getattr(at, "lineno", 1), getattr(at, "col_offset", 0)
     for child in ast.walk(node):

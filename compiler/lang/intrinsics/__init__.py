@@ -11,9 +11,9 @@ from typing import Final
 
 from slangad.compiler.lang.errors import TypeRuleError
 from slangad.compiler.lang.intrinsics import arithmetic, geometry, logic, transcendental
-from slangad.compiler.lang.intrinsics.model import Interval, Intrinsic, Kinks, Signature
+from slangad.compiler.lang.intrinsics.model import Interval, IntrinsicRow, IntrinsicSignature, Kinks
 
-INTRINSICS: Final[dict[str, Intrinsic]] = {
+INTRINSICS: Final[dict[str, IntrinsicRow]] = {
     row.name: row for row in (*arithmetic.ROWS, *transcendental.ROWS, *geometry.ROWS, *logic.ROWS)
 }
 
@@ -54,4 +54,12 @@ python_equivalents: Final[dict[object, str]] = {
     math.isfinite: "isfinite",
 }
 
-__all__ = ["INTRINSICS", "Interval", "Intrinsic", "Kinks", "Signature", "TypeRuleError", "python_equivalents"]
+__all__ = [
+    "INTRINSICS",
+    "Interval",
+    "IntrinsicRow",
+    "IntrinsicSignature",
+    "Kinks",
+    "TypeRuleError",
+    "python_equivalents",
+]

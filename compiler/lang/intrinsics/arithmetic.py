@@ -1,10 +1,11 @@
-"""Rows of the intrinsics table: comparison, rounding, remainders, interpolation. Conventions at kinks are Slang's."""
+"""Rows for comparison, rounding, remainders and interpolation. Values at kinks follow Slang's conventions."""
 
 # ruff: noqa: ARG005  (all functions of a row take the same arguments)
 
 from __future__ import annotations
 
-from slangad.compiler.lang.intrinsics.model import EVERYWHERE, Interval, Intrinsic, Kinks
+from slangad.compiler.lang.intrinsics.model import EVERYWHERE, Interval, Kinks
+from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 from slangad.compiler.lang.intrinsics.rules import floating, integral, number
 
 _TIE = Kinks("kink", "x == y", lambda np, x, y: np.abs(x - y))
@@ -27,7 +28,7 @@ def _smoothstep_value(np, low, high, x):  # type: ignore[no-untyped-def]  # noqa
 
 
 COMPARISON = (
-    Intrinsic(
+    Row(
         "min",
         ("x", "y"),
         number,
@@ -41,7 +42,7 @@ COMPARISON = (
         kinks=(_TIE,),
         variadic=True,
     ),
-    Intrinsic(
+    Row(
         "max",
         ("x", "y"),
         number,
@@ -55,7 +56,7 @@ COMPARISON = (
         kinks=(_TIE,),
         variadic=True,
     ),
-    Intrinsic(
+    Row(
         "clamp",
         ("x", "low", "high"),
         number,
@@ -73,7 +74,7 @@ COMPARISON = (
         ),
         valid=lambda np, x, low, high: low <= high,
     ),
-    Intrinsic(
+    Row(
         "saturate",
         ("x",),
         floating,
@@ -83,7 +84,7 @@ COMPARISON = (
         partials=(lambda f, x: f.where((x >= 0.0) & (x <= 1.0), 1.0, 0.0),),
         kinks=(Kinks("kink", "x == 0 or x == 1", lambda np, x: np.minimum(np.abs(x), np.abs(x - 1))),),
     ),
-    Intrinsic(
+    Row(
         "abs",
         ("x",),
         number,
@@ -93,7 +94,7 @@ COMPARISON = (
         partials=(lambda f, x: f.where(x > 0.0, 1.0, f.where(x < 0.0, -1.0, 0.0)),),
         kinks=(Kinks("kink", "x == 0", lambda np, x: np.abs(x)),),
     ),
-    Intrinsic(
+    Row(
         "sign",
         ("x",),
         number,
@@ -103,7 +104,7 @@ COMPARISON = (
         partials=(None,),
         kinks=(Kinks("jump", "x == 0", lambda np, x: np.abs(x)),),
     ),
-    Intrinsic(
+    Row(
         "step",
         ("edge", "x"),
         floating,
@@ -116,30 +117,30 @@ COMPARISON = (
 )
 
 ROUNDING = (
-    Intrinsic("floor", ("x",), floating, lambda np, x: np.floor(x), "sa::floor",
-             "The integer at or below x; gradient 0.",
-              partials=(None,), kinks=(_INTEGER,)),
-    Intrinsic("ceil", ("x",), floating, lambda np, x: np.ceil(x), "sa::ceil",
-             "The integer at or above x; gradient 0.",
-              partials=(None,), kinks=(_INTEGER,)),
-    Intrinsic("round", ("x",), floating, lambda np, x: np.rint(x), "sa::round",
-              "The nearest integer as a float, halves to even; gradient 0.", partials=(None,), kinks=(_HALF,)),
-    Intrinsic("trunc", ("x",), floating, lambda np, x: np.trunc(x), "sa::trunc", "x without its fraction; gradient 0.",
-              partials=(None,), kinks=(_INTEGER,)),
-    Intrinsic("frac", ("x",), floating, lambda np, x: x - np.floor(x), "frac", "x - floor(x); the gradient is 1.",
-              partials=(lambda f, x: 1.0,), kinks=(_INTEGER,)),
-    Intrinsic("floor_to_int", ("x",), integral, lambda np, x: np.floor(x), "sa::floor", "floor as an int (math.floor).",
-              partials=(None,), kinks=(_INTEGER,), cast_of="floor"),
-    Intrinsic("ceil_to_int", ("x",), integral, lambda np, x: np.ceil(x), "sa::ceil", "ceil as an int (math.ceil).",
-              partials=(None,), kinks=(_INTEGER,), cast_of="ceil"),
-    Intrinsic("round_to_int", ("x",), integral, lambda np, x: np.rint(x), "sa::round", "round as an int (round).",
-              partials=(None,), kinks=(_HALF,), cast_of="round"),
-    Intrinsic("trunc_to_int", ("x",), integral, lambda np, x: np.trunc(x), "sa::trunc", "trunc as an int (math.trunc).",
-              partials=(None,), kinks=(_INTEGER,), cast_of="trunc"),
+    Row("floor", ("x",), floating, lambda np, x: np.floor(x), "sa::floor",
+       "The integer at or below x; gradient 0.",
+        partials=(None,), kinks=(_INTEGER,)),
+    Row("ceil", ("x",), floating, lambda np, x: np.ceil(x), "sa::ceil",
+       "The integer at or above x; gradient 0.",
+        partials=(None,), kinks=(_INTEGER,)),
+    Row("round", ("x",), floating, lambda np, x: np.rint(x), "sa::round",
+        "The nearest integer as a float, halves to even; gradient 0.", partials=(None,), kinks=(_HALF,)),
+    Row("trunc", ("x",), floating, lambda np, x: np.trunc(x), "sa::trunc", "x without its fraction; gradient 0.",
+        partials=(None,), kinks=(_INTEGER,)),
+    Row("frac", ("x",), floating, lambda np, x: x - np.floor(x), "frac", "x - floor(x); the gradient is 1.",
+        partials=(lambda f, x: 1.0,), kinks=(_INTEGER,)),
+    Row("floor_to_int", ("x",), integral, lambda np, x: np.floor(x), "sa::floor", "floor as an int (math.floor).",
+        partials=(None,), kinks=(_INTEGER,), cast_of="floor"),
+    Row("ceil_to_int", ("x",), integral, lambda np, x: np.ceil(x), "sa::ceil", "ceil as an int (math.ceil).",
+        partials=(None,), kinks=(_INTEGER,), cast_of="ceil"),
+    Row("round_to_int", ("x",), integral, lambda np, x: np.rint(x), "sa::round", "round as an int (round).",
+        partials=(None,), kinks=(_HALF,), cast_of="round"),
+    Row("trunc_to_int", ("x",), integral, lambda np, x: np.trunc(x), "sa::trunc", "trunc as an int (math.trunc).",
+        partials=(None,), kinks=(_INTEGER,), cast_of="trunc"),
 )  # fmt: skip
 
 REMAINDERS = (
-    Intrinsic(
+    Row(
         "fmod",
         ("x", "y"),
         floating,
@@ -150,7 +151,7 @@ REMAINDERS = (
         kinks=(_MULTIPLE,),
         domain=(EVERYWHERE, _NOT_ZERO),
     ),
-    Intrinsic(
+    Row(
         "mod",
         ("x", "y"),
         number,
@@ -161,7 +162,7 @@ REMAINDERS = (
         kinks=(_MULTIPLE,),
         domain=(EVERYWHERE, _NOT_ZERO),
     ),
-    Intrinsic(
+    Row(
         "floor_div",
         ("x", "y"),
         number,
@@ -175,7 +176,7 @@ REMAINDERS = (
 )
 
 INTERPOLATION = (
-    Intrinsic(
+    Row(
         "lerp",
         ("a", "b", "t"),
         floating,
@@ -184,7 +185,7 @@ INTERPOLATION = (
         "a at t = 0, b at t = 1, and in between in proportion.",
         partials=(lambda f, a, b, t: 1.0 - t, lambda f, a, b, t: t, lambda f, a, b, t: b - a),
     ),
-    Intrinsic(
+    Row(
         "smoothstep",
         ("low", "high", "x"),
         floating,

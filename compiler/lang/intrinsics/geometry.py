@@ -1,6 +1,6 @@
-"""Rows of the intrinsics table: vectors and matrices as wholes. Derivatives come from ``composed`` definitions.
+"""Rows for whole vectors and matrices. Their derivatives come from ``composed`` definitions.
 
-Values of a row have their vector or matrix axes last, so that meanings also take whole batches; only ``mul`` tells
+Values of a row have their vector or matrix axes last, so that a ``meaning`` also takes a batch. Only ``mul`` tells
 vectors from matrices by their number of axes.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from slangad.compiler.lang.intrinsics.model import Intrinsic
+from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 from slangad.compiler.lang.intrinsics.rules import product, reduce_numbers, square, transposed, vectors
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-# ruff: noqa: ANN001, ANN202  (the parameters are numpy arrays or traced values, told apart at run time)
+# ruff: noqa: ANN001, ANN202  (the parameters are numpy arrays or traced values, distinguished at run time)
 
 
 def _dot(f, a, b):
@@ -102,30 +102,30 @@ def _mul(f, a, b):
 
 
 ROWS = (
-    Intrinsic("dot", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: np.sum(a * b, axis=-1, dtype=a.dtype), "dot",
-              "The sum of the products of components.", composed=_dot),
-    Intrinsic("cross", ("a", "b"), vectors(2, "vector", sizes=(3,)), _cross_value, "cross",
-              "The vector at right angles to both.", composed=_cross),
-    Intrinsic("length", ("v",), vectors(1, "scalar"), _length_value, "sa::length",
-              "The Euclidean length; the gradient at the zero vector is 0.", composed=_length,
-              valid=lambda np, v: np.any(v != 0, axis=-1)),
-    Intrinsic("distance", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: _length_value(np, a - b), "sa::distance",
-              "length(a - b).", composed=lambda f, a, b: _length(f, a - b),
-              valid=lambda np, a, b: np.any(a != b, axis=-1)),
-    Intrinsic("normalize", ("v",), vectors(1, "vector"), _normalize_value, "sa::normalize",
-              "v scaled to length 1; the zero vector stays zero.", composed=_normalize,
-              valid=lambda np, v: np.any(v != 0, axis=-1)),
-    Intrinsic("reflect", ("i", "n"), vectors(2, "vector"),
-              lambda np, i, n: (i - n * (2 * np.sum(n * i, axis=-1, keepdims=True))).astype(i.dtype), "reflect",
-              "The incident vector i mirrored at a surface with unit normal n.", composed=_reflect),
-    Intrinsic("refract", ("i", "n", "eta"), vectors(2, "vector", scalars=1), _refract_value, "sa::refract",
-              "i bent at a surface with unit normal n; zero where it is reflected totally.", composed=_refract),
-    Intrinsic("sum", ("v",), reduce_numbers, lambda np, v: np.sum(v, axis=-1, dtype=v.dtype), "sa::sum",
-              "The sum of a vector's components.", composed=lambda f, v: f.sum(v)),
-    Intrinsic("transpose", ("m",), transposed, lambda np, m: np.swapaxes(m, -1, -2), "transpose",
-              "Rows and columns swapped.", composed=lambda f, m: f.transpose(m)),
-    Intrinsic("determinant", ("m",), square, _determinant_value, "determinant",
-              "The determinant of a square matrix.", composed=_determinant),
-    Intrinsic("mul", ("a", "b"), product, lambda np, a, b: np.matmul(a, b), "mul",
-              "The matrix product; a vector on the left is a row, on the right a column.", composed=_mul),
+    Row("dot", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: np.sum(a * b, axis=-1, dtype=a.dtype), "dot",
+        "The sum of the products of components.", composed=_dot),
+    Row("cross", ("a", "b"), vectors(2, "vector", sizes=(3,)), _cross_value, "cross",
+        "The vector at right angles to both.", composed=_cross),
+    Row("length", ("v",), vectors(1, "scalar"), _length_value, "sa::length",
+        "The Euclidean length; the gradient at the zero vector is 0.", composed=_length,
+        valid=lambda np, v: np.any(v != 0, axis=-1)),
+    Row("distance", ("a", "b"), vectors(2, "scalar"), lambda np, a, b: _length_value(np, a - b), "sa::distance",
+        "length(a - b).", composed=lambda f, a, b: _length(f, a - b),
+        valid=lambda np, a, b: np.any(a != b, axis=-1)),
+    Row("normalize", ("v",), vectors(1, "vector"), _normalize_value, "sa::normalize",
+        "v scaled to length 1; the zero vector stays zero.", composed=_normalize,
+        valid=lambda np, v: np.any(v != 0, axis=-1)),
+    Row("reflect", ("i", "n"), vectors(2, "vector"),
+        lambda np, i, n: (i - n * (2 * np.sum(n * i, axis=-1, keepdims=True))).astype(i.dtype), "reflect",
+        "The incident vector i mirrored at a surface with unit normal n.", composed=_reflect),
+    Row("refract", ("i", "n", "eta"), vectors(2, "vector", scalars=1), _refract_value, "sa::refract",
+        "i bent at a surface with unit normal n; zero where it is reflected totally.", composed=_refract),
+    Row("sum", ("v",), reduce_numbers, lambda np, v: np.sum(v, axis=-1, dtype=v.dtype), "sa::sum",
+        "The sum of a vector's components.", composed=lambda f, v: f.sum(v)),
+    Row("transpose", ("m",), transposed, lambda np, m: np.swapaxes(m, -1, -2), "transpose",
+        "Rows and columns swapped.", composed=lambda f, m: f.transpose(m)),
+    Row("determinant", ("m",), square, _determinant_value, "determinant",
+        "The determinant of a square matrix.", composed=_determinant),
+    Row("mul", ("a", "b"), product, lambda np, a, b: np.matmul(a, b), "mul",
+        "The matrix product; a vector on the left is a row, on the right a column.", composed=_mul),
 )  # fmt: skip

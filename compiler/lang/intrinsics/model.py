@@ -1,4 +1,4 @@
-"""The shape of one row of the intrinsics table, and the small records it is made of."""
+"""The fields of one row of the intrinsics table."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Meaning = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
-    """What a call's arguments convert to, and the type of its result."""
+class IntrinsicSignature:
+    """The types that the arguments of a call convert to, and the type of its result."""
 
     params: tuple[Type, ...]
     result: Type
 
 
-Rule = Callable[[Sequence[Type]], Signature]
+Rule = Callable[[Sequence[Type]], IntrinsicSignature]
 """From argument types (literals are ``Weak``) to a signature; raises ``TypeRuleError``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where an argument, or every component of it, may lie; open at an end the value or derivative does not reach."""
+    """The domain of an argument or its components. An end is open if value or derivative is not finite there."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -46,11 +46,11 @@ POSITIVE = Interval(0.0, low_open=True)
 
 @dataclass(frozen=True, slots=True)
 class Kinks:
-    """Where a derivative jumps (``kink``) or the value does (``jump``).
+    """A condition at which a derivative jumps (``kink``) or the value jumps (``jump``).
 
     Attributes:
-        text: The place in words, ``x == y``.
-        distance: How far arguments are from it, called like ``meaning``; 0 at the place itself.
+        text: The condition in words, ``x == y``.
+        distance: The distance of arguments from the condition, called like ``meaning``; 0 if it holds.
     """
 
     kind: Literal["kink", "jump"]
@@ -59,23 +59,23 @@ class Kinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Intrinsic:
+class IntrinsicRow:
     """One intrinsic function.
 
     Attributes:
         name: As in ``sa.name``.
         params: Parameter names.
-        types: Types of arguments to a signature; call ``rule``, which checks their number first.
-        meaning: The value, from numpy and arguments of the signature's types; by component, last axes are the value's.
+        types: Maps argument types to a signature. Call ``rule`` instead, which checks their number first.
+        meaning: The value, from numpy and arguments of the signature's types; the last axes are the value's.
         slang: The spelling before the ``(``.
         partials: For functions by component: one derivative per parameter (None is zero), from functions that take
             arrays and traced values alike, then the arguments in float64.
         composed: For other functions: the value written in those functions, which is then differentiated.
-        differentiable: Whether a derivative exists at all; without, results carry no gradient.
-        kinks: Where the derivative is not continuous.
-        domain: Per parameter, where value and derivative are finite.
-        valid: Further condition on the arguments together, called like ``meaning``; gives bools.
-        variadic: Two or more arguments mean a fold from the left.
+        differentiable: False if there is no derivative; then results carry no gradient.
+        kinks: Where derivative or value is not continuous.
+        domain: Per parameter, the values at which value and derivative are finite.
+        valid: A further condition on all arguments, called like ``meaning``; returns bools.
+        variadic: Two or more arguments are folded from the left.
         cast_of: This is ``int(...)`` of another row: ``floor_to_int`` is ``int(floor(x))``.
         doc: One line for users.
     """
@@ -96,14 +96,14 @@ class Intrinsic:
     cast_of: str = ""
 
     def interval(self, index: int) -> Interval:
-        """The domain of one parameter."""
+        """Return the domain of one parameter."""
         return self.domain[index] if index < len(self.domain) else EVERYWHERE
 
-    def rule(self, types: Sequence[Type]) -> Signature:
-        """The signature for these argument types, their number checked first.
+    def rule(self, types: Sequence[Type]) -> IntrinsicSignature:
+        """Return the signature for these argument types.
 
         Raises:
-            TypeRuleError: when the call is not allowed.
+            TypeRuleError: if their number or a type is wrong.
         """
         wanted = len(self.params)
         if len(types) != wanted and not (self.variadic and len(types) > wanted):

@@ -1,4 +1,4 @@
-"""Type rules shared by rows of the intrinsics table: from argument types to a signature, or ``TypeRuleError``."""
+"""Type rules of rows: functions that map argument types to a signature or raise ``TypeRuleError``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from slangad.compiler.ir.types import (
     with_element,
 )
 from slangad.compiler.lang.errors import TypeRuleError
-from slangad.compiler.lang.intrinsics.model import Rule, Signature
+from slangad.compiler.lang.intrinsics.model import IntrinsicSignature, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def meet(types: Sequence[Type], *, first: int = 0) -> Type:
-    """The type all arguments convert to; ``first`` is the number of the first one, for messages."""
+    """Return the type that all arguments convert to; ``first`` is the index of the first one, for messages."""
     met = types[0]
     for index, type_ in enumerate(types):
         _require_numbers(type_, first + index)
@@ -54,7 +54,7 @@ def _require_numbers(type_: Type, index: int) -> None:
 
 
 def as_floating(type_: Type, index: int) -> Type:
-    """The floating type a number converts to by itself: literals and ints become ``float``."""
+    """Return the floating type a number converts to by itself: literals and ints become ``float``."""
     element = element_of_weak(type_)
     if isinstance(element, Weak) or (element is not None and element.name == "int"):
         return with_element(type_, FLOAT)
@@ -64,49 +64,49 @@ def as_floating(type_: Type, index: int) -> Type:
     return type_
 
 
-def floating(types: Sequence[Type]) -> Signature:
-    """All arguments and the result are one floating type, scalar or vector."""
+def floating(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take arguments of one floating type, scalar or vector; the result has that type."""
     met = as_floating(meet(types), 0)
-    return Signature((met,) * len(types), met)
+    return IntrinsicSignature((met,) * len(types), met)
 
 
-def number(types: Sequence[Type]) -> Signature:
-    """All arguments and the result are one type of numbers; two literals meet in what they would be."""
+def number(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take arguments of one type of numbers; the result has that type. Literals take their default type."""
     met = meet(types)
     strong = Scalar(met.name) if isinstance(met, Weak) else met
-    return Signature((strong,) * len(types), strong)
+    return IntrinsicSignature((strong,) * len(types), strong)
 
 
-def integral(types: Sequence[Type]) -> Signature:
-    """One argument, floating; the result has ``int`` components."""
+def integral(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take one floating argument; the result has ``int`` components."""
     met = as_floating(meet(types), 0)
-    return Signature((met,), with_element(met, Scalar("int")))
+    return IntrinsicSignature((met,), with_element(met, Scalar("int")))
 
 
-def classify(types: Sequence[Type]) -> Signature:
-    """One floating argument; the result has ``bool`` components."""
+def classify(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take one floating argument; the result has ``bool`` components."""
     met = as_floating(meet(types), 0)
-    return Signature((met,), with_element(met, BOOL))
+    return IntrinsicSignature((met,), with_element(met, BOOL))
 
 
-def reduce_bools(types: Sequence[Type]) -> Signature:
-    """A bool vector to one bool."""
+def reduce_bools(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take a bool vector; the result is a bool."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element != BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a bool vector", "compare first: any(v > 0.0)")
-    return Signature((type_,), BOOL)
+    return IntrinsicSignature((type_,), BOOL)
 
 
-def reduce_numbers(types: Sequence[Type]) -> Signature:
-    """A vector of numbers to one of them."""
+def reduce_numbers(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take a vector of numbers; the result is a number of its element type."""
     (type_,) = types
     if not isinstance(type_, Vector) or type_.element == BOOL:
         raise TypeRuleError(0, f"{show(type_)} is not a vector of numbers", "add the entries of an array in a loop")
-    return Signature((type_,), type_.element)
+    return IntrinsicSignature((type_,), type_.element)
 
 
-def choose(types: Sequence[Type]) -> Signature:
-    """A bool or bool vector, and two values of one type."""
+def choose(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take a bool or bool vector and two values of one type; the result has that type."""
     condition, *values = types
     if element_of(condition) != BOOL:
         raise TypeRuleError(0, f"the condition is {show(condition)}, not bool", "compare: x > 0.0")
@@ -119,7 +119,7 @@ def choose(types: Sequence[Type]) -> Signature:
     met = Scalar(met.name) if isinstance(met, Weak) else met
     if isinstance(condition, Vector):
         met = _spread(met, condition.size)
-    return Signature((condition, met, met), met)
+    return IntrinsicSignature((condition, met, met), met)
 
 
 def _spread(type_: Type, size: int) -> Type:
@@ -131,9 +131,9 @@ def _spread(type_: Type, size: int) -> Type:
 
 
 def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scalars: int = 0) -> Rule:
-    """``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
+    """Take ``count`` floating vectors of one type, then ``scalars`` scalars; ``result`` is ``vector`` or ``scalar``."""
 
-    def rule(types: Sequence[Type]) -> Signature:
+    def rule(types: Sequence[Type]) -> IntrinsicSignature:
         for index, type_ in enumerate(types[:count]):
             if not isinstance(type_, Vector) or type_.size not in sizes:
                 wanted = " or ".join(f"{n}" for n in sizes)
@@ -143,7 +143,7 @@ def vectors(count: int, result: str, *, sizes: tuple[int, ...] = (2, 3, 4), scal
         params = (vector,) * count + (vector.element,) * scalars
         for index in range(count, count + scalars):
             _require_scalar(types[index], vector.element, index)
-        return Signature(params, vector if result == "vector" else vector.element)
+        return IntrinsicSignature(params, vector if result == "vector" else vector.element)
 
     return rule
 
@@ -159,22 +159,22 @@ def _matrix(type_: Type, index: int) -> Matrix:
     return type_
 
 
-def transposed(types: Sequence[Type]) -> Signature:
-    """A matrix to one with rows and columns swapped."""
+def transposed(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take a matrix; the result has rows and columns swapped."""
     matrix = _matrix(types[0], 0)
-    return Signature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
+    return IntrinsicSignature((matrix,), Matrix(matrix.element, matrix.columns, matrix.rows))
 
 
-def square(types: Sequence[Type]) -> Signature:
-    """A square matrix to a scalar."""
+def square(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take a square matrix; the result is a scalar."""
     matrix = _matrix(types[0], 0)
     if matrix.rows != matrix.columns:
         raise TypeRuleError(0, f"{show(matrix)} is not square")
-    return Signature((matrix,), matrix.element)
+    return IntrinsicSignature((matrix,), matrix.element)
 
 
-def product(types: Sequence[Type]) -> Signature:
-    """Matrix by matrix, matrix by vector, or vector (a row) by matrix."""
+def product(types: Sequence[Type]) -> IntrinsicSignature:
+    """Take matrix and matrix, matrix and vector, or vector (a row) and matrix."""
     left, right = (_as_factor(t, i) for i, t in enumerate(types))
     if isinstance(left, Vector) and isinstance(right, Vector):
         raise TypeRuleError(1, "two vectors have no matrix product", "use sa.dot(a, b), or a * b by component")
@@ -183,7 +183,7 @@ def product(types: Sequence[Type]) -> Signature:
     outer = right.size if isinstance(right, Vector) else right.rows
     if inner != outer:
         raise TypeRuleError(1, f"{show(left)} by {show(right)} does not fit: {inner} columns, {outer} rows")
-    return Signature((left, right), _product_type(left, right))
+    return IntrinsicSignature((left, right), _product_type(left, right))
 
 
 def _product_type(left: Vector | Matrix, right: Vector | Matrix) -> Type:
@@ -202,7 +202,7 @@ def _as_factor(type_: Type, index: int) -> Vector | Matrix:
 
 
 def _one_element(left: Vector | Matrix, right: Vector | Matrix) -> tuple[Vector | Matrix, Vector | Matrix]:
-    """An int vector converts to the matrix' floating type; other elements must agree."""
+    """Convert an int vector to the matrix' floating type; other elements must agree."""
     if left.element == right.element:
         return left, right
     met = join(left.element, right.element)
@@ -218,14 +218,14 @@ def _with(type_: Vector | Matrix, element: Scalar) -> Vector | Matrix:
 
 
 def bits(result: Scalar, sources: tuple[str, ...]) -> Rule:
-    """A reinterpretation of 32 bits, by component."""
+    """Take values of 32 bits; the result reinterprets each component."""
 
-    def rule(types: Sequence[Type]) -> Signature:
+    def rule(types: Sequence[Type]) -> IntrinsicSignature:
         (type_,) = types
         strong = Scalar(type_.name) if isinstance(type_, Weak) else type_
         element = element_of(strong)
         if element is None or isinstance(strong, Matrix) or element.name not in sources:
             raise TypeRuleError(0, f"{show(type_)} has no bits to reinterpret as {result.name}")
-        return Signature((strong,), with_element(strong, result))
+        return IntrinsicSignature((strong,), with_element(strong, result))
 
     return rule

@@ -1,7 +1,7 @@
-"""Annotations: the forms that say where a value lives, and what any annotation means as an IR type.
+"""Annotations: the memory of a value, and the IR type.
 
-``NoDiff[float3]``, ``Each[T]``, ``Tensor[T, 2]`` and the like make ``Memory`` records; ``memory_annotation`` reads any
-annotation as one, ``ir_type`` reads those that name the type of a value.
+``NoDiff[float3]``, ``Each[T]``, ``Tensor[T, 2]`` and similar forms make ``Memory`` records. ``memory_annotation`` reads
+any annotation as a record. ``ir_type`` reads an annotation that names the type of a value.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PYTHON: Final[dict[object, Type]] = {float: FLOAT, int: INT, bool: BOOL, None: 
 
 @dataclass(frozen=True, slots=True)
 class TextureOptions:
-    """How a texture is sampled."""
+    """The sampling options of a texture."""
 
     address: str = "clamp"
     filter: str = "bilinear"
@@ -52,14 +52,14 @@ class TextureOptions:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One annotation, taken apart.
+    """The parts of one annotation.
 
     Attributes:
-        memory: Where the value lives; ``value`` for an ordinary parameter.
-        value: The annotation of what lives there, for ``ir_type``.
-        no_diff: Whether it carries no gradient.
+        memory: The memory; ``value`` for an ordinary parameter.
+        value: The annotation of the value, for ``ir_type``.
+        no_diff: True if it carries no gradient.
         rank: The number of indices of a tensor.
-        options: How a texture is sampled.
+        options: The sampling options of a texture.
     """
 
     memory: MemoryName
@@ -69,7 +69,7 @@ class Memory:
     options: TextureOptions | None = None
 
     def __call__(self, *_: object) -> object:
-        """Refuses: annotation forms are not values (callable, so that ``typing`` takes them as annotations)."""
+        """Refuse the call. Forms are callable so that ``typing`` takes them as annotations."""
         raise AnnotationError(f"{_FORMS[self.memory]}[…] is an annotation, not a value")
 
 
@@ -88,7 +88,7 @@ _FORMS: Final[dict[str, str]] = {
 
 
 def _element(form: str, annotation: object) -> tuple[object, bool]:
-    """The annotation inside a form, and whether it was in ``NoDiff``."""
+    """Return the annotation inside a form, and True if it was in ``NoDiff``."""
     if not isinstance(annotation, Memory):
         return annotation, False
     if annotation.memory != "value":
@@ -112,11 +112,11 @@ def _tensor(memory: MemoryName, parts: object) -> Memory:
 
 
 def texture(value: object, *, address: str = "clamp", filter: str = "bilinear") -> Memory:  # noqa: A002  (the language's)
-    """The annotation of a texture with sampling options.
+    """Return the annotation of a texture with sampling options.
 
     Args:
         value: The texel type: ``float`` to ``float4``.
-        address: ``clamp``, ``repeat`` or ``mirror``: what lies outside [0, 1].
+        address: ``clamp``, ``repeat`` or ``mirror``: the texel for coordinates outside [0, 1].
         filter: ``bilinear`` or ``nearest``.
 
     Raises:
@@ -190,7 +190,7 @@ if TYPE_CHECKING:
 else:
 
     class NoDiff:
-        """The same without a gradient."""
+        """A value without gradient."""
 
         def __class_getitem__(cls, annotation: object) -> Memory:
             return _no_diff(annotation)
@@ -263,15 +263,15 @@ class PairForm:
     value: object
 
     def __call__(self, *_: object) -> object:
-        """Refuses: annotation forms are not values."""
+        """Refuse the call."""
         raise AnnotationError("DiffPair[…] is an annotation", "make one with sa.diff_pair(value, tangent)")
 
 
 def ir_type(annotation: object) -> Type:
-    """The type an annotation names.
+    """Return the type an annotation names.
 
     Raises:
-        AnnotationError: when it names none, or says where a value lives instead.
+        AnnotationError: if it names none, or names a memory.
     """
     if isinstance(annotation, Memory):
         form = _FORMS[annotation.memory]
@@ -343,7 +343,7 @@ def _advice(annotation: object) -> str:
 
 
 def memory_annotation(annotation: object) -> Memory:
-    """Any annotation as a ``Memory`` record; ``value`` where it says nothing of memory.
+    """Return any annotation as a ``Memory`` record, ``value`` if it names no memory.
 
     The type inside is not read yet: call ``ir_type`` on the record's ``value``.
     """
@@ -351,7 +351,7 @@ def memory_annotation(annotation: object) -> Memory:
 
 
 def parameter_type(memory: Memory, element: Type) -> Type:
-    """What a parameter is: the value one thread sees, or the tensor or texture."""
+    """Return the type of a parameter: of the value one thread sees, or the tensor or texture."""
     match memory.memory:
         case "tensor" | "out_tensor" | "inout_tensor":
             return TensorType(element, memory.rank, memory.memory != "out_tensor", memory.memory != "tensor")
@@ -364,14 +364,14 @@ def parameter_type(memory: Memory, element: Type) -> Type:
 
 @dataclass(frozen=True, slots=True)
 class ResultAnnotation:
-    """A kernel's result annotation: its parts, and whether they were written as a tuple."""
+    """The parts of a kernel's result annotation; ``is_tuple`` if they were written as a tuple."""
 
     parts: tuple[Memory, ...]
     is_tuple: bool = field(default=False)
 
 
 def result_annotation(annotation: object) -> ResultAnnotation:
-    """A result annotation as its parts: none for ``None``, one for a single result, several for a tuple."""
+    """Return the parts of a result annotation: none for ``None``, one for a single result, several for a tuple."""
     if annotation is None or annotation is types.NoneType:
         return ResultAnnotation(())
     if typing.get_origin(annotation) is tuple:

@@ -1,4 +1,4 @@
-"""The operators vectors and matrices share; each goes to ``operators`` with its Python symbol."""
+"""The operators that vectors and matrices share. Each calls ``operators`` with its Python symbol."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def _unary(symbol: str, a: object) -> object:
 
 
 # mypy: disable-error-code="return-value"
-# (the operators give a value of the type of their operands, which only their tables know)
+# (the operators return the type of their operands, which only their tables know)
 
 
 class Arithmetic(Generic[S, M]):
-    """By component: ``S`` is the scalar that mixes with values, ``M`` the type comparisons give."""
+    """Operators by component. ``S`` is the scalar that mixes with values, ``M`` the type of comparisons."""
 
     __slots__ = ()
     __array_ufunc__ = None

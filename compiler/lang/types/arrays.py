@@ -1,4 +1,4 @@
-"""``Array[T, N]`` as users write it: a class per element type and length, made when it is first named."""
+"""``Array[T, N]``: one class for each element type and length, made at its first use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ArrayValue:
 
     @classmethod
     def of(cls, items: list[object]) -> Self:
-        """A value around items, which it then owns."""
+        """Return a value that owns these items."""
         self = cls.__new__(cls)
         self.items = items
         return self
@@ -69,7 +69,7 @@ class ArrayValue:
 
 
 def array_class(element: object, size: object) -> type[ArrayValue]:
-    """The class for an element annotation and a length; the same one for the same two.
+    """Return the class for an element annotation and a length, the same one each time.
 
     Raises:
         AnnotationError: when the length is not a positive integer.

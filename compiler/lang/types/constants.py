@@ -1,6 +1,6 @@
-"""Python values bound as constants: what they are in the IR, and in Python execution. One place, so both agree.
+"""The type and numbers of a Python value bound as a constant, for the IR and for Python execution.
 
-Python's own numbers are literals, and so are numpy's 64-bit scalars, which is what numpy computes with; numpy arrays
+Python's own numbers and numpy's 64-bit scalars are literals. numpy computes with 64 bits by default. numpy arrays
 are tables of ``float``, ``int`` or ``bool``.
 """
 
@@ -21,7 +21,7 @@ _ENTRIES = {"float16": HALF, "float32": FLOAT, "float64": FLOAT, "uint32": UINT,
 
 
 def constant_parts(value: object) -> tuple[Type, tuple[Number, ...]] | None:
-    """Type and scalars in memory order of a numpy scalar or array, or a value of the language; None for the rest."""
+    """Return type and scalars of a numpy value or a value of the language, in memory order; None for other objects."""
     if type(value) in (bool, int, float) or "numpy" not in sys.modules:
         return None
     import numpy as np

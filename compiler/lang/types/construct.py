@@ -1,4 +1,4 @@
-"""Making values: ``float3(a.xy, z)``, ``Array[float, 2](x, y)``, ``Ball(center=c)``, ``sa.zeros(T)``."""
+"""Constructors: ``float3(a.xy, z)``, ``Array[float, 2](x, y)``, ``Ball(center=c)``, ``sa.zeros(T)``."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from slangad.compiler.lang.types.arrays import ArrayValue as _ArrayValue
 
 IN_DERIVATIVE: Final[ContextVar[bool]] = ContextVar("slangad_in_derivative", default=False)
-"""Whether a derivative of the user's own runs: gradients of structs leave fields without gradient out."""
+"""True while a custom derivative runs. Its gradients of structs omit the fields that have no gradient."""
 
 
 def vector_data(type_: Vector, parts: Sequence[object]) -> Data:
-    """The components of a vector from one number, one vector, or parts that add up to its size.
+    """Return the components of a vector from one number, one vector, or parts that add up to its size.
 
     Raises:
-        TypeError: when they don't.
+        TypeError: if the sizes differ.
     """
     if not parts:
         return np.zeros(type_.size, DTYPES[type_.element.name])
@@ -60,7 +60,7 @@ def vector_data(type_: Vector, parts: Sequence[object]) -> Data:
 
 
 def matrix_data(type_: Matrix, parts: Sequence[object]) -> Data:
-    """The entries of a matrix from one number, one matrix, its rows, or all its entries.
+    """Return the entries of a matrix from one number, one matrix, its rows, or all its entries.
 
     Raises:
         TypeError: when they don't fit.
@@ -87,7 +87,7 @@ def _rows(type_: Matrix, parts: Sequence[object]) -> Sequence[object]:
 
 
 def _scalars(type_: Vector | Matrix, part: object) -> Iterator[Any]:
-    """The scalars of one part, converted to the element type."""
+    """Yield the scalars of one part, converted to the element type."""
     if isinstance(part, VectorValue):
         data = _cast_components(part.data, type_.element)
         yield from (take(data, i) for i in range(len(part)))
@@ -115,7 +115,7 @@ def _joined(components: Sequence[Any], shape: tuple[int, ...], element: Scalar) 
 
 
 def _cast_components(data: Data, element: Scalar) -> Data:
-    """Components converted on request, as ``cast`` does for one."""
+    """Return components converted by ``cast``."""
     numbers = bottom(data)
     dtype = DTYPES[element.name]
     if numbers.dtype == dtype:
@@ -128,7 +128,7 @@ def _cast_components(data: Data, element: Scalar) -> Data:
 
 
 def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]:
-    """The items of an array: zeros, or as many as it has.
+    """Return the items of an array: zeros, or as many as it has.
 
     Raises:
         TypeError: when the number or a type is wrong.
@@ -142,12 +142,12 @@ def array_items(cls: type[_ArrayValue], items: Sequence[object]) -> list[object]
 
 
 def zeros(annotation: object) -> object:
-    """The zero value of an annotated type."""
+    """Return the zero value of an annotated type."""
     return zero(ir_type(annotation))
 
 
 def zero(type_: Type) -> object:
-    """The value of a type whose numbers are all 0 and bools all false."""
+    """Return the value of a type whose numbers are all 0 and bools all false."""
     match type_:
         case Scalar():
             return scalar(0, type_)
@@ -175,7 +175,7 @@ def _array_class(element: Type, size: int) -> type[ArrayValue]:
 
 
 def annotation_of(type_: Type) -> object:
-    """What users write for a type that values are stored as."""
+    """Return the annotation of a type that values are stored as."""
     match type_:
         case Scalar(name):
             from slangad.compiler.lang.types import scalars
@@ -201,7 +201,7 @@ def _zero_struct(cls: type) -> object:
 
 
 def fill_struct(self: object, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-    """What a struct's constructor does: positional and keyword arguments, then defaults.
+    """Set the fields of a struct: positional and keyword arguments, then defaults.
 
     Raises:
         TypeError: as Python does for a wrong call, and when a value does not fit its field.
@@ -240,15 +240,15 @@ def _default(record: StructRecord, field: FieldRecord) -> object:
 
 
 def accepted(value: object, type_: Type) -> object:
-    """What hosts may pass: numpy scalars of any width, sequences and arrays for vectors, matrices and arrays.
+    """Return an argument from the host as a value: numpy scalars of any width, sequences and arrays convert.
 
-    Inside a run, where every value is one of the language, nothing is added.
+    Inside a run every value is one of the language, so nothing converts.
     """
     return value if running() else from_host(value, type_)
 
 
 def from_host(value: object, type_: Type) -> object:
-    """As ``accepted``, wherever it is called."""
+    """Return an argument from the host as a value, also inside a run."""
     match type_:
         case Tuple(elements) if isinstance(value, tuple) and len(value) == len(elements):
             return tuple(from_host(v, e) for v, e in zip(value, elements, strict=True))
@@ -263,7 +263,7 @@ def from_host(value: object, type_: Type) -> object:
 
 
 def _number(value: np.generic, type_: Scalar) -> object:
-    """64-bit numpy scalars count as Python's numbers: that is what numpy computes with."""
+    """Return a numpy scalar; one of 64 bits as a Python number, since numpy computes with 64 bits by default."""
     if value.dtype == np.bool_:
         return bool(value)
     wide = value.dtype in (np.float64, np.int64, np.uint64) and DTYPES[type_.name] != value.dtype

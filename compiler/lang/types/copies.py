@@ -8,17 +8,17 @@ T = TypeVar("T")
 
 
 def copy(value: T) -> T:
-    """A value of its own, equal to this one."""
+    """Return an equal value that shares nothing with this one."""
     from slangad.compiler.lang.types.values import copy as copy_value
 
     return cast("T", copy_value(value))
 
 
 def zeros(type: type[T]) -> T:  # noqa: A002  (what users would call it)
-    """The value of a type whose numbers are all 0 and bools all false.
+    """Return the value of a type whose numbers are all 0 and bools all false.
 
     Raises:
-        AnnotationError: when it is no type of the language.
+        AnnotationError: if it is not a type of the language.
     """
     from slangad.compiler.lang.types.construct import zeros as zero_value
 

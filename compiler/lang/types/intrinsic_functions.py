@@ -1,4 +1,4 @@
-"""The intrinsics as users call them, ``sa.sin(x)``: one callable per row of the table, typed for checkers below."""
+"""The intrinsics as users call them, ``sa.sin(x)``: one callable per row of the table, typed for checkers."""
 
 # ruff: noqa: A001, D103, ANN401  (declared for checkers; names are the language's, the rows of the table describe them)
 
@@ -46,7 +46,7 @@ class IntrinsicFunction:
         self.__doc__ = INTRINSICS[name].doc
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """The value.
+        """Return the value.
 
         Raises:
             TypeError: for arguments the row's rule refuses.

@@ -56,7 +56,7 @@ class MatrixValue(Arithmetic[S, bool], Generic[S, R]):
 
     @classmethod
     def of(cls, data: Data) -> Self:
-        """A value around entries, which it then owns."""
+        """Return a value that owns these entries."""
         self = cls.__new__(cls)
         self.data = data
         return self

@@ -1,6 +1,6 @@
-"""Operators and intrinsic calls on values: types are joined, operands converted, results of the type Slang would give.
+"""Operators and intrinsics on values. Operands convert to a common type; results have the type that Slang gives them.
 
-``float`` is rounded to 32 bits after every operation, ``int`` overflow raises, ``uint`` wraps. Two Python numbers are
+``float`` is rounded to 32 bits after every operation. ``int`` overflow raises, ``uint`` wraps. Two Python numbers are
 literals and stay Python's.
 """
 
@@ -29,7 +29,7 @@ from slangad.compiler.ir.types import (
     with_element,
 )
 from slangad.compiler.lang.errors import TypeRuleError
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic, Signature
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow, IntrinsicSignature
 from slangad.compiler.lang.types.tracing import (
     ADD,
     DIVIDE,
@@ -78,7 +78,7 @@ _LITERALS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def binary(symbol: str, a: object, b: object) -> object:
-    """``a symbol b``.
+    """Return ``a symbol b``.
 
     Raises:
         TypeError: when the operands do not mix or do not take the operator.
@@ -116,7 +116,7 @@ _QUICK: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "<": lambda a, b: bool(a < b),
     ">": lambda a, b: bool(a > b),
 }
-"""Operators on two floats, by far the most frequent; what follows gives the same. Warnings are off while code runs."""
+"""Operators on two floats, by far the most frequent case. The general way gives the same results."""
 
 
 def _is_literal(value: object) -> bool:
@@ -124,7 +124,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _literals(symbol: str, a: Any, b: Any) -> object:  # noqa: ANN401  (Python's numbers)
-    """Arithmetic of two Python numbers, floats as IEEE has it."""
+    """Return the arithmetic of two Python numbers; floats follow IEEE."""
     try:
         value = _LITERALS[symbol](a, b)
     except KeyError:
@@ -140,7 +140,7 @@ def _literals(symbol: str, a: Any, b: Any) -> object:  # noqa: ANN401  (Python's
 
 
 def _meet(symbol: str, a: object, b: object) -> Type:
-    """The type both operands convert to."""
+    """Return the type that both operands convert to."""
     return _met(symbol, type_of(a), type_of(b))
 
 
@@ -157,7 +157,7 @@ def _met(symbol: str, first: Type, second: Type) -> Type:
 
 
 def _integers(symbol: str, a: object, b: object, met: Type) -> object:
-    """``+ - *`` of ints or uints, exactly."""
+    """Return ``+ - *`` of ints or uints."""
     left, right = _wide(a, met), _wide(b, met)
     return _integral_result(_LITERALS[symbol](left, right), met)
 
@@ -168,9 +168,9 @@ def _wide(value: object, type_: Type) -> Any:  # noqa: ANN401  (integers)
 
 
 def _integral_result(result: Any, type_: Type) -> object:  # noqa: ANN401  (exact integers)
-    """Exact integers as a value: ``uint`` wraps, ``int`` must fit."""
+    """Return exact integers as a value: ``uint`` wraps, ``int`` must fit."""
     element = element_of(type_)
-    assert element is not None  # noqa: S101  (told by the caller)
+    assert element is not None  # noqa: S101  (checked by the caller)
     if element == UINT:
         result = result & 0xFFFFFFFF
     low, high = LIMITS[element.name]
@@ -213,7 +213,7 @@ def _compare_bools(symbol: str, a: object, b: object) -> object:
 
 
 def unary(symbol: str, a: object) -> object:
-    """``-a``, ``+a`` or ``~a``.
+    """Return ``-a``, ``+a`` or ``~a``.
 
     Raises:
         TypeError: when the operand does not take the operator.
@@ -233,7 +233,7 @@ def unary(symbol: str, a: object) -> object:
 
 
 def power(a: object, b: object) -> object:
-    """``a ** b``: products for integer constants, ``pow`` for floating exponents.
+    """Return ``a ** b``: a product for integer constants, ``pow`` for floating exponents.
 
     Raises:
         TypeError: for a run-time integer exponent.
@@ -261,7 +261,7 @@ def _product(a: object, count: int, *, floating: bool) -> object:
 
 
 def call_intrinsic(name: str, args: Sequence[object]) -> object:
-    """A row of the intrinsics table on values.
+    """Call an intrinsic on values.
 
     Raises:
         TypeError: when its rule refuses the arguments.
@@ -280,7 +280,7 @@ def call_intrinsic(name: str, args: Sequence[object]) -> object:
 
 
 @lru_cache(maxsize=4096)
-def _signature(name: str, types: tuple[Type, ...]) -> Signature:
+def _signature(name: str, types: tuple[Type, ...]) -> IntrinsicSignature:
     try:
         return INTRINSICS[name].rule(types)
     except TypeRuleError as error:
@@ -288,8 +288,8 @@ def _signature(name: str, types: tuple[Type, ...]) -> Signature:
         raise TypeError(f"{name}{where}: {error}") from None
 
 
-def _folded(row: Intrinsic | Primitive, data: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or traced)
-    if not (isinstance(row, Intrinsic) and row.variadic):
+def _folded(row: IntrinsicRow | Primitive, data: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or traced)
+    if not (isinstance(row, IntrinsicRow) and row.variadic):
         return apply(row, *data)
     result = data[0]
     for operand in data[1:]:
@@ -297,7 +297,7 @@ def _folded(row: Intrinsic | Primitive, data: Sequence[Any]) -> Any:  # noqa: AN
     return result
 
 
-def _result(row: Intrinsic, data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced)
+def _result(row: IntrinsicRow, data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced)
     if row.cast_of:
         return _rounded(row, bottom(data), type_)
     element = element_of(type_)
@@ -306,16 +306,16 @@ def _result(row: Intrinsic, data: Any, type_: Type) -> object:  # noqa: ANN401  
     return wrapped(np.asarray(data) if not isinstance(data, Traced) and isinstance(type_, Vector) else data, type_)
 
 
-def _rounded(row: Intrinsic, numbers: Any, type_: Type) -> object:  # noqa: ANN401  (floating numbers)
-    """Whole floating numbers as ints."""
+def _rounded(row: IntrinsicRow, numbers: Any, type_: Type) -> object:  # noqa: ANN401  (floating numbers)
+    """Return whole floating numbers as ints."""
     if not np.all(np.isfinite(numbers)):
         raise OverflowError(f"{row.name} of {numbers}")
     exact = int(numbers) if numbers.ndim == 0 else np.array([int(n) for n in numbers.tolist()], object)
     return _integral_result(exact, type_)
 
 
-def _integral_call(row: Intrinsic, args: Sequence[object], signature: Signature) -> object:
-    """An intrinsic of integers: computed in 64 bits, then checked as arithmetic is."""
+def _integral_call(row: IntrinsicRow, args: Sequence[object], signature: IntrinsicSignature) -> object:
+    """Return an intrinsic of integers, computed in 64 bits and then checked like arithmetic."""
     data = [np.asarray(bottom(adapted(a, t))) for a, t in zip(args, signature.params, strict=True)]
     if row.differentiable:
         data = [d.astype(np.int64) for d in data]

@@ -1,4 +1,4 @@
-"""Parts of values: components, swizzles, rows, entries, array items and fields, read and written."""
+"""Reads and writes of parts of values: components, swizzles, rows, entries, array items and fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AnyMatrix = MatrixValue[Any, Any]
 
 
 def position(index: object, size: int) -> int:
-    """An index into ``size`` places. Literals count from the end when negative; run-time numbers must not be.
+    """Return an index below ``size``. A negative literal counts from the end; a run-time number must not be negative.
 
     Raises:
         TypeError: when it is not an integer.
@@ -43,7 +43,7 @@ def position(index: object, size: int) -> int:
 
 
 def places(name: str, size: int) -> list[int] | None:
-    """The components a swizzle names, None when it is none of a vector of this size."""
+    """Return the components that a swizzle names, None if a vector of this size has no such swizzle."""
     for letters in _LETTERS:
         if re.fullmatch(f"[{letters[:size]}]{{1,4}}", name):
             return [letters.index(c) for c in name]
@@ -58,7 +58,7 @@ def _places(vector: AnyVector, name: str) -> list[int]:
 
 
 def swizzle(vector: AnyVector, name: str) -> object:
-    """``v.x`` or ``v.zyx``."""
+    """Return ``v.x`` or ``v.zyx``."""
     found = _places(vector, name)
     element = vector.slangad_type.element
     if len(found) == 1:
@@ -69,7 +69,7 @@ def swizzle(vector: AnyVector, name: str) -> object:
 
 
 def set_swizzle(vector: AnyVector, name: str, value: object) -> None:
-    """``v.x = s`` or ``v.xz = w``.
+    """Store ``v.x = s`` or ``v.xz = w``.
 
     Raises:
         TypeError: when a component is named twice or the value does not fit.
@@ -83,17 +83,17 @@ def set_swizzle(vector: AnyVector, name: str, value: object) -> None:
 
 
 def component(vector: AnyVector, index: object) -> object:
-    """``v[i]``."""
+    """Return ``v[i]``."""
     return wrapped(take(vector.data, position(index, len(vector))), vector.slangad_type.element)
 
 
 def set_component(vector: AnyVector, index: object, value: object) -> None:
-    """``v[i] = s``."""
+    """Store ``v[i] = s``."""
     _store(vector, position(index, len(vector)), _fitting(value, vector.slangad_type.element))
 
 
 def entry(matrix: AnyMatrix, index: object) -> object:
-    """``m[i]``, a row that stays part of the matrix, or ``m[i, j]``."""
+    """Return ``m[i]``, a row that stays part of the matrix, or ``m[i, j]``."""
     type_ = matrix.slangad_type
     if isinstance(index, tuple):
         row, column = _two(index)
@@ -105,7 +105,7 @@ def entry(matrix: AnyMatrix, index: object) -> object:
 
 
 def set_entry(matrix: AnyMatrix, index: object, value: object) -> None:
-    """``m[i] = row`` or ``m[i, j] = s``."""
+    """Store ``m[i] = row`` or ``m[i, j] = s``."""
     type_ = matrix.slangad_type
     if isinstance(index, tuple):
         row, column = _two(index)
@@ -122,7 +122,7 @@ def _two(index: tuple[object, ...]) -> tuple[object, object]:
 
 
 def _fitting(value: object, wanted: Type) -> Data:
-    """The components of a value as they are stored in a part; one number fills a part of several."""
+    """Return the components of a value as they are stored in a part; one number fills a part of several."""
     if isinstance(wanted, Vector) and not isinstance(value, VectorValue):
         raise TypeError(f"{shown(value)} is not {show(wanted)}")
     return adapted(convert(value, wanted), wanted)
@@ -136,12 +136,12 @@ def _store(target: AnyVector | AnyMatrix, index: Any, data: Data) -> None:  # no
 
 
 def set_item(array: ArrayValue, index: object, value: object) -> None:
-    """``a[i] = value``."""
+    """Store ``a[i] = value``."""
     array.items[position(index, array.size)] = convert(value, ir_type(array.element))
 
 
 def set_field(struct: object, name: str, value: object) -> None:
-    """``m.name = value``, as the field's type.
+    """Store ``m.name = value`` as the field's type.
 
     Raises:
         AttributeError: when there is no such field.
@@ -157,5 +157,5 @@ def set_field(struct: object, name: str, value: object) -> None:
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two values have one type and equal numbers; for structs and arrays on the Python side."""
+    """Return True if two structs or arrays have one type and equal numbers."""
     return try_type_of(a) == try_type_of(b) and list(scalars_of(a)) == list(scalars_of(b))

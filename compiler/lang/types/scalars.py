@@ -1,6 +1,6 @@
-"""The scalar types Python lacks, as users write them: ``uint``, ``half``, ``double``.
+"""The scalar types that Python lacks: ``uint``, ``half``, ``double``.
 
-As annotations they name a type; called, they convert a number and give a numpy scalar (a strong value of that type).
+An annotation names the type. A call converts a number to a numpy scalar, a strong value of the type.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 else:
 
     class _Converting:
-        """Calling one of these types converts a number; instances are numpy scalars, never of these classes."""
+        """A type whose call converts a number to a numpy scalar. The class has no instances."""
 
         slangad_type: ClassVar[Scalar]
 

@@ -1,9 +1,9 @@
-"""Derivatives in Python execution: numbers that carry how they came about, in forward or reverse mode.
+"""Derivatives in Python execution: numbers that carry their tangent or their tape.
 
-A component array of a value is a numpy array, or, while a derivative is taken, a ``Traced`` one: a ``Dual`` with its
-tangent, or a ``Node`` of a tape. Levels nest, so that a differentiated function may itself take derivatives: the
-primal and the tangent of one level are data of the level below. Primals keep their own precision; partial derivatives,
-tangents and cotangents are float64. A zero tangent or cotangent gives zero, also where the slope is infinite.
+The components of a value are a numpy array. While a derivative is taken they are ``Traced``: a ``Dual`` with its
+tangent, or a ``Node`` of a tape. Levels nest, because a differentiated function may take derivatives: the
+primal and the tangent of one level are data of the level below. Primals keep their precision; partial derivatives,
+tangents and cotangents are float64. A zero tangent or cotangent gives zero, also if the slope is infinite.
 """
 
 # ruff: noqa: ARG005  (all functions of a primitive take the same arguments)
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from slangad.compiler.lang.intrinsics import INTRINSICS, Intrinsic
+from slangad.compiler.lang.intrinsics import INTRINSICS, IntrinsicRow
 
 if TYPE_CHECKING:
     from slangad.compiler.lang.intrinsics.model import Meaning
@@ -32,7 +32,7 @@ Numbers = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """One derivative being taken; deeper ones are taken inside it."""
+    """One derivative that is being taken. Deeper levels belong to derivatives inside it."""
 
     depth: int
     reverse: bool
@@ -44,7 +44,7 @@ _ORDER: Final = itertools.count()
 
 @contextmanager
 def new_level(*, reverse: bool) -> Iterator[Level]:
-    """A level above all that are open."""
+    """Open a level above all open ones."""
     depth = _DEPTH.get() + 1
     token = _DEPTH.set(depth)
     try:
@@ -54,13 +54,13 @@ def new_level(*, reverse: bool) -> Iterator[Level]:
 
 
 def tracing() -> bool:
-    """Whether a derivative is being taken."""
+    """Return True if a derivative is being taken."""
     return _DEPTH.get() > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """An operation by component, as a row of the intrinsics table but without types."""
+    """An operation by component: a row of the intrinsics table without types."""
 
     name: str
     meaning: Meaning
@@ -142,7 +142,7 @@ class Traced:
 
 
 class Dual(Traced):
-    """Forward mode: a primal and the tangent it moves with."""
+    """Forward mode: a primal and its tangent."""
 
     __slots__ = ("tangent",)
 
@@ -152,11 +152,11 @@ class Dual(Traced):
 
 
 Pullback = Callable[[Any], Sequence[Any]]
-"""From the cotangent of a node to one for each parent."""
+"""Maps the cotangent of a node to one for each parent."""
 
 
 class Node(Traced):
-    """Reverse mode: a primal, the nodes it came from, and how its cotangent reaches them."""
+    """Reverse mode: a primal, its parents, and the function that distributes its cotangent to them."""
 
     __slots__ = ("order", "parents", "pullback")
 
@@ -171,7 +171,7 @@ Data = Numbers | Traced
 
 
 def bottom(data: Data) -> Numbers:
-    """The plain numbers under all levels."""
+    """Return the plain numbers under all levels."""
     while isinstance(data, Traced):
         data = data.primal
     return data
@@ -182,12 +182,12 @@ def _value(other: object) -> Numbers | float:
 
 
 def copied(data: Data) -> Data:
-    """Data of its own; traced data is never changed in place and needs no copy."""
+    """Return a copy. Traced data is never changed in place and needs none."""
     return data if isinstance(data, Traced) else data.copy()
 
 
 def top_level(args: Iterable[object]) -> Level | None:
-    """The deepest level that any of the arguments is traced at."""
+    """Return the deepest level of the arguments, None if none is traced."""
     if not tracing():
         return None
     levels = [a.level for a in args if isinstance(a, Traced)]
@@ -195,12 +195,12 @@ def top_level(args: Iterable[object]) -> Level | None:
 
 
 def lowered(value: Any, level: Level) -> Any:  # noqa: ANN401  (numbers, Python floats or traced)
-    """A value as the levels below one see it."""
+    """Return a value as seen from the levels below one."""
     return value.primal if isinstance(value, Traced) and value.level is level else value
 
 
-def apply(row: Intrinsic | Primitive, *args: Any) -> Data:  # noqa: ANN401  (numbers, Python floats or traced)
-    """An operation on arrays of one shape, traced or not."""
+def apply(row: IntrinsicRow | Primitive, *args: Any) -> Data:  # noqa: ANN401  (numbers, Python floats or traced)
+    """Return an operation on arrays of one shape, traced or not."""
     level = top_level(args)
     if level is None:
         with np.errstate(all="ignore"):
@@ -242,8 +242,8 @@ def _total(parts: list[Data]) -> Data:
     return total
 
 
-def _composed(row: Intrinsic | Primitive, level: Level, result: Data, args: Sequence[Any]) -> Data:
-    """The derivative of the row's definition in simpler functions, attached to the row's own value."""
+def _composed(row: IntrinsicRow | Primitive, level: Level, result: Data, args: Sequence[Any]) -> Data:
+    """Return the row's value with the derivative of its ``composed`` definition."""
     if row.composed is None:
         return result
     inner = row.composed(FUNCTIONS, *(widened(a) for a in args))
@@ -255,7 +255,7 @@ def _composed(row: Intrinsic | Primitive, level: Level, result: Data, args: Sequ
 
 
 def scaled(partial: Any, moved: Data) -> Data:  # noqa: ANN401  (a number, an array or traced)
-    """A partial derivative times a tangent or cotangent; zero where either is, whatever the other."""
+    """Return a partial derivative times a tangent or cotangent. Zero times infinity or NaN is zero."""
     if isinstance(partial, Traced) or isinstance(moved, Traced):
         return partial * moved  # type: ignore[no-any-return]  # one of them is traced
     with np.errstate(all="ignore"):
@@ -263,7 +263,7 @@ def scaled(partial: Any, moved: Data) -> Data:  # noqa: ANN401  (a number, an ar
 
 
 def linear(forward: Callable[..., Numbers], transposes: Sequence[Callable[..., Numbers]], *args: Any) -> Data:  # noqa: ANN401  (numbers or traced)
-    """A function linear in all its arguments together; ``transposes`` take a cotangent back to each of them."""
+    """Apply a function that is linear in all its arguments; ``transposes`` map a cotangent to each argument."""
     level = top_level(args)
     if level is None:
         return forward(*args)
@@ -285,12 +285,12 @@ def _no_transpose(_: Numbers) -> Numbers:
 
 
 def zeros_like(data: Data) -> Numbers:
-    """A zero tangent or cotangent."""
+    """Return a zero tangent or cotangent."""
     return np.zeros(bottom(data).shape)
 
 
 def converted(data: Data, dtype: npt.DTypeLike) -> Data:
-    """Components in another precision."""
+    """Return components in another precision."""
     if isinstance(data, Traced):
         return linear(lambda x: x.astype(dtype), (lambda g: g,), data)
     with np.errstate(all="ignore"):
@@ -298,7 +298,7 @@ def converted(data: Data, dtype: npt.DTypeLike) -> Data:
 
 
 def widened(value: Any) -> Any:  # noqa: ANN401  (anything; only floating data changes)
-    """Floating data in float64, everything else as it is."""
+    """Return floating data in float64, other data unchanged."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or dtype.kind != "f" or dtype == np.float64:
         return value
@@ -306,7 +306,7 @@ def widened(value: Any) -> Any:  # noqa: ANN401  (anything; only floating data c
 
 
 def take(data: Data, index: int, axis: int = -1) -> Data:
-    """One slice along an axis."""
+    """Return one slice along an axis."""
     shape = bottom(data).shape
 
     def back(cotangent: Numbers) -> Numbers:
@@ -318,7 +318,7 @@ def take(data: Data, index: int, axis: int = -1) -> Data:
 
 
 def put(data: Data, index: Any, value: Data) -> Data:  # noqa: ANN401  (whatever numpy takes as an index)
-    """The same data with one part replaced."""
+    """Return the same data with one part replaced."""
 
     def forward(old: Numbers, new: Numbers) -> Numbers:
         changed = np.array(old)
@@ -332,7 +332,7 @@ def put(data: Data, index: Any, value: Data) -> Data:  # noqa: ANN401  (whatever
 
 
 def stack(*parts: Data, axis: int = -1) -> Data:
-    """Parts of one shape along a new axis."""
+    """Stack parts of one shape along a new axis."""
 
     def back(position: int) -> Callable[[Numbers], Numbers]:
         return lambda cotangent: np.take(cotangent, position, axis)
@@ -342,14 +342,14 @@ def stack(*parts: Data, axis: int = -1) -> Data:
 
 
 def spread(data: Data, shape: tuple[int, ...]) -> Data:
-    """One number repeated over a shape."""
+    """Return one number repeated over a shape."""
     if bottom(data).shape == shape:
         return data
     return linear(lambda x: np.broadcast_to(x, shape).copy(), (lambda g: np.asarray(np.sum(g)),), data)
 
 
-class Functions:
-    """What ``partials`` and ``composed`` of the table are written in: its rows, and moves of components."""
+class TracedFunctions:
+    """The functions that ``partials`` and ``composed`` of the table use: its rows, and moves of components."""
 
     def __getattr__(self, name: str) -> Callable[..., Data]:
         row = INTRINSICS[name]
@@ -360,12 +360,12 @@ class Functions:
 
     @staticmethod
     def where(condition: Numbers, a: Any, b: Any) -> Data:  # noqa: ANN401  (numbers, Python floats or traced)
-        """``a`` where the condition holds, else ``b``."""
+        """Return ``a`` where the condition holds, else ``b``."""
         return apply(INTRINSICS["select"], condition, a, b)
 
     @staticmethod
     def sum(data: Data) -> Data:
-        """The sum over the last axis."""
+        """Return the sum over the last axis."""
         shape = bottom(data).shape
         return linear(
             lambda x: np.sum(x, axis=-1), (lambda g: np.broadcast_to(np.expand_dims(g, -1), shape).copy(),), data
@@ -373,22 +373,22 @@ class Functions:
 
     @staticmethod
     def spread(data: Data, like: Data) -> Data:
-        """One number repeated over the shape of another value."""
+        """Return one number repeated over the shape of another value."""
         return spread(data, bottom(like).shape)
 
     @staticmethod
     def spread_rows(data: Data, rows: int) -> Data:
-        """A vector repeated as the rows of a matrix."""
+        """Return a vector repeated as the rows of a matrix."""
         shape = (rows, *bottom(data).shape)
         return linear(lambda x: np.broadcast_to(x, shape).copy(), (lambda g: np.sum(g, axis=0),), data)
 
     @staticmethod
     def transpose(data: Data) -> Data:
-        """Rows and columns swapped."""
+        """Swap rows and columns."""
         return linear(lambda x: np.swapaxes(x, -1, -2), (lambda g: np.swapaxes(g, -1, -2),), data)
 
 
-FUNCTIONS: Final = Functions()
+FUNCTIONS: Final = TracedFunctions()
 
 ADD: Final = Primitive("+", lambda _, a, b: a + b, (lambda *_: 1.0, lambda *_: 1.0))
 SUBTRACT: Final = Primitive("-", lambda _, a, b: a - b, (lambda *_: 1.0, lambda *_: -1.0))
@@ -398,11 +398,11 @@ NEGATE: Final = Primitive("-", lambda _, a: -a, (lambda *_: -1.0,))
 
 
 def pull(seeds: Iterable[tuple[Data, Data]], level: Level) -> dict[int, Data]:
-    """The cotangents of every node a result came from, by its ``order``.
+    """Return the cotangents of all nodes that results depend on, by ``order``.
 
     Args:
-        seeds: Results and their cotangents; results that are not of this level carry nothing.
-        level: The level to pull through.
+        seeds: Results and their cotangents. Results of other levels are ignored.
+        level: The level of the tape.
     """
     waiting: dict[int, tuple[Node, Any]] = {}
     heap: list[int] = []
@@ -427,7 +427,7 @@ def pull(seeds: Iterable[tuple[Data, Data]], level: Level) -> dict[int, Data]:
 
 
 def added(a: Any, b: Any) -> Any:  # noqa: ANN401  (data, or slots of a group)
-    """The sum of two cotangents; those of a group are slots by number."""
+    """Return the sum of two cotangents; those of a group are slots by number."""
     if isinstance(a, dict):
         return {**a, **{slot: added(a[slot], g) if slot in a else g for slot, g in b.items()}}
     return a + b

@@ -1,7 +1,7 @@
 """Values at run time: their types, implicit conversions, explicit casts, copies.
 
-Scalars are numpy scalars (``bool`` is Python's), or ``Traced`` while a derivative is taken; Python's own ints and
-floats are literals, which take the type their context wants. Vectors, matrices, arrays and structs are instances of
+Scalars are numpy scalars (``bool`` is Python's), or ``Traced`` while a derivative is taken. Python's own ints and
+floats are literals, which take the type of their context. Vectors, matrices, arrays and structs are instances of
 their classes, several results a tuple.
 """
 
@@ -69,7 +69,7 @@ LIMITS: Final = {"int": (-(2**31), 2**31 - 1), "uint": (0, 2**32 - 1)}
 
 
 def type_of(value: object) -> Type:
-    """The type of a value; literals are ``Weak``.
+    """Return the type of a value; literals are ``Weak``.
 
     Raises:
         TypeError: when it is no value of the language.
@@ -81,7 +81,7 @@ def type_of(value: object) -> Type:
 
 
 def try_type_of(value: object) -> Type | None:
-    """The type of a value, None when it is no value of the language."""
+    """Return the type of a value, None if it is not a value of the language."""
     known = _OF_CLASS.get(type(value))
     if known is not None:
         return known
@@ -107,7 +107,7 @@ def _type_of_group(value: object) -> Type | None:
 
 
 def shown(value: object) -> str:
-    """The type of a value in words, for messages."""
+    """Return the type of a value in words, for messages."""
     type_ = try_type_of(value)
     return show(type_) if type_ is not None else type(value).__name__
 
@@ -116,7 +116,7 @@ def shown(value: object) -> str:
 
 
 def scalar(data: Any, type_: Scalar) -> object:  # noqa: ANN401  (a Python or numpy number, or traced)
-    """A strong scalar of a type from data that fits it."""
+    """Return a strong scalar of a type from a number that fits it."""
     if type_.name == "bool":
         return bool(data)
     if type(data) is DTYPES[type_.name].type:
@@ -137,7 +137,7 @@ def _integer(number: int, type_: Scalar) -> object:
 
 
 def implicit(value: object, type_: Scalar) -> object:
-    """A scalar converted as the language does by itself: literals to any number, ``int`` to floating.
+    """Return a scalar after an implicit conversion: literals to any number, ``int`` to floating.
 
     Raises:
         TypeError: when a conversion must be written.
@@ -158,7 +158,7 @@ def _written(type_: Scalar) -> str:
 
 
 def cast(value: object, type_: Scalar) -> object:
-    """A scalar converted on request: ``float(x)``, ``int(x)`` (truncates), ``bool(x)``, ``sa.uint(x)``.
+    """Return a scalar after an explicit conversion: ``float(x)``, ``int(x)`` (truncates), ``bool(x)``, ``sa.uint(x)``.
 
     Raises:
         TypeError: when the value is no scalar.
@@ -182,7 +182,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  (a scalar)
 
 
 def cast_integer(number: float | bool, type_: Scalar) -> object:  # noqa: FBT001  (a value of the language)
-    """A number truncated into an integer type; ints become uints, and back, by their bits."""
+    """Return a number truncated into an integer type; ints become uints, and back, by their bits."""
     if isinstance(number, float):
         if math.isnan(number) or math.isinf(number):
             kind = ValueError if math.isnan(number) else OverflowError
@@ -200,12 +200,12 @@ def cast_integer(number: float | bool, type_: Scalar) -> object:  # noqa: FBT001
 
 
 def class_of(type_: Vector | Matrix) -> type[VectorValue[Any, Any]] | type[MatrixValue[Any, Any]]:
-    """The class of a vector or matrix type."""
+    """Return the class of a vector or matrix type."""
     return VECTOR_CLASSES[type_] if isinstance(type_, Vector) else MATRIX_CLASSES[type_]
 
 
 def shape_of(type_: Type) -> tuple[int, ...]:
-    """The axes of a value's components."""
+    """Return the shape of a value's components."""
     match type_:
         case Vector(size=size):
             return (size,)
@@ -216,12 +216,12 @@ def shape_of(type_: Type) -> tuple[int, ...]:
 
 
 def data_of(value: object) -> Any:  # noqa: ANN401  (a Python or numpy number, an array, or traced)
-    """The components of a scalar, vector or matrix."""
+    """Return the components of a scalar, vector or matrix."""
     return value.data if isinstance(value, (VectorValue, MatrixValue)) else value
 
 
 def wrapped(data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or traced, of the type's precision)
-    """A scalar, vector or matrix around components of its type."""
+    """Return a scalar, vector or matrix with these components."""
     if isinstance(type_, (Vector, Matrix)):
         return class_of(type_).of(data)
     assert isinstance(type_, Scalar)  # noqa: S101  (only numbers have components)
@@ -229,7 +229,7 @@ def wrapped(data: Any, type_: Type) -> object:  # noqa: ANN401  (numbers or trac
 
 
 def adapted(value: object, type_: Type) -> Data:
-    """The components of a number as those of ``type_``, spread over its shape; the types were joined before."""
+    """Return the components of a number converted to ``type_``, a join of its own type, and spread over its shape."""
     data = data_of(value)
     element = type_ if isinstance(type_, Scalar) else getattr(type_, "element")  # noqa: B009  (vectors and matrices)
     dtype = DTYPES[element.name]
@@ -242,7 +242,7 @@ def adapted(value: object, type_: Type) -> Data:
 
 
 def convert(value: object, type_: Type) -> object:
-    """A copy of a value as a declared type: what binding, passing and returning do.
+    """Return a copy of a value as a declared type, for bindings, arguments and results.
 
     Raises:
         TypeError: when it does not convert by itself.
@@ -269,14 +269,14 @@ def convert(value: object, type_: Type) -> object:
 
 
 def joined(value: object, type_: Type) -> object:
-    """As ``convert``, where ``type_`` is a join: numbers of another element or a scalar also spread."""
+    """Return a copy of a value as a join of its type with another: elements convert and scalars spread."""
     if isinstance(type_, (Vector, Matrix)) and try_type_of(value) != type_:
         return wrapped(copied(adapted(value, type_)), type_)
     return convert(value, type_)
 
 
 def copy(value: object) -> object:
-    """A value of its own, equal to this one; literals become strong."""
+    """Return an equal value that shares nothing with this one; literals become strong."""
     if isinstance(value, (VectorValue, MatrixValue, ArrayValue)):
         return value.__copy__()
     if isinstance(value, tuple):
@@ -292,7 +292,7 @@ def copy(value: object) -> object:
 
 
 def map_fields(value: object, change: Callable[[str, Any], object]) -> object:
-    """A struct of the same class with every field changed."""
+    """Return a struct of the same class with every field changed."""
     made = object.__new__(type(value))
     for name, old in vars(value).items():
         made.__dict__[name] = change(name, old)
@@ -303,7 +303,7 @@ def map_fields(value: object, change: Callable[[str, Any], object]) -> object:
 
 
 def scalars_of(value: object) -> Iterator[int | float | bool]:
-    """Every scalar of a value as a Python number, in memory order."""
+    """Yield every scalar of a value as a Python number, in memory order."""
     if isinstance(value, (VectorValue, MatrixValue)):
         yield from bottom(value.data).ravel().tolist()
     elif isinstance(value, (tuple, ArrayValue)):
@@ -321,7 +321,7 @@ def _same(value: object) -> object:
 
 
 def map_floating(value: object, change: Callable[[Data], Data], keep: Callable[[object], object] = _same) -> object:
-    """The same value with ``change`` applied to the components of every differentiable part, in memory order.
+    """Return the same value with ``change`` applied to the components of every differentiable part, in memory order.
 
     Fields without gradient, integers and bools go through ``keep``.
     """
@@ -344,7 +344,7 @@ def map_floating(value: object, change: Callable[[Data], Data], keep: Callable[[
 
 
 def floating_parts(value: object) -> list[Data]:
-    """The components of every differentiable part, in memory order."""
+    """Return the components of every differentiable part, in memory order."""
     parts: list[Data] = []
 
     def note(data: Data) -> Data:
@@ -356,7 +356,7 @@ def floating_parts(value: object) -> list[Data]:
 
 
 def zeroed(value: object) -> object:
-    """A value of the same type with every number 0."""
+    """Return a value of the same type with every number 0."""
     if isinstance(value, (VectorValue, MatrixValue)):
         return type(value)()
     if isinstance(value, tuple):

@@ -1,6 +1,6 @@
-"""Vector types as users write them: ``float3`` names a type in annotations and makes a value when called.
+"""Vector types: ``float3`` names a type in annotations, and a call makes a value.
 
-A value holds its components in ``data``, a numpy array or, while a derivative is taken, a traced one. numpy is loaded
+A value holds its components in ``data``: a numpy array, or traced data while a derivative is taken. numpy is loaded
 when the first value is made, not with the classes.
 """
 
@@ -56,7 +56,7 @@ class VectorValue(Arithmetic[S, M], Generic[S, M]):
 
     @classmethod
     def of(cls, data: Data) -> Self:
-        """A value around components, which it then owns."""
+        """Return a value that owns these components."""
         self = cls.__new__(cls)
         object.__setattr__(self, "data", data)
         return self

@@ -1,4 +1,4 @@
-"""Derivative policies become functions: after this pass every derivative is automatic, or given in both modes.
+"""Replace derivative policies by functions. After this pass every derivative is automatic, or given in both modes.
 
     derivative finite_difference(0.001, false)  ->  derivative custom("f:bwd", "f:fwd") and two generated functions
 

@@ -1,4 +1,4 @@
-"""Bounded gradients: the function's body moves to ``f_unclipped``, whose reverse-mode gradients are clipped.
+"""Clip gradients: move the function's body to ``f_unclipped``, and clip the reverse-mode gradients of that.
 
 Forward mode stays that of the unclipped function. NaN becomes 0, infinities the limit.
 """
@@ -32,7 +32,7 @@ _LARGEST: Final = {"half": 65504.0, "float": 3.4028234663852886e38, "double": 1.
 
 
 def clip_backward(maker: Maker, policy: ClipGradient, moved: str) -> Function:
-    """A backward function that clips the gradients of ``moved``."""
+    """Return a backward function that clips the gradients of ``moved``."""
     fresh = maker.fresh()
     setup, found = _take_gradients(maker, moved, fresh)
     body = setup
@@ -65,7 +65,7 @@ def _clamp(limit: float, gradient: Expr) -> Block:
 
 
 def clamped(gradient: Expr, limit: float) -> Expr:
-    """A scalar or vector gradient with every component in ±limit, NaN as 0."""
+    """Return a scalar or vector gradient with every component in ±limit, NaN as 0."""
     type_ = gradient.type
     bounded = call("clamp", type_, gradient, number(-limit, type_), number(limit, type_))
     invalid = call("isnan", with_element(type_, BOOL), gradient)
@@ -75,7 +75,7 @@ def clamped(gradient: Expr, limit: float) -> Expr:
 
 
 def _clip_norm(gradient: Var, norm: float, fresh: Fresh) -> Block:
-    """Scales a gradient down to a norm, by way of its largest component so that nothing overflows."""
+    """Scale a gradient down to a norm, by way of its largest component so that nothing overflows."""
     element = element_within(gradient.type)
     largest, squares = fresh.var("largest", element), fresh.var("squares", element)
 
@@ -104,5 +104,5 @@ def _clip_norm(gradient: Var, norm: float, fresh: Fresh) -> Block:
 
 
 def element_within(type_: Type) -> Scalar:
-    """The scalar type of the first component that carries gradient."""
+    """Return the scalar type of the first component that carries gradient."""
     return next(leaf.type for leaf in leaves(type_) if not leaf.no_diff)

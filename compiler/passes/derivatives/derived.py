@@ -1,9 +1,9 @@
-"""The missing mode of a function with only one own derivative, from the other mode by basis vectors.
+"""Derive the missing mode of a function with one custom derivative from the other mode, by basis vectors.
 
     backward given:  f_fwd(x, dx) = (f(x), f_bwd(x, e_k) . dx for each component k of the result)
     forward given:   f_bwd(x, d_out) = f_fwd(x, e_k).d . d_out for each component k of the parameters
 
-So that forward and reverse mode agree.
+So forward and reverse mode agree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def derived_forward(maker: Maker) -> Function:
-    """A forward function from the own backward one."""
+    """Return a forward function from the custom backward function."""
     fresh = maker.fresh()
     result = maker.function.result
     value = maker.call(maker.primals())
@@ -52,7 +52,7 @@ def derived_forward(maker: Maker) -> Function:
 
 
 def _product(maker: Maker, seed: Expr, fresh: Fresh) -> tuple[Block, Expr]:
-    """The sum of products of the gradients for a cotangent with the tangents of the parameters."""
+    """Return the sum of products of the gradients for a cotangent with the tangents of the parameters."""
     reverse = maker.reverse(maker.function.key, maker.primals(), seed)
     held = fresh.scratch("gradient", reverse.type)
     parts = [part(held, i) for i in range(len(reverse.type.elements))] if isinstance(reverse.type, Tuple) else [held]
@@ -62,7 +62,7 @@ def _product(maker: Maker, seed: Expr, fresh: Fresh) -> tuple[Block, Expr]:
 
 
 def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tuple[Block, Expr]:
-    """A sum of inner products: one expression where that can be, else a local that is added to."""
+    """Return a sum of inner products: one expression where that can be, else a local that is added to."""
     terms = [inner(a, b, type_) for a, b in products]
     written = [t for t in terms if t is not None]
     if len(written) == len(terms):
@@ -75,7 +75,7 @@ def _sum(products: list[tuple[Expr, Expr]], type_: Scalar, fresh: Fresh) -> tupl
 
 
 def derived_backward(maker: Maker) -> Function:
-    """A backward function from the own forward one."""
+    """Return a backward function from the custom forward function."""
     fresh = maker.fresh()
     body: Block = ()
     found: list[Expr] = []
@@ -91,7 +91,7 @@ def derived_backward(maker: Maker) -> Function:
 
 
 def _along_parameter(maker: Maker, position: int, value: Expr, gradient: Var, fresh: Fresh) -> Block:
-    """Stores the derivative along every scalar of a parameter, weighted by the cotangent."""
+    """Store the derivative along every scalar of a parameter, weighted by the cotangent."""
     basis = fresh.var(f"{maker.function.params[position].name}_basis", value.type)
 
     def along(scalar: Expr) -> Block:
@@ -118,12 +118,12 @@ def _directions(maker: Maker, position: int, direction: Expr) -> list[Expr]:
 
 
 def as_scalar(expr: Expr) -> Scalar:
-    """The type of a scalar."""
+    """Return the type of a scalar."""
     if not isinstance(expr.type, Scalar):
         raise TypeError(f"{expr.type} is not a scalar")
     return expr.type
 
 
 def element_of_seed(seed: Expr) -> Scalar:
-    """The type in which products with the gradients for a cotangent are summed."""
+    """Return the type in which products with the gradients for a cotangent are summed."""
     return next(leaf.type for leaf in leaves(seed.type) if not leaf.no_diff)

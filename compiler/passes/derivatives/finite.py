@@ -1,8 +1,8 @@
-"""Central differences over every component of every differentiable parameter, in both modes.
+"""Compute central differences over every component of every differentiable parameter, in both modes.
 
     x_grad = <f(x + h) - f(x - h), d_out> / ((x + h) - (x - h))
 
-The width is what rounding left of ``2 h``, so that a step below the spacing of floats near ``x`` gives NaN, not zero.
+The divisor is ``2 h`` after rounding, so that a step below the spacing of floats near ``x`` gives NaN, not zero.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def finite_backward(maker: Maker, policy: FiniteDifference) -> Function:
-    """A backward function by central differences."""
+    """Return a backward function by central differences."""
     differences = _Differences(maker, policy, maker.fresh(), maker.values())
     body: Block = ()
     found: list[Expr] = []
@@ -52,7 +52,7 @@ def finite_backward(maker: Maker, policy: FiniteDifference) -> Function:
 
 
 def finite_forward(maker: Maker, policy: FiniteDifference) -> Function:
-    """A forward function by the same differences."""
+    """Return a forward function by the same differences."""
     differences = _Differences(maker, policy, maker.fresh(), maker.primals())
     total = differences.fresh.var("slope", maker.function.result)
     body: Block = (Assign(total, zero(total.type)),)
@@ -79,7 +79,7 @@ class _Differences:
     values: list[Expr]
 
     def over(self, position: int, use: _Use) -> Block:
-        """Differences along every scalar of one parameter."""
+        """Return the differences along every scalar of one parameter."""
         value, name = self.values[position], self.maker.function.params[position].name
         up, down = self.fresh.var(f"{name}_up", value.type), self.fresh.var(f"{name}_down", value.type)
 

@@ -1,4 +1,4 @@
-"""The pass that turns derivative policies into functions; the policies themselves stand in the modules beside it."""
+"""Replace derivative policies by functions; each policy has a module beside this one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def lower_derivatives(module: Module) -> Module:
-    """Gives every function that has a derivative policy, or only one own derivative, a function for each mode."""
+    """Give every function that has a derivative policy, or only one custom derivative, a function for each mode."""
     keys = fresh_keys(module)
     functions: list[Function] = []
     for function in module.functions:
@@ -66,7 +66,7 @@ def _lower(function: Function, keys: Fresh) -> tuple[Function, ...]:
 
 
 def _complete(maker: Maker, custom: Custom) -> tuple[Function, ...]:
-    """The function and the derivative in the mode the user left out."""
+    """Return the function and the derivative in the mode the user left out."""
     if custom.forward is None and custom.backward is not None:
         made = derived_forward(maker)
         return replace(maker.function, derivative=Custom(custom.backward, made.key)), made

@@ -1,4 +1,4 @@
-"""Makes the functions that give another's derivative: their signatures, and what their bodies refer to."""
+"""Make the functions that compute another function's derivative: signatures, and values for their bodies."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ class Maker:
         return Var(Fresh({p.name for p in self.function.params}).name("d_out"), self.function.result)
 
     def fresh(self) -> Fresh:
-        """Names for locals of a derivative."""
+        """Return names for locals of a derivative."""
         return Fresh({*(p.name for p in self.function.params), self.seed.name})
 
     def values(self) -> list[Expr]:
-        """The parameters as a backward function sees them."""
+        """Return the parameters as a backward function sees them."""
         return [Var(p.name, p.type) for p in self.function.params]
 
     def pairs(self) -> list[Expr]:
-        """The parameters as a forward function sees them: pairs where they carry gradient."""
+        """Return the parameters as a forward function sees them: pairs where they carry gradient."""
         return [Var(p.name, DiffPair(p.type) if gets_gradient(p) else p.type) for p in self.function.params]
 
     def primals(self) -> list[Expr]:
-        """The values of a forward function's parameters."""
+        """Return the values of a forward function's parameters."""
         return [primal(v) if isinstance(v.type, DiffPair) else v for v in self.pairs()]
 
     def call(self, args: list[Expr], function: str = "") -> Expr:
-        """A call of the function, or of another one that gives the same type."""
+        """Return a call of the function, or of another one that gives the same type."""
         return Call(function or self.function.key, tuple(args), self.function.result)
 
     def reverse(self, function: str, args: list[Expr], seed: Expr) -> Expr:
-        """The gradients by reverse mode of this or another function with the same parameters."""
+        """Return the gradients by reverse mode of this or another function with the same parameters."""
         return BackwardCall(function, (*args, seed), gradient_type(self.function.params))
 
     def forward(self, function: str, args: list[Expr]) -> Expr:
@@ -74,13 +74,13 @@ class Maker:
         return ForwardCall(function, tuple(args), DiffPair(self.function.result))
 
     def backward_function(self, body: Block) -> Function:
-        """A function ``f_bwd`` with this body."""
+        """Return a function ``f_bwd`` with this body."""
         params = tuple(replace(p, no_diff=False) for p in self.function.params)
         seed = Param(self.seed.name, self.function.result)
         return self._derivative("bwd", Role.BACKWARD, (*params, seed), gradient_type(self.function.params), body)
 
     def forward_function(self, body: Block) -> Function:
-        """A function ``f_fwd`` with this body."""
+        """Return a function ``f_fwd`` with this body."""
         params = tuple(
             replace(p, type=v.type, no_diff=False) for p, v in zip(self.function.params, self.pairs(), strict=True)
         )
@@ -103,27 +103,27 @@ class Maker:
         )
 
     def moved(self, suffix: str) -> Function:
-        """The function's body under a name of its own, ``f_unclipped``, for the function to call."""
+        """Return the function's body under a name of its own, ``f_unclipped``, for the function to call."""
         key, name = self.keys.name(f"{self.function.key}:{suffix}"), f"{self.function.name}_{suffix}"
         return replace(self.function, key=key, name=name, doc=(), ranges=())
 
     def calling(self, moved: Function) -> Function:
-        """The function with nothing left in its body but a call of where that was moved."""
+        """Return the function with nothing left in its body but a call of where that was moved."""
         return replace(self.function, body=(Return(self.call(self.values(), moved.key)),))
 
 
 def with_custom(function: Function, backward: Function, forward: Function) -> tuple[Function, ...]:
-    """The function with its derivatives, which stand after it."""
+    """Return the function with its derivatives, which stand after it."""
     return replace(function, derivative=Custom(backward.key, forward.key)), backward, forward
 
 
 def primal(pair: Expr) -> Expr:
-    """The value of a pair."""
+    """Return the value of a pair."""
     return Member(pair, "p", _of(pair))
 
 
 def tangent(pair: Expr) -> Expr:
-    """The tangent of a pair."""
+    """Return the tangent of a pair."""
     return Member(pair, "d", _of(pair))
 
 
@@ -134,12 +134,12 @@ def _of(pair: Expr) -> Type:
 
 
 def make_pair(value: Expr, direction: Expr) -> Expr:
-    """A pair of value and tangent."""
+    """Return a pair of value and tangent."""
     return MakePair(value, direction, DiffPair(value.type))
 
 
 def gradients(values: list[Expr]) -> Return:
-    """The return of a backward function."""
+    """Return the return of a backward function."""
     if len(values) == 1:
         return Return(values[0])
     return Return(Construct(tuple(values), Tuple(tuple(v.type for v in values))))

@@ -1,4 +1,4 @@
-"""Policies with bodies of a line or two: surrogate, straight-through, subgradient."""
+"""Lower the policies with short bodies: surrogate, straight-through, subgradient."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
 
 def surrogate_backward(maker: Maker, policy: Surrogate) -> Function:
-    """The gradients of the surrogate."""
+    """Return the gradients of the surrogate."""
     return maker.backward_function((Return(maker.reverse(policy.function, maker.values(), maker.seed)),))
 
 
 def surrogate_forward(maker: Maker, policy: Surrogate) -> Function:
-    """The function's own value with the surrogate's tangent."""
+    """Return the function's own value with the surrogate's tangent."""
     direction = tangent(maker.forward(policy.function, maker.pairs()))
     return maker.forward_function((Return(make_pair(maker.call(maker.primals()), direction)),))
 
 
 def straight_backward(maker: Maker) -> Function:
-    """The cotangent as it comes."""
+    """Return the cotangent as it comes."""
     return maker.backward_function((Return(maker.seed),))
 
 
 def straight_forward(maker: Maker) -> Function:
-    """The function's own value with the parameter's tangent."""
+    """Return the function's own value with the parameter's tangent."""
     pair = next(v for p, v in zip(maker.function.params, maker.pairs(), strict=True) if p in maker.active)
     return maker.forward_function((Return(make_pair(maker.call(maker.primals()), tangent(pair))),))
 
 
 def subgradient_backward(maker: Maker, policy: Subgradient, moved: str) -> Function:
-    """The chosen derivative at the point, the automatic one elsewhere."""
+    """Return the chosen derivative at the point, the automatic one elsewhere."""
     (param,) = maker.active
     value = next(v for p, v in zip(maker.function.params, maker.values(), strict=True) if p is param)
     at_point = Binary("==", value, number(policy.at, param.type), BOOL)

@@ -12,7 +12,7 @@ from slangad.compiler.runtime.arrays.modes import RunMode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from slangad.compiler.runtime.arrays.signature import Part, Path, Signature, Value
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelSignature, KernelValue, Path
 
     Shape = tuple[int, ...]
     Slot = tuple[ParameterRole, str, Path]
@@ -28,13 +28,13 @@ PREFIXES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ArrayKey:
     """An array that can be given: its key and slot; ``needed`` where the kernel can't run without it."""
 
     key: str
     role: ParameterRole
-    value: Value
-    part: Part
+    value: KernelValue
+    part: ArrayPart
     needed: bool = False
 
     @property
@@ -47,34 +47,34 @@ class Wanted:
         return shape_of(self.value, self.part, domain, extents)
 
 
-def shape_of(value: Value, part: Part, domain: Shape, extents: Mapping[str, Shape]) -> Shape:
-    """The shape of a part's array, given those of the domain and the tensors."""
+def shape_of(value: KernelValue, part: ArrayPart, domain: Shape, extents: Mapping[str, Shape]) -> Shape:
+    """Return the shape of a part's array, given those of the domain and the tensors."""
     front = domain if value.per_element else extents[value.name] if value.is_tensor else ()
     return (*front, *part.shape)
 
 
-def wanted(signature: Signature, mode: RunMode) -> tuple[Wanted, ...]:
-    """The arrays that can be given in a mode: inputs in the order of the parameters, then derivatives."""
+def array_keys(signature: KernelSignature, mode: RunMode) -> tuple[ArrayKey, ...]:
+    """Return the arrays that can be given in a mode: inputs in the order of the parameters, then derivatives."""
     inputs = [
-        Wanted(part.key, _role(value), value, part, needed=value.memory is not Memory.OUT_TENSOR)
+        ArrayKey(part.key, _role(value), value, part, needed=value.memory is not Memory.OUT_TENSOR)
         for value in signature.parameters
         for part in value.parts
     ]
     return (*inputs, *_derivatives(signature, mode))
 
 
-def needs_domain(signature: Signature, given: Collection[str]) -> bool:
+def needs_domain(signature: KernelSignature, given: Collection[str]) -> bool:
     """Whether anything has the domain's shape: one element per thread, or a tensor to write that is not given."""
     made = (v for v in signature.parameters if v.memory is Memory.OUT_TENSOR and v.axes == signature.dims)
     missing = any(not any(part.key in given for part in value.parts) for value in made)
     return missing or any(value.per_element for value in signature.parameters)
 
 
-def _role(value: Value) -> ParameterRole:
+def _role(value: KernelValue) -> ParameterRole:
     return ParameterRole.UNIFORM if value.memory is Memory.UNIFORM else ParameterRole.INPUT
 
 
-def _derivatives(signature: Signature, mode: RunMode) -> Iterator[Wanted]:
+def _derivatives(signature: KernelSignature, mode: RunMode) -> Iterator[ArrayKey]:
     if mode is RunMode.BACKWARD:
         written = (value for value in signature.parameters if value.is_written)
         yield from _of((*signature.results, *written), ParameterRole.COTANGENT)
@@ -86,14 +86,14 @@ def _derivatives(signature: Signature, mode: RunMode) -> Iterator[Wanted]:
         yield from _of(read, ParameterRole.GRADIENT)
 
 
-def _of(values: Iterator[Value] | tuple[Value, ...], role: ParameterRole) -> Iterator[Wanted]:
+def _of(values: Iterator[KernelValue] | tuple[KernelValue, ...], role: ParameterRole) -> Iterator[ArrayKey]:
     for value in values:
         for part in value.parts:
             if part.differentiable:
-                yield Wanted(f"{PREFIXES[role]}{part.key}", role, value, part)
+                yield ArrayKey(f"{PREFIXES[role]}{part.key}", role, value, part)
 
 
-def known_keys(signature: Signature) -> frozenset[str]:
-    """Every key that means something in some mode, given or made."""
+def known_keys(signature: KernelSignature) -> frozenset[str]:
+    """Return every key that means something in some mode, given or made."""
     plain = {part.key for value in signature.values for part in value.parts}
     return frozenset(plain | {f"{prefix}{key}" for prefix in PREFIXES.values() for key in plain})

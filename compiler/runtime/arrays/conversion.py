@@ -14,7 +14,7 @@ from slangad.compiler.runtime.device.tensors import is_tensor
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.arrays.signature import Part
+    from slangad.compiler.runtime.arrays.signature import ArrayPart
 
     Array = npt.NDArray[Any]
 
@@ -29,8 +29,8 @@ class MisfitError(ValueError):
         self.help = help_
 
 
-def convert(given: object, part: Part) -> tuple[Array, str]:
-    """The array as the part wants it, and a note or nothing.
+def convert(given: object, part: ArrayPart) -> tuple[Array, str]:
+    """Return the array as the part wants it, and a note or nothing.
 
     Raises:
         MisfitError: It has another kind of values, or values that don't fit.
@@ -60,8 +60,8 @@ def convert(given: object, part: Part) -> tuple[Array, str]:
             raise MisfitError(f"holds {array.dtype}, not {name}", f"convert it: .astype({name!r})")
 
 
-def _array(given: object, part: Part) -> Array:
-    """An array of what was given as one, as lists or as a number."""
+def _array(given: object, part: ArrayPart) -> Array:
+    """Return an array of what was given as one, as lists or as a number."""
     import numpy as np
 
     plain = isinstance(given, (list, tuple))
@@ -75,7 +75,7 @@ def _array(given: object, part: Part) -> Array:
     return _numbers(array, part) if array.dtype == "O" and not isinstance(given, np.ndarray) else array
 
 
-def _numbers(array: Array, part: Part) -> Array:
+def _numbers(array: Array, part: ArrayPart) -> Array:
     """Floats in place of numbers that numpy has no integers for."""
     numbers = [Decimal(one) for one in array.flat if isinstance(one, (int, Decimal))]
     if not numbers or not all(isinstance(one, (int, float, Decimal)) for one in array.flat):
@@ -87,12 +87,12 @@ def _numbers(array: Array, part: Part) -> Array:
 
 
 def _has_bool(given: object) -> bool:
-    """Whether there is a bool in lists of lists."""
+    """Return True if there is a bool in lists of lists."""
     return any(map(_has_bool, given)) if isinstance(given, (list, tuple)) else isinstance(given, bool)
 
 
-def _checked_tensor(tensor: Any, part: Part) -> Any:  # noqa: ANN401  (torch is no dependency)
-    """A tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
+def _checked_tensor(tensor: Any, part: ArrayPart) -> Any:  # noqa: ANN401  (torch is no dependency)
+    """Return a tensor on a GPU as it is, if it holds what the part wants: nothing is converted behind its back."""
     name = str(tensor.dtype).removeprefix("torch.")
     allowed = {"u4": ("int32", "uint32"), "?": ("bool",)}.get(part.dtype, (NAMES[part.dtype],))
     if name not in allowed:
@@ -100,7 +100,7 @@ def _checked_tensor(tensor: Any, part: Part) -> Any:  # noqa: ANN401  (torch is 
     return tensor
 
 
-def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:
+def _rounded(array: Array, part: ArrayPart, *, plain: bool) -> tuple[Array, str]:
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -112,13 +112,13 @@ def _rounded(array: Array, part: Part, *, plain: bool) -> tuple[Array, str]:
     return result, f"converted from {array.dtype} to {NAMES[part.dtype]}" if narrowed else ""
 
 
-def _floated(array: Array, part: Part) -> tuple[Array, str]:
+def _floated(array: Array, part: ArrayPart) -> tuple[Array, str]:
     result, _ = _rounded(array, part, plain=True)
     exact = bool((result.astype("f8") == array.astype("f8")).all())
     return result, "" if exact else f"rounded from {array.dtype} to {NAMES[part.dtype]}"
 
 
-def _ranged(array: Array, part: Part) -> Array:
+def _ranged(array: Array, part: ArrayPart) -> Array:
     import numpy as np
 
     limits = np.iinfo(part.dtype)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_arrays(paths: Iterable[Path]) -> dict[str, Array]:
-    """All arrays of some files by key; a key of a later file wins.
+    """Return all arrays of some files by key; a key of a later file wins.
 
     Raises:
         CompileError: A file can't be read, or isn't one.

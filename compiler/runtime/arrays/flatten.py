@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slangad.compiler.runtime.arrays.signature import Part, Path, Signature, Value
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelSignature, KernelValue, Path
 
 
-def flatten_named(prefix: str, values: object, signature: Signature, example: str = "x") -> dict[str, object]:
+def flatten_named(prefix: str, values: object, signature: KernelSignature, example: str = "x") -> dict[str, object]:
     """Arrays by key from values by name; ``None`` stands for nothing given. ``example`` is a name for messages.
 
     Raises:
@@ -34,8 +34,8 @@ def flatten_named(prefix: str, values: object, signature: Signature, example: st
     return flat
 
 
-def _flat(prefix: str, value: Value, given: object) -> Iterator[tuple[str, object]]:
-    """The arrays of one value; a mapping may leave parts out, which is told later if they are needed.
+def _flat(prefix: str, value: KernelValue, given: object) -> Iterator[tuple[str, object]]:
+    """Yield the arrays of one value; a mapping may leave parts out, which is told later if they are needed.
 
     What it has and the value hasn't is among them, so that it is told too.
     """
@@ -64,7 +64,7 @@ def _strays(key: str, given: object, paths: Collection[Path]) -> Iterator[tuple[
             yield f"{key}.{name}", inner
 
 
-def _part(given: object, part: Part) -> object:
+def _part(given: object, part: ArrayPart) -> object:
     for step in part.path:
         given = given.get(step) if isinstance(given, Mapping) else getattr(given, str(step), None)
         if given is None:
@@ -72,7 +72,7 @@ def _part(given: object, part: Part) -> object:
     return given
 
 
-def nested(arrays: Mapping[str, Any], values: tuple[Value, ...]) -> dict[str, Any]:
+def nested(arrays: Mapping[str, Any], values: tuple[KernelValue, ...]) -> dict[str, Any]:
     """Arrays by name; those of structs as mappings by field."""
     found: dict[str, Any] = {}
     for value in values:

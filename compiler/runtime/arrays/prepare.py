@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic, Severity
-from slangad.compiler.runtime.arrays.array_keys import PREFIXES, known_keys, shape_of, wanted
+from slangad.compiler.runtime.arrays.array_keys import PREFIXES, array_keys, known_keys, shape_of
 from slangad.compiler.runtime.arrays.conversion import NAMES, MisfitError, convert
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.arrays.array_keys import Shape, Slot, Wanted
+    from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Shape, Slot
     from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
 
     Array = npt.NDArray[Any]
 
@@ -57,7 +57,9 @@ class Prepared:
     place: Any = None
 
 
-def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None) -> Prepared:
+def prepare(
+    signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
+) -> Prepared:
     """Check and convert what was given.
 
     Args:
@@ -74,7 +76,7 @@ def prepare(signature: Signature, mode: RunMode, given: Mapping[str, object], do
 
 @dataclass
 class _Preparation:
-    signature: Signature
+    signature: KernelSignature
     mode: RunMode
     given: Mapping[str, object]
     named: tuple[object, ...] | None
@@ -83,7 +85,7 @@ class _Preparation:
 
     def run(self) -> Prepared:
         self._refuse_unknown()
-        places = wanted(self.signature, self.mode)
+        places = array_keys(self.signature, self.mode)
         arrays = {place.slot: array for place in places for array in self._converted(place)}
         domain = self._domain(places, arrays)
         extents = dict(self._extents(arrays, domain))
@@ -102,7 +104,7 @@ class _Preparation:
         from difflib import get_close_matches
 
         known = known_keys(self.signature)
-        own = [place.key for place in wanted(self.signature, self.mode)]
+        own = [place.key for place in array_keys(self.signature, self.mode)]
         for key in self.given:
             if key not in known:
                 near = [match for match in own if match.startswith(f"{key}.")] or get_close_matches(key, own, n=1)
@@ -110,7 +112,7 @@ class _Preparation:
                 help_ = f"did you mean {', '.join(near)}?" if near else there
                 self._problem("SA411", f"{self.signature.name} takes no {key}", help_)
 
-    def _converted(self, place: Wanted) -> Iterator[Array]:
+    def _converted(self, place: ArrayKey) -> Iterator[Array]:
         if place.key not in self.given:
             return
         try:
@@ -122,7 +124,7 @@ class _Preparation:
             self.converted.setdefault(note, []).append(place.key)
         yield array
 
-    def _domain(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Shape | None:
+    def _domain(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Shape | None:
         dims = self.signature.dims
         named = None if self.named is None else _whole(self.named)
         if self.named is not None and named is None:
@@ -151,8 +153,8 @@ class _Preparation:
             self._problem("SA414", f"the domain of {self.signature.name} is unknown", help_)
         return domain
 
-    def _told(self, places: tuple[Wanted, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
-        """The domain as each array with one element per thread has it."""
+    def _told(self, places: tuple[ArrayKey, ...], arrays: Mapping[Slot, Array]) -> Iterator[tuple[str, Shape]]:
+        """Yield the domain as each array with one element per thread has it."""
         for place in places:
             array = arrays.get(place.slot)
             if array is not None and place.value.per_element and array.ndim == place.value.axes + len(place.part.shape):
@@ -172,7 +174,7 @@ class _Preparation:
             elif array is None and value.is_written and domain is not None and value.axes == len(domain):
                 yield value.name, domain
 
-    def _require(self, places: tuple[Wanted, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
+    def _require(self, places: tuple[ArrayKey, ...], domain: Shape | None, extents: Mapping[str, Shape]) -> None:
         for place in places:
             unknown = place.role is ParameterRole.INPUT and place.value.is_tensor and place.value.name not in extents
             if (place.needed or (unknown and domain is not None)) and place.key not in self.given:
@@ -185,7 +187,7 @@ class _Preparation:
 
     def _check_shapes(
         self,
-        places: tuple[Wanted, ...],
+        places: tuple[ArrayKey, ...],
         arrays: Mapping[Slot, Array],
         domain: Shape | None,
         extents: Mapping[str, Shape],
@@ -219,7 +221,7 @@ class _Preparation:
         self.problems.append(Diagnostic(code, message, help=help_))
 
 
-def _described(place: Wanted, domain: Shape | None) -> str:
+def _described(place: ArrayKey, domain: Shape | None) -> str:
     known = place.value.per_element and domain is not None
     front: tuple[int | str, ...] = domain if known and domain is not None else tuple("nmkl"[: place.value.axes])
     return f"{NAMES[place.part.dtype]}, shape {_tuple((*front, *place.part.shape))}"
@@ -236,7 +238,7 @@ def _tuple(extents: tuple[object, ...]) -> str:
     return f"({', '.join(map(str, extents))}{',' if len(extents) == 1 else ''})"
 
 
-def _explained(place: Wanted) -> str:
+def _explained(place: ArrayKey) -> str:
     inner = f"{place.part.scalar.name}{''.join(f'[{n}]' for n in place.part.shape)}"
     if not place.value.axes:
         return f"it is one {inner} for all elements"
@@ -253,18 +255,18 @@ def _elements(shape: Shape) -> str:
     return f"{text} element{'' if shape == (1,) else 's'}"
 
 
-def refuse_unused(signature: Signature, mode: RunMode, keys: Iterable[str], where: str) -> None:
+def refuse_unused(signature: KernelSignature, mode: RunMode, keys: Iterable[str], where: str) -> None:
     """Refuse keys that mean something, but nothing in a mode, since they were named on purpose.
 
     Raises:
         InputError: With all of them.
     """
-    known, used = known_keys(signature), {place.key for place in wanted(signature, mode)}
+    known, used = known_keys(signature), {place.key for place in array_keys(signature, mode)}
     problems = []
     for key in keys:
         if key not in known or key in used:
             continue
-        taking = [m.value for m in type(mode) if any(place.key == key for place in wanted(signature, m))]
+        taking = [m.value for m in type(mode) if any(place.key == key for place in array_keys(signature, m))]
         help_ = f"`slangad run` takes it with --mode {' or '.join(taking)}" if taking else ""
         problems.append(Diagnostic("SA411", f"{signature.name} takes no {key} {where}", help=help_))
     if problems:

@@ -29,7 +29,7 @@ DTYPES: Final = {"half": "f2", "float": "f4", "double": "f8", "int": "i4", "uint
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArrayPart:
     """What has an array of its own.
 
     Attributes:
@@ -58,7 +58,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class KernelValue:
     """A parameter or a result of a kernel.
 
     Attributes:
@@ -74,29 +74,29 @@ class Value:
     name: str
     memory: Memory
     type: Type
-    parts: tuple[Part, ...]
+    parts: tuple[ArrayPart, ...]
     axes: int = 0
     param: str = ""
     texture: Texture | None = None
 
     @property
     def per_element(self) -> bool:
-        """Whether there is one for each element of the domain."""
+        """Return True if there is one for each element of the domain."""
         return self.memory is Memory.EACH
 
     @property
     def is_tensor(self) -> bool:
-        """Whether its axes are its own."""
+        """Return True if its axes are its own."""
         return self.memory in TENSORS
 
     @property
     def is_written(self) -> bool:
-        """Whether it is a tensor that threads write."""
+        """Return True if it is a tensor that threads write."""
         return self.memory in WRITTEN_TENSORS
 
     @property
     def differentiable(self) -> bool:
-        """Whether any part has a gradient."""
+        """Return True if any part has a gradient."""
         return any(part.differentiable for part in self.parts)
 
     @property
@@ -106,41 +106,41 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class KernelSignature:
     """A kernel from outside."""
 
     name: str
     dims: int
-    parameters: tuple[Value, ...]
-    results: tuple[Value, ...]
+    parameters: tuple[KernelValue, ...]
+    results: tuple[KernelValue, ...]
     span: Span
     ranges: tuple[Range, ...] = ()
 
     def range_of(self, key: str) -> tuple[float, float]:
-        """Where samples of a part are drawn: as declared for it, or for what it is a part of."""
+        """Return where samples of a part are drawn: as declared for it, or for what it is a part of."""
         near = [r for r in self.ranges if key == r.path or key.startswith(f"{r.path}.")]
         best = max(near, key=lambda r: len(r.path), default=None)
         return (best.low, best.high) if best else (-1.0, 1.0)
 
     @property
-    def values(self) -> tuple[Value, ...]:
+    def values(self) -> tuple[KernelValue, ...]:
         """Parameters, then results."""
         return (*self.parameters, *self.results)
 
 
-def signatures(module: Module) -> dict[str, Signature]:
-    """The kernels of a module by name."""
+def signatures(module: Module) -> dict[str, KernelSignature]:
+    """Return the kernels of a module by name."""
     ranges = {function.key: function.ranges for function in module.functions}
     return {kernel.name: _signature(kernel, ranges.get(kernel.function, ())) for kernel in module.kernels}
 
 
-def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> Signature:
+def _signature(kernel: Kernel, ranges: tuple[Range, ...]) -> KernelSignature:
     parameters = tuple(_parameter(p, kernel.dims) for p in kernel.params)
     results = tuple(_result(r, kernel.dims) for r in kernel.results)
-    return Signature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
+    return KernelSignature(kernel.name, kernel.dims, parameters, results, kernel.span, ranges)
 
 
-def _parameter(param: KernelParam, dims: int) -> Value:
+def _parameter(param: KernelParam, dims: int) -> KernelValue:
     type_, axes = param.type, dims if param.memory is Memory.EACH else 0
     texture = type_ if isinstance(type_, Texture) else None
     match type_:
@@ -152,20 +152,20 @@ def _parameter(param: KernelParam, dims: int) -> Value:
             pass
     no_diff = param.no_diff or param.memory is Memory.UNIFORM or not carries_gradient(type_)
     parts = tuple(_parts(param.name, type_, no_diff=no_diff))
-    return Value(param.name, param.memory, type_, parts, axes, texture=texture)
+    return KernelValue(param.name, param.memory, type_, parts, axes, texture=texture)
 
 
-def _result(result: KernelResult, dims: int) -> Value:
+def _result(result: KernelResult, dims: int) -> KernelValue:
     axes = dims if result.memory is Memory.EACH else 0
     return replace(result_value(result.name, result.memory, result.type), axes=axes, param=result.param)
 
 
-def result_value(name: str, memory: Memory, type_: Type) -> Value:
-    """A result by itself, whatever it has axes of."""
-    return Value(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
+def result_value(name: str, memory: Memory, type_: Type) -> KernelValue:
+    """Return a result by itself, whatever it has axes of."""
+    return KernelValue(name, memory, type_, tuple(_parts(name, type_, no_diff=not carries_gradient(type_))))
 
 
-def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[Part]:
+def _parts(name: str, type_: Type, *, no_diff: bool) -> Iterator[ArrayPart]:
     for leaf in buffer_leaves(type_):
         key = ".".join((name, *map(str, leaf.path)))
-        yield Part(key, leaf.path, scalar_of(leaf.type), leaf.shape, not (no_diff or leaf.no_diff))
+        yield ArrayPart(key, leaf.path, scalar_of(leaf.type), leaf.shape, not (no_diff or leaf.no_diff))

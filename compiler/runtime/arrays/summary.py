@@ -1,4 +1,4 @@
-"""What a run gave, told briefly: arrays go in, lines for people and a record for programs come out."""
+"""Summarise the output of a run: lines for people, and a record for programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Outputs:
 
 
 def lines(outputs: Outputs) -> Iterator[str]:
-    """A table: key, type and shape, and the value or what the values are like."""
+    """Yield a table: key, type and shape, and the value or what the values are like."""
     rows = [(key, _kind(array), _told(array)) for key, array in outputs.arrays.items()]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for key, kind, told in rows:
@@ -39,7 +39,7 @@ def lines(outputs: Outputs) -> Iterator[str]:
 
 
 def infinite(outputs: Outputs) -> list[Diagnostic]:
-    """A note if results are infinite."""
+    """Return a note if results are infinite."""
     import numpy as np
 
     floats = {key: array for key, array in outputs.arrays.items() if array.dtype.kind == "f"}

@@ -1,6 +1,6 @@
-"""Values that go to a kernel without a buffer: arrays of a parameter's parts go in, lists and mappings come out.
+"""Convert the arrays of a parameter to lists and mappings, for values without a buffer.
 
-Matrices stay arrays, which is how slangpy wants them.
+Matrices stay arrays, as slangpy needs them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EntryParameter, EntryPoint
     from slangad.compiler.ir.types import Type
     from slangad.compiler.runtime.arrays.array_keys import Slot
-    from slangad.compiler.runtime.arrays.signature import Path, Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature, Path
 
     Arrays = Mapping[Path, npt.NDArray[Any]]
 
@@ -32,7 +32,7 @@ FieldNames = Mapping[str, Mapping[str, str]]
 def uniform_value(
     parameter: EntryParameter,
     entry: EntryPoint,
-    signature: Signature,
+    signature: KernelSignature,
     arrays: Mapping[Slot, npt.NDArray[Any]],
     fields: FieldNames,
 ) -> object:
@@ -52,7 +52,7 @@ def _innermost(type_: Type) -> Type:
 
 
 def _nested(type_: Type, path: Path, index: tuple[int, ...], parts: Arrays, fields: FieldNames) -> object:
-    """A mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
+    """Return a mapping for each struct, a list for each array; ``index`` is the way through arrays of structs."""
     match type_:
         case Struct(key=key, fields=members):
             return {

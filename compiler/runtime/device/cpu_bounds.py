@@ -1,8 +1,8 @@
-"""Indices that lead outside arrays, vectors and matrices: C++ text goes in, the same comes out noticing them.
+"""Add checks of indices into arrays, vectors and matrices to emitted C++ text.
 
-Slang's C++ takes whatever lies beside an array for an element of it. Where ``slangad_watches`` is set, such an index is
-taken for the first one instead, and noted in ``slangad_left``; else nothing changes. An index outside a buffer is
-always taken for the first one, so that no launch can crash over it.
+Slang's C++ reads whatever lies beside an array. Where ``slangad_watches`` is set, such an index becomes 0 and
+``slangad_left`` is set; otherwise nothing changes. An index outside a buffer always becomes 0, so that no launch
+crashes because of it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _OPERATOR: Final = re.compile(rb"(operator\[\]\(size_t index\)(?: const)? \{ )re
 
 
 def with_watched_bounds(source: bytes) -> bytes:
-    """The ``cpp`` target's output, prelude and all, with indices that can be noticed."""
+    """Return the ``cpp`` target's output, prelude and all, with indices that can be noticed."""
     first, *structs = _STRUCT.split(source)
     return _HEAD + first + b"".join(map(_watched, structs))
 
 
 def _watched(struct: bytes) -> bytes:
-    """The text from the head of a vector's or matrix's struct on, with a look at each index."""
+    """Return the text from the head of a vector's or matrix's struct on, with a look at each index."""
     number = re.match(rb"struct Vector<T, (\d)>", struct)
     if number is None:
         return struct.replace(*_ROWS, 1)

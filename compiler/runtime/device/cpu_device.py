@@ -1,7 +1,7 @@
-"""The cpu device: the ``cpp`` target, built by the machine's C++ compiler and run in a worker on all cores.
+"""Run the ``cpp`` target on all cores: build it with the machine's C++ compiler, and launch it in a worker process.
 
-Goes in: emitted modules. Buffers are memory shared with the worker, so nothing is copied to launch a kernel, and what
-they hold outlives a crash of the worker, which is started anew with the next launch.
+Buffers are memory shared with the worker, so a launch copies nothing. Buffers survive a crash of the worker, which
+restarts with the next launch.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from slangad.compiler.emit.model import ParameterRole, Work
+from slangad.compiler.emit.model import ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import CompileError, Severity, ToolchainError
 from slangad.compiler.runtime.device.cpu_kernels import core_count
-from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, Refused, Submit
+from slangad.compiler.runtime.device.cpu_worker import BufferUse, Dispatch, Load, Mapping, RefusedRequest, Submit
 from slangad.compiler.runtime.device.cxx import build_shared_library
 from slangad.compiler.runtime.device.memory import require_memory, too_little_memory
 from slangad.compiler.runtime.device.model import Sliced
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule, EntryPoint
     from slangad.compiler.errors.spans import Span
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
 
 LAUNCH_LIMIT: Final = 600.0
 """Seconds one submission may take."""
@@ -94,7 +94,7 @@ class CpuBuffer:
         self.array[...] = array.reshape(-1)
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds."""
+        """Return a copy of what it holds."""
         return self.array.copy()
 
     def take(self) -> npt.NDArray[Any]:
@@ -168,11 +168,11 @@ class CpuDevice:
         return CpuProgram(emitted, next(self._numbers), library, result.reflection_text(_TARGET) or "")
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:  # noqa: ARG002  (for GPUs)
-        """A stretch of elements for each of some groups, which keep all cores busy."""
+        """Return a stretch of elements for each of some groups, which keep all cores busy."""
         return max(1, min(_PARTS_A_CORE * core_count(), elements // _ELEMENTS_A_PART))
 
     def copies(self, elements: int, scalars: int) -> int:  # noqa: ARG002  (one for each worker, however many)
-        """One for each core."""
+        """Return one for each core."""
         return core_count()
 
     def buffer(self, dtype: np.dtype[Any], count: int) -> CpuBuffer:
@@ -186,7 +186,7 @@ class CpuDevice:
             raise too_little_memory(self.name, size) from None
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> CpuBuffer:  # noqa: ARG002  (emitted code filters)
-        """A buffer of the texels."""
+        """Return a buffer of the texels."""
         buffer = self.buffer(texels.dtype, texels.size)
         buffer.upload(texels)
         return buffer
@@ -195,7 +195,7 @@ class CpuDevice:
         """Nothing."""
         return 0
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Run launches one after the other, and wait for them."""
         for buffer in cleared:
             buffer.fill(0.0)
@@ -230,7 +230,7 @@ class CpuDevice:
         self._loaded.clear()
         self._attached.clear()
 
-    def _dispatch(self, launch: Launch, new: list[Mapping]) -> Dispatch:
+    def _dispatch(self, launch: KernelLaunch, new: list[Mapping]) -> Dispatch:
         program = launch.program
         assert isinstance(program, CpuProgram)  # noqa: S101  (load gave it)
         if program.number not in self._loaded:
@@ -247,7 +247,7 @@ class CpuDevice:
                 case _:
                     values[name] = value
         entry = next(e for e in program.emitted.entry_points if e.name == launch.entry)
-        strided = entry.work is Work.STRIDED
+        strided = entry.work is ThreadWork.STRIDED
         workers = _workers(entry, launch) if strided else None
         return Dispatch(program.number, launch.entry, launch.threads, uses, values, workers, strided)
 
@@ -269,11 +269,11 @@ class CpuDevice:
         except BaseException:
             self.close()  # interrupted: it would go on computing
             raise
-        if isinstance(answer, Refused) and isinstance(answer.error, OSError):
+        if isinstance(answer, RefusedRequest) and isinstance(answer.error, OSError):
             if isinstance(request, Load):
                 raise no_temporary_files(answer.error)
             raise too_little_memory(self.name)  # to map what this process has mapped
-        if isinstance(answer, Refused):
+        if isinstance(answer, RefusedRequest):
             raise answer.error
 
 
@@ -282,7 +282,7 @@ def open_cpu(_name: str, limit: float | None) -> CpuDevice:
     return CpuDevice(limit or LAUNCH_LIMIT)
 
 
-def _workers(entry: EntryPoint, launch: Launch) -> int:
+def _workers(entry: EntryPoint, launch: KernelLaunch) -> int:
     """Threads of the CPU for a launch whose own threads take a stretch of the elements each."""
     extents = next(launch.bindings[p.name] for p in entry.parameters if p.role is ParameterRole.DOMAIN)
     elements = math.prod(extents) if isinstance(extents, (list, tuple)) else extents
@@ -300,7 +300,7 @@ def _died(death: ProcessDiedError, doing: str, limit: float, *, loads: bool) -> 
 
 
 def _locate(emitted: EmittedModule, file: str, line: int, column: int) -> Span | None:
-    """The place in the user's file that a position of the emitted text was made from."""
+    """Return the place in the user's file that a position of the emitted text was made from."""
     return emitted.locate(line, column) if file == emitted.file_name else None
 
 

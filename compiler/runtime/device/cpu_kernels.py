@@ -1,7 +1,7 @@
-"""Kernels of the ``cpp`` target, loaded and launched on the CPU; groups are spread over threads.
+"""Load and launch kernels of the ``cpp`` target on the CPU, with groups spread over threads.
 
-Goes in: a shared library and Slang's reflection of it. Launching writes into the caller's numpy arrays. A kernel runs
-in the calling process: an index out of bounds can take it down.
+A launch writes into the caller's numpy arrays. A kernel runs in the calling process: an index out of bounds can crash
+the process.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _pack(
     uniforms: Mapping[str, object],
     kept: list[npt.NDArray[Any]],
 ) -> npt.NDArray[Any]:
-    """The parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
+    """Return the parameter block as C++ wants it; arrays whose address went in are appended to ``kept``."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)

@@ -1,7 +1,6 @@
-"""Many small launches of one entry point on the CPU, each with arrays of its own, at the cost of a function call each.
+"""Run many small launches of one entry point on the CPU, each with its own arrays, at the cost of a function call each.
 
-Goes in: C++ text that is to have them, then the loaded library and one row of every array for each launch. Slang's C++
-has a function for one thread of an entry point; a loop around it, in C++ too, goes through rows and threads.
+Slang's C++ has a function for one thread of an entry point. A loop around it, also in C++, visits rows and threads.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class _Moving(ctypes.Structure):
 
 
 def with_rows(source: bytes) -> bytes:
-    """The ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
+    """Return the ``cpp`` target's output with the loop, and with indices that can be watched (see ``cpu_bounds``)."""
     return with_watched_bounds(source) + _LOOP
 
 
@@ -110,7 +109,7 @@ def launch_rows(
 def _moving(
     block: Block, buffers: Mapping[str, npt.NDArray[Any]], uniforms: Mapping[str, object]
 ) -> tuple[_Moving, npt.NDArray[Any], npt.NDArray[np.uint64]]:
-    """The first row's block and how it moves on, then what must be kept as long as that is used."""
+    """Return the first row's block and how it moves on, then what must be kept as long as that is used."""
     import numpy as np
 
     packed = np.zeros((), block.dtype)
@@ -128,7 +127,7 @@ def _moving(
 
 
 def first_threads(groups: int) -> npt.NDArray[np.uint32]:
-    """The first thread of each of some groups along x, as ``launch_rows`` takes threads."""
+    """Return the first thread of each of some groups along x, as ``launch_rows`` takes threads."""
     import numpy as np
 
     threads = np.zeros((groups, 6), np.uint32)

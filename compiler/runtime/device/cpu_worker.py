@@ -1,6 +1,6 @@
-"""The process that runs the kernels of one cpu device: requests come on stdin, what becomes of them goes to stdout.
+"""Serve one cpu device in a process of its own: requests on stdin, answers on stdout.
 
-A kernel that crashes or never ends takes this process, not slangad. Buffers are memory that both processes see.
+A kernel that crashes or hangs ends this process, not slangad. Buffers are memory that both processes see.
 """
 
 from __future__ import annotations
@@ -66,35 +66,35 @@ class Submit(NamedTuple):
     new: tuple[Mapping, ...] = ()
 
 
-class Refused(NamedTuple):
+class RefusedRequest(NamedTuple):
     """A request that makes no sense, such as a missing buffer: raised on the other side."""
 
     error: Exception
 
 
 @dataclass
-class _State:
+class _WorkerState:
     programs: dict[int, CpuModule] = field(default_factory=dict)
     memory: dict[int, mmap.mmap] = field(default_factory=dict)
 
 
 def main() -> None:
     """Serve one parent until its end of the pipe closes."""
-    state = _State()
+    state = _WorkerState()
     with private_stdout() as pipe:
         for request in requests():
             send(pipe, _answer(state, request))
 
 
-def _answer(state: _State, request: object) -> Refused | str:
+def _answer(state: _WorkerState, request: object) -> RefusedRequest | str:
     try:
         _serve(state, request)
     except (LookupError, TypeError, ValueError, NotImplementedError, OSError) as error:
-        return Refused(error)
+        return RefusedRequest(error)
     return "done"
 
 
-def _serve(state: _State, request: object) -> None:
+def _serve(state: _WorkerState, request: object) -> None:
     from slangad.compiler.runtime.device.cpu_kernels import load_module
     from slangad.compiler.runtime.device.segments import attach
 
@@ -112,7 +112,7 @@ def _serve(state: _State, request: object) -> None:
             raise TypeError(f"{request!r} is no request")
 
 
-def _launch(state: _State, dispatch: Dispatch) -> None:
+def _launch(state: _WorkerState, dispatch: Dispatch) -> None:
     arrays = {name: _array(state, use) for name, use in dispatch.buffers.items() if use.slices == 1}
     sliced = {
         name: _array(state, use).reshape(use.slices, -1) for name, use in dispatch.buffers.items() if use.slices > 1
@@ -124,7 +124,7 @@ def _launch(state: _State, dispatch: Dispatch) -> None:
     )  # fmt: skip
 
 
-def _array(state: _State, use: BufferUse) -> npt.NDArray[Any]:
+def _array(state: _WorkerState, use: BufferUse) -> npt.NDArray[Any]:
     import numpy as np
 
     return np.frombuffer(state.memory[use.buffer], use.dtype, use.size)

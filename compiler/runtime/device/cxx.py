@@ -1,7 +1,4 @@
-"""C++ text becomes a shared library, by whichever C++ compiler the machine has; built once per content.
-
-Goes in: the ``cpp`` target's output (which brings Slang's prelude with it). Comes out: the library's bytes.
-"""
+"""Build a shared library from the ``cpp`` target's output with the machine's C++ compiler, once for each content."""
 
 from __future__ import annotations
 
@@ -58,11 +55,11 @@ class CxxCompiler:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a program of its name."""
+        """Return True if there is a program of its name."""
         return shutil.which(self.command[0]) is not None
 
     def arguments(self, source: Path, output: Path, optimization: int, *, native: bool = False) -> list[str]:
-        """The command line that makes a shared library of one source file.
+        """Return the command line that makes a shared library of one source file.
 
         Contraction into fused multiply-adds stays off, so that results do not depend on the machine, not even with
         ``native``, which uses all instructions that this one has.
@@ -74,13 +71,13 @@ class CxxCompiler:
         return [*self.command, *_GNU_FLAGS, *own, f"-O{optimization}", str(source), "-o", str(output)]
 
     def identity(self) -> str:
-        """Tells one compiler from another, for cache keys, without running it."""
+        """Tell one compiler from another, for cache keys, without running it."""
         program = Path(shutil.which(self.command[0]) or self.command[0]).resolve()
         status = program.stat()
         return f"{self.command}|{program}|{status.st_size}|{status.st_mtime_ns}"
 
     def described(self) -> str:
-        """The command and the first line of what the compiler says of itself."""
+        """Return the command and the first line of what the compiler says of itself."""
         command = [*self.command, *(() if self.msvc else ("--version",))]
         try:
             said = subprocess.run(command, capture_output=True, text=True, timeout=_WORD_LIMIT, check=False)  # noqa: S603  (the user's own compiler)
@@ -102,7 +99,7 @@ def find_cxx() -> CxxCompiler | None:
 
 
 def _words(command: str) -> list[str]:
-    """The words of a command; a quotation that does not end makes it one, which no program is called."""
+    """Return the words of a command; a quotation that does not end makes it one, which no program is called."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -146,7 +143,7 @@ def _key(source: bytes, compiler: CxxCompiler, optimization: int, *, native: boo
 
 
 def _machine() -> str:
-    """Tells processors with different instructions apart: a cache may be shared."""
+    """Tell processors with different instructions apart: a cache may be shared."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -185,7 +182,7 @@ def _build(compiler: CxxCompiler, source: bytes, optimization: int, *, native: b
 
 
 def _rejected(command: list[str], status: int, output: str) -> RejectionError:
-    """The compiler's errors, without the instantiation chains around them."""
+    """Return the compiler's errors, without the instantiation chains around them."""
     lines = output.strip().splitlines()
     errors = [line for line in lines if "error" in line] or lines
     diagnostic = Diagnostic(

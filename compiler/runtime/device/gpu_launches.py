@@ -1,4 +1,4 @@
-"""What all GPU devices share: how elements are spread over groups of threads, and launches whose bindings are kept."""
+"""Share code of all GPU devices: spread elements over groups, keep the bindings of launches and busy devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slangad.compiler.runtime.device.model import Device, Launch
+    from slangad.compiler.runtime.device.model import Device, KernelLaunch
 
 _GROUPS: Final = 1056
 """Eight groups for each multiprocessor of an H200, where more or fewer are slower (benchmarks/RESULTS.md)."""
@@ -39,7 +39,7 @@ def is_left_busy() -> bool:
 
 
 def spread(elements: int, group: int, totals: int, scatters_on: str = "") -> int:
-    """A group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
+    """Return a group for every so many elements, up to as many as keep a large GPU busy; fewer where each adds up much.
 
     ``scatters_on`` names the device where groups keep sums of tensors.
     """
@@ -61,9 +61,9 @@ class KeptBindings(Generic[Bound]):
     """
 
     def __init__(self) -> None:
-        self._bound: WeakKeyDictionary[Launch, Bound] = WeakKeyDictionary()
+        self._bound: WeakKeyDictionary[KernelLaunch, Bound] = WeakKeyDictionary()
 
-    def of(self, launch: Launch, bind: Callable[[], Bound]) -> Bound:
+    def of(self, launch: KernelLaunch, bind: Callable[[], Bound]) -> Bound:
         """What the launch is bound to; ``bind`` binds it if it is new."""
         bound = self._bound.get(launch)
         if bound is None:

@@ -1,7 +1,6 @@
-"""What works on this machine: nothing goes in, versions, compilers, tools, targets and devices come out.
+"""Try everything that ``slangad doctor`` lists: versions, compilers, tools, targets and devices.
 
-Nothing is believed, everything is tried: each target compiles a kernel in a worker, each device runs one in a process
-of its own.
+Each target compiles a kernel in a worker. Each device runs a kernel in a process of its own.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Inventory:
 
     @property
     def usable(self) -> bool:
-        """Whether the Slang compiler is there and every target works that needs nothing else."""
+        """Return True if the Slang compiler is there and every target works that needs nothing else."""
         needed = {name for name, target in TARGETS.items() if target.tool is None}
         return all(check.works for check in self.versions) and all(c.works for c in self.targets if c.name in needed)
 
@@ -101,7 +100,7 @@ def _tools() -> tuple[Check, ...]:
 
 
 def _builds() -> bool:
-    """Whether the C++ compiler makes a library."""
+    """Return True if the C++ compiler makes a library."""
     try:
         return bool(build_shared_library(b"int slangad_probe;\n"))
     except ToolchainError:

@@ -1,4 +1,4 @@
-"""Slang's reflection JSON of the ``cpp`` target becomes numpy dtypes with the same bytes as the emitted C++ structs."""
+"""Convert Slang's reflection of the ``cpp`` target to numpy dtypes with the bytes of the emitted C++ structs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Block:
 
 
 def block_of(parameters: Iterable[Json], *, some: bool = False) -> Block:
-    """The block that those of some parameters which take room in one make.
+    """Return the block that those of some parameters which take room in one make.
 
     Args:
         parameters: Slang's reflection of them.
@@ -85,7 +85,7 @@ def _is_passable(type_: Json) -> bool:
 
 
 def dtype_of(type_: Json) -> np.dtype[Any]:
-    """The numpy type with the layout the emitted C++ gives a Slang type.
+    """Return the numpy type with the layout the emitted C++ gives a Slang type.
 
     Vectors and arrays are subarrays, matrices are (rows, columns), structs have named fields; a buffer is its address
     and its element count.
@@ -132,7 +132,7 @@ def struct_dtype(fields: Sequence[Json], size: int = 0) -> np.dtype[Any]:
 
 
 def alignment(kind: np.dtype[Any]) -> int:
-    """Bytes the C++ type of this dtype is aligned to: that of its largest scalar."""
+    """Return bytes the C++ type of this dtype is aligned to: that of its largest scalar."""
     if kind.subdtype:
         return alignment(kind.subdtype[0])
     if kind.fields:
@@ -141,7 +141,7 @@ def alignment(kind: np.dtype[Any]) -> int:
 
 
 def element_dtype(buffer: Json) -> np.dtype[Any]:
-    """The dtype of one element of a buffer."""
+    """Return the dtype of one element of a buffer."""
     import numpy as np
 
     return dtype_of(buffer["resultType"]) if "resultType" in buffer else np.dtype("u1")

@@ -1,4 +1,4 @@
-"""Define the interface of all devices: ``Device``, ``Buffer``, ``DeviceProgram``, and the data of a launch.
+"""Define the interface of all devices: ``Device``, ``DeviceBuffer``, ``DeviceProgram``, and the data of a launch.
 
 ``run``, ``train`` and the calls from Python use devices through these protocols, whichever device it is.
 """
@@ -29,7 +29,7 @@ class BuildOptions:
     cache: Cache | None = None
 
 
-class Buffer(Protocol):
+class DeviceBuffer(Protocol):
     """Scalars on a device, one after the other. It holds anything until it is uploaded to, filled or written."""
 
     @property
@@ -44,7 +44,7 @@ class Buffer(Protocol):
         """Copy an array of as many scalars of this dtype to the device."""
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds, of one axis; waits for what was submitted before."""
+        """Return a copy of what it holds, of one axis; waits for what was submitted before."""
 
     def take(self) -> npt.NDArray[Any]:
         """The same, or the memory itself, for a buffer that is not used any more."""
@@ -60,12 +60,12 @@ class Buffer(Protocol):
 class Sliced:
     """A buffer of as many equal slices as ``Device.copies`` said, on a host device: each worker sees one of its own."""
 
-    buffer: Buffer
+    buffer: DeviceBuffer
     slices: int
 
 
 @dataclass(frozen=True, eq=False)
-class Launch:
+class KernelLaunch:
     """One dispatch; itself only, whatever others are like, and what devices keep for it goes with it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Launch:
     program: DeviceProgram
     entry: str
     threads: tuple[int, int, int]
-    bindings: Mapping[str, Buffer | Sliced | object]
+    bindings: Mapping[str, DeviceBuffer | Sliced | object]
     shared: frozenset[str] = frozenset()
 
 
@@ -108,7 +108,7 @@ class Device(Protocol):
 
     @property
     def host(self) -> bool:
-        """Whether it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
+        """Return True if it has neither groups nor atomics: what is shared is kept apart for each worker, in double."""
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
         """Into how many partial sums, by groups of this size, work on elements is split.
@@ -117,7 +117,7 @@ class Device(Protocol):
         """
 
     def copies(self, elements: int, scalars: int) -> int:
-        """How many copies of a tensor's totals threads are spread over, so that sums stay exact."""
+        """Return how many copies of a tensor's totals threads are spread over, so that sums stay exact."""
 
     def load(self, emitted: EmittedModule, source: BuildOptions, entries: Collection[str]) -> DeviceProgram:
         """Compile a module's entry points for this device.
@@ -127,15 +127,15 @@ class Device(Protocol):
             ToolchainError: A compiler is missing or failed, or the driver does not take the code.
         """
 
-    def buffer(self, dtype: np.dtype[Any], count: int) -> Buffer:
+    def buffer(self, dtype: np.dtype[Any], count: int) -> DeviceBuffer:
         """Take memory.
 
         Raises:
             ToolchainError: There isn't that much.
         """
 
-    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> Buffer | object:
-        """A texture of rows of texels: float32, with an axis of 2 or 4 channels or none.
+    def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> DeviceBuffer | object:
+        """Return a texture of rows of texels: float32, with an axis of 2 or 4 channels or none.
 
         Raises:
             ToolchainError: There isn't that much memory.
@@ -144,7 +144,7 @@ class Device(Protocol):
     def sampler(self, texture: Texture) -> object:
         """What a texture is sampled with, as it is bound."""
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Run launches one after the other; each sees what those before it wrote. May return before they are done.
 
         Args:

@@ -1,6 +1,7 @@
-"""Tries one device: its name goes in, one line of JSON comes out on stdout.
+"""Try one device, and print one line of JSON on stdout.
 
-A process of its own, since a broken driver may crash: ``python -m slangad.compiler.runtime.device.probe vulkan``.
+A broken driver may crash, so this runs in a process of its own:
+``python -m slangad.compiler.runtime.device.probe vulkan``.
 """
 
 from __future__ import annotations

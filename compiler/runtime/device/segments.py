@@ -1,6 +1,6 @@
-"""Memory that two processes see: the bytes of a device buffer of the cpu device, mapped here and in its worker.
+"""Share memory between two processes: the bytes of a buffer of the cpu device, mapped here and in its worker.
 
-Goes in: a size. Comes out: a mapping, and the place by which another process of the same user maps the same bytes.
+A segment has a place by which another process of the same user maps the same bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Segment:
 
     @property
     def closed(self) -> bool:
-        """Whether it was given back."""
+        """Return True if it was given back."""
         return self._file < 0
 
     def own(self) -> mmap.mmap:
@@ -112,7 +112,7 @@ def _reserve(file: int, size: int) -> None:
 
 
 def _nameless() -> tuple[int, str] | None:
-    """A file that is in no folder, so that nothing can be left behind."""
+    """Return a file that is in no folder, so that nothing can be left behind."""
     make = getattr(os, "memfd_create", None)
     if make is None or not Path("/proc/self/fd").is_dir():
         return None

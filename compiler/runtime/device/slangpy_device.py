@@ -1,6 +1,6 @@
-"""GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal, with raw kernels and buffers that stay on the device.
+"""Run kernels on GPUs through slangpy: Vulkan, CUDA, Direct3D 12 and Metal.
 
-Goes in: emitted modules. A submission is one command buffer of many dispatches, in order where they share buffers.
+Buffers stay on the device. A submission is one command buffer of many dispatches, in order where they share buffers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
 
 _NOTES = 5
 _TAKEN: Final[tuple[Literal["C"], Literal["W"]]] = ("C", "W")
@@ -65,7 +65,7 @@ class GpuProgram:
     kernels: dict[str, slangpy.ComputeKernel] = field(default_factory=dict)
 
 
-class _Turn:
+class _DeviceLock:
     """Held by the thread whose turn it is to use a device; CUDA has to be told in each thread which one it is."""
 
     def __init__(self, device: slangpy.Device) -> None:
@@ -81,7 +81,7 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class _Queue:
+class _SlangpyQueue:
     """A device's submissions, and waiting for them such that signals are heard: slangpy itself waits deaf.
 
     On cuda signals are heard when the submission under way has ended: asking whether it has waits for it there.
@@ -123,7 +123,7 @@ class GpuBuffer:
     dtype: np.dtype[Any]
     count: int
     handle: slangpy.Buffer
-    queue: _Queue
+    queue: _SlangpyQueue
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -138,7 +138,7 @@ class GpuBuffer:
             raise _broken(_name_of(self.queue.device), error) from None
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds; waits for what was submitted before."""
+        """Return a copy of what it holds; waits for what was submitted before."""
         try:
             self.queue.finish()
             self.queue.require_memory(self.count * self.dtype.itemsize)
@@ -170,10 +170,10 @@ class GpuDevice:
     """A device of slangpy's."""
 
     def __init__(self, name: str, device: slangpy.Device) -> None:
-        self.lock = _Turn(device)
+        self.lock = _DeviceLock(device)
         self.name = name
         self.handle = device
-        self._queue = _Queue(device, is_software(self.adapter))
+        self._queue = _SlangpyQueue(device, is_software(self.adapter))
         self._folders: list[weakref.finalize[..., GpuDevice]] = []
         self._kept: KeptBindings[slangpy.ShaderObject] = KeptBindings()
 
@@ -191,7 +191,7 @@ class GpuDevice:
     host = False
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """A group for every so many elements, as many as keep a large GPU busy."""
+        """Return a group for every so many elements, as many as keep a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
@@ -223,7 +223,7 @@ class GpuDevice:
         return program
 
     def _folder_of(self, libraries: Mapping[str, str]) -> Path:
-        """A folder with the modules that are imported; it stays, since Slang may read them again."""
+        """Return a folder with the modules that are imported; it stays, since Slang may read them again."""
         with temporary_files():
             folder = TemporaryFolder()
             self._folders.append(weakref.finalize(self, folder.close))
@@ -253,7 +253,7 @@ class GpuDevice:
         return GpuBuffer(dtype, count, handle, self._queue)
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> slangpy.Texture:
-        """A texture that the hardware filters."""
+        """Return a texture that the hardware filters."""
         import numpy as np
         import slangpy
 
@@ -286,7 +286,7 @@ class GpuDevice:
             address_v=mode,
         )
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Put launches into one command buffer; returns while they run."""
         try:
             encoder = self.handle.create_command_encoder()
@@ -322,8 +322,8 @@ class GpuDevice:
         self.handle.close()
 
 
-def _bound(launch: Launch, device: slangpy.Device) -> slangpy.ShaderObject:
-    """The parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
+def _bound(launch: KernelLaunch, device: slangpy.Device) -> slangpy.ShaderObject:
+    """Return the parameters of a launch; set through a cursor, since names of the user's may be those of arguments."""
     import slangpy
 
     assert isinstance(launch.program, GpuProgram)  # noqa: S101  (load gave it)
@@ -364,7 +364,7 @@ def open_gpu(name: str, _limit: float | None = None) -> GpuDevice:
 
 
 def _torch_context(name: str) -> list[slangpy.NativeHandle] | None:
-    """The CUDA context that torch works in, if it does, so that its tensors can be used as they are."""
+    """Return the CUDA context that torch works in, if it does, so that its tensors can be used as they are."""
     import slangpy
 
     torch = sys.modules.get("torch")
@@ -399,7 +399,7 @@ def captured_prints() -> Iterator[Callable[[], tuple[str, ...]]]:
 
 
 def _module_name(emitted: EmittedModule) -> str:
-    """A name that no other text has: a session may keep modules by name."""
+    """Return a name that no other text has: a session may keep modules by name."""
     digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:12]
     return f"{Path(emitted.file_name).stem}_{digest}"
 

@@ -1,6 +1,6 @@
-"""Uniforms as WebGPU wants them: values and Slang's reflection of their types go in, the bytes of a block come out.
+"""Pack uniforms for WebGPU by Slang's reflection of their types, in the layout std140.
 
-The layout is std140: entries of arrays, rows of matrices and structs begin at multiples of 16 bytes.
+Entries of arrays, rows of matrices and structs begin at multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROW: Final = 16
 
 
 def packed(parameters: Sequence[Json], values: Mapping[str, object]) -> bytes:
-    """A block with the values of some parameters, which have their offsets in it.
+    """Return a block with the values of some parameters, which have their offsets in it.
 
     Args:
         parameters: Slang's reflection of each, those that are no uniforms among them.

@@ -1,7 +1,7 @@
-"""Torch tensors where numpy arrays are meant; nothing here imports torch unless a tensor was given.
+"""Use torch tensors as arrays and buffers. Torch is imported only if the caller passes a tensor.
 
-Tensors on the CPU go in as arrays over the same memory. Those on a GPU are bound as they are when they go to a cuda
-device, and what comes out of it are tensors of torch's; other devices get copies.
+Tensors on the CPU become arrays over the same memory. Tensors on a GPU are bound without a copy on a cuda device, whose
+outputs are then torch tensors. Other devices use copies.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.device.model import Buffer, Device
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer
 
 _NAMES = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "u4": "int32"}
 """What torch calls the scalars of buffers; unsigned ones are kept as signed ones of the same bits."""
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is a torch tensor."""
+    """Return True if a value is a torch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def place_of(given: Mapping[str, Any]) -> Any:  # noqa: ANN401  (torch is no dependency)
-    """The torch device of the tensors that were given; None where there are none."""
+    """Return the torch device of the tensors that were given; None where there are none."""
     return next((value.device for value in given.values() if is_tensor(value)), None)
 
 
@@ -78,12 +78,12 @@ class TensorBuffer:
         self.handle[: self.count].copy_(source.reshape(-1))
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds, on the CPU."""
+        """Return a copy of what it holds, on the CPU."""
         found: npt.NDArray[Any] = self.handle[: self.count].cpu().numpy().view(self.dtype)
         return found
 
     def take(self) -> Any:  # noqa: ANN401  (a tensor)
-        """The tensor."""
+        """Return the tensor."""
         return self.handle[: self.count]
 
     def fill(self, number: float) -> None:
@@ -110,7 +110,7 @@ def empty_buffer(dtype: np.dtype[Any], count: int, place: Any) -> TensorBuffer: 
 
 
 def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa: ANN401  (torch is no dependency)
-    """A tensor's own memory where it lies as a buffer does; a copy otherwise."""
+    """Return a tensor's own memory where it lies as a buffer does; a copy otherwise."""
     import torch
 
     kind = getattr(torch, _NAMES[dtype.str.lstrip("<=|")])
@@ -118,12 +118,12 @@ def borrowed_buffer(tensor: Any, dtype: np.dtype[Any]) -> TensorBuffer:  # noqa:
     return TensorBuffer(flat if flat.numel() else flat.new_zeros(1), dtype, flat.numel())
 
 
-def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> Buffer:  # noqa: ANN401  (torch is no dependency)
+def buffer_on(device: Device, place: Any, dtype: np.dtype[Any], count: int) -> DeviceBuffer:  # noqa: ANN401  (torch is no dependency)
     """Memory of a device's; of torch's where tensors stay on a GPU."""
     return device.buffer(dtype, count) if place is None else empty_buffer(dtype, count, place)
 
 
-def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
+def set_to(buffer: DeviceBuffer, given: Any, otherwise: float | None) -> None:  # noqa: ANN401  (an array or a tensor)
     """What was given, else a number everywhere; None leaves what is there."""
     if given is not None:
         buffer.upload(given if is_tensor(given) else typed(given, buffer.dtype.str))
@@ -132,7 +132,7 @@ def set_to(buffer: Buffer, given: Any, otherwise: float | None) -> None:  # noqa
 
 
 def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor)
-    """An array or a tensor with the scalars a part wants: bools, or narrower floats than sums are kept in."""
+    """Return an array or a tensor with the scalars a part wants: bools, or narrower floats than sums are kept in."""
     if not is_tensor(array):
         import numpy as np
 
@@ -144,7 +144,7 @@ def typed(array: Any, dtype: str) -> Any:  # noqa: ANN401  (an array or a tensor
 
 
 def plus(array: Any, given: Any) -> Any:  # noqa: ANN401  (arrays or tensors)
-    """The sum of what came out and what was given to be added to, if anything was."""
+    """Return the sum of what came out and what was given to be added to, if anything was."""
     if given is None:
         return array
     if not is_tensor(array):

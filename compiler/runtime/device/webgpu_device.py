@@ -1,7 +1,7 @@
-"""GPUs through wgpu: what WebGPU runs on this machine, be it Vulkan, Metal or Direct3D 12, with raw kernels in WGSL.
+"""Run WGSL kernels through wgpu, on a Vulkan, Metal or Direct3D 12 driver.
 
-Goes in: emitted modules. WebGPU has no double, no atomics of floats, and limits on what a kernel is bound to; what
-doesn't fit is refused before the driver sees it.
+WebGPU has no double, no atomics of floats, and limits on bindings. ``webgpu_limits`` refuses a kernel that exceeds them
+before the driver sees it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from slangad.compiler.emit.model import EmittedModule
     from slangad.compiler.errors.diagnostics import ToolchainError
     from slangad.compiler.ir.types import Texture
-    from slangad.compiler.runtime.device.model import Buffer, BuildOptions, Launch
-    from slangad.compiler.runtime.device.wgsl import Shader, Slot
+    from slangad.compiler.runtime.device.model import BuildOptions, DeviceBuffer, KernelLaunch
+    from slangad.compiler.runtime.device.wgsl import Binding, Shader
 
 _NAME: Final = "webgpu"
 _TARGET: Final = DEVICES[_NAME].target
@@ -72,7 +72,7 @@ _WANTED_LIMITS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class LoadedShader:
     """An entry point that is ready to be launched."""
 
     shader: Shader
@@ -85,11 +85,11 @@ class WebgpuProgram:
     """An emitted module on one device."""
 
     emitted: EmittedModule
-    kernels: dict[str, Kernel] = field(default_factory=dict)
+    kernels: dict[str, LoadedShader] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class _Queue:
+class _WgpuQueue:
     """A device's queue, and waiting for it such that signals are heard: wgpu itself waits deaf."""
 
     device: wgpu.GPUDevice
@@ -97,7 +97,7 @@ class _Queue:
 
     @property
     def is_left(self) -> bool:
-        """Whether a wait was interrupted and what was submitted still runs."""
+        """Return True if a wait was interrupted and what was submitted still runs."""
         return self.waiting is not None and not self.waiting.done()
 
     def read(self, buffer: wgpu.GPUBuffer) -> memoryview:
@@ -121,7 +121,7 @@ class WebgpuBuffer:
     dtype: np.dtype[Any]
     count: int
     handle: wgpu.GPUBuffer
-    queue: _Queue
+    queue: _WgpuQueue
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy an array of as many scalars to the device."""
@@ -137,7 +137,7 @@ class WebgpuBuffer:
             raise _broken(error) from None
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of what it holds; waits for what was submitted before."""
+        """Return a copy of what it holds; waits for what was submitted before."""
         import numpy as np
         import wgpu
 
@@ -178,7 +178,7 @@ class WebgpuDevice:
     def __init__(self, handle: wgpu.GPUDevice) -> None:
         self.lock = RLock()
         self.handle = handle
-        self._queue = _Queue(handle)
+        self._queue = _WgpuQueue(handle)
         self._kept: KeptBindings[wgpu.GPUBindGroup] = KeptBindings()
 
     @property
@@ -193,7 +193,7 @@ class WebgpuDevice:
         self.close()
 
     def parts(self, elements: int, group: int, totals: int, *, scatters: bool) -> int:
-        """A group for every so many elements, as many as keep a large GPU busy."""
+        """Return a group for every so many elements, as many as keep a large GPU busy."""
         return spread(elements, group, totals, self.name if scatters else "")
 
     def copies(self, elements: int, scalars: int) -> int:
@@ -238,7 +238,7 @@ class WebgpuDevice:
             for found in result.artefacts
         ]
 
-    def _kernel(self, shader: Shader) -> Kernel:
+    def _kernel(self, shader: Shader) -> LoadedShader:
         module = self.handle.create_shader_module(code=shader.code)
         sampled = "float" if _FILTERABLE in self.handle.features else "unfilterable-float"
         rows = [{"binding": slot.number, "visibility": "COMPUTE", **_row(slot, sampled)} for slot in shader.slots]
@@ -247,7 +247,7 @@ class WebgpuDevice:
             layout=self.handle.create_pipeline_layout(bind_group_layouts=[layout]),
             compute={"module": module, "entry_point": shader.entry},
         )
-        return Kernel(shader, pipeline, layout)
+        return LoadedShader(shader, pipeline, layout)
 
     # --- memory ---
 
@@ -264,7 +264,7 @@ class WebgpuDevice:
             raise too_little_memory(self.name, size) from None
 
     def texture(self, texels: npt.NDArray[Any], sampler: Texture) -> wgpu.GPUTextureView:  # noqa: ARG002  (bound apart)
-        """A texture that the hardware filters, if it can."""
+        """Return a texture that the hardware filters, if it can."""
         import numpy as np
         import wgpu
 
@@ -291,7 +291,7 @@ class WebgpuDevice:
 
     # --- launches ---
 
-    def submit(self, launches: Sequence[Launch], cleared: Sequence[Buffer] = ()) -> None:
+    def submit(self, launches: Sequence[KernelLaunch], cleared: Sequence[DeviceBuffer] = ()) -> None:
         """Put launches into one command buffer; returns while they run."""
         import wgpu
 
@@ -314,11 +314,11 @@ class WebgpuDevice:
         except wgpu.GPUError as error:
             raise _broken(error) from None
 
-    def _bind(self, launch: Launch, kernel: Kernel) -> wgpu.GPUBindGroup:
+    def _bind(self, launch: KernelLaunch, kernel: LoadedShader) -> wgpu.GPUBindGroup:
         rows = [{"binding": slot.number, "resource": self._resource(slot, launch)} for slot in kernel.shader.slots]
         return self.handle.create_bind_group(layout=kernel.layout, entries=rows)
 
-    def _resource(self, slot: Slot, launch: Launch) -> object:
+    def _resource(self, slot: Binding, launch: KernelLaunch) -> object:
         import wgpu
 
         if slot.kind == UNIFORM:
@@ -370,7 +370,7 @@ def _missing(notes: tuple[str, ...]) -> ToolchainError:
     return failed("SA249", message, f"{DEVICES[_NAME].remedy}; `slangad doctor` shows what works here", notes[1:])
 
 
-def _row(slot: Slot, sampled: str) -> dict[str, object]:
+def _row(slot: Binding, sampled: str) -> dict[str, object]:
     """What a layout says of a slot."""
     if slot.kind in (UNIFORM, *STORAGE):
         return {"buffer": {"type": slot.kind}}

@@ -1,6 +1,6 @@
-"""What WebGPU doesn't have: shaders and sizes go in, a refusal that names the limit comes out where one is passed.
+"""Refuse shaders and sizes that exceed a limit of WebGPU, with an error that names the limit.
 
-The driver would refuse too, in words of its own, or end the process.
+Without this check the driver refuses them in its own words, or ends the process.
 """
 
 from __future__ import annotations

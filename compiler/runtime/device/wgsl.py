@@ -1,7 +1,7 @@
-"""WGSL as a WebGPU device takes it: code and Slang's reflection of it go in, what is bound at which number comes out.
+"""Read the bindings of a WGSL shader from its code and Slang's reflection.
 
-Slang leaves out what an entry point doesn't use, so the code's own declarations say what there is; reflection gives
-names to the numbers.
+Slang omits what an entry point does not use. So the declarations of the code give the bindings, and the reflection
+gives their names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STORAGE: Final = ("storage", "read-only-storage")
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Binding:
     """One thing an entry point is bound to.
 
     Attributes:
@@ -50,7 +50,7 @@ class Slot:
     shared: bool = False
 
     def block(self, values: Mapping[str, object], shared: Collection[str]) -> bytes:
-        """The bytes of a uniform block.
+        """Return the bytes of a uniform block.
 
         Args:
             values: What is bound, by name.
@@ -66,11 +66,11 @@ class Shader:
     entry: str
     code: str
     group: tuple[int, int, int]
-    slots: tuple[Slot, ...]
+    slots: tuple[Binding, ...]
 
     @property
     def has_half(self) -> bool:
-        """Whether it computes in half precision, which not every device does."""
+        """Return True if it computes in half precision, which not every device does."""
         return self.code.startswith(_HALF)
 
     @property
@@ -80,14 +80,14 @@ class Shader:
 
 
 def read_shader(entry: str, code: str, reflection: str) -> Shader:
-    """The shader that Slang made of an entry point."""
+    """Return the shader that Slang made of an entry point."""
     parsed = json.loads(reflection)
     point = next(point for point in parsed["entryPoints"] if point["name"] == entry)
     x, y, z = point["threadGroupSize"]
     return Shader(entry, code, (x, y, z), tuple(_slots(code, tuple(parsed["parameters"]), point)))
 
 
-def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Slot]:
+def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Binding]:
     own = tuple(point["parameters"])
     block = point.get("uniformBlock", {}).get("index")
     named = {n: (p["name"], False) for p in own if (n := _number(p)) is not None}
@@ -96,10 +96,10 @@ def _slots(code: str, module: tuple[Json, ...], point: Json) -> Iterator[Slot]:
         number = int(found[1])
         kind = _KINDS.get(found[2] or found[3], "texture")
         if kind == UNIFORM:
-            yield Slot(number, kind, "", own if number == block else module, number != block)
+            yield Binding(number, kind, "", own if number == block else module, number != block)
         else:
             name, shared = named[number]
-            yield Slot(number, kind, name, (), shared)
+            yield Binding(number, kind, name, (), shared)
 
 
 def _number(parameter: Json) -> int | None:

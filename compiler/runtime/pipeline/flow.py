@@ -1,6 +1,6 @@
-"""What a pipeline's stages use and make, version by version, and where gradient flows: a pipeline becomes a flow.
+"""Find the values that each stage of a pipeline uses and makes, version by version, and where gradient flows.
 
-A stage that writes a tensor makes a new version of it, so that the reverse pass finds what the stage read.
+A stage that writes a tensor makes a new version of it, so that the reverse pass finds the version the stage read.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slangad.compiler.ir.pipelines import Fixed, Given
+from slangad.compiler.ir.pipelines import Fixed, ValueArgument
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.emit.model import Mode
     from slangad.compiler.ir.pipelines import Stage
-    from slangad.compiler.runtime.arrays.signature import Value
+    from slangad.compiler.runtime.arrays.signature import KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Use:
     """A kernel's parameter and the version of a value that is passed for it; ``made`` is the one a stage writes."""
 
-    value: Value
+    value: KernelValue
     version: str
     made: str = ""
 
@@ -50,7 +50,7 @@ class StageFlow:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class GradientFlow:
     """All stages, the last version of every value, and the versions that gradient flows into."""
 
     stages: tuple[StageFlow, ...]
@@ -58,15 +58,15 @@ class Flow:
     active: frozenset[str]
 
 
-def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> Flow:
-    """The flow when gradients (tangents, in forward mode) of some parameters are wanted."""
+def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> GradientFlow:
+    """Return the flow when gradients (tangents, in forward mode) of some parameters are wanted."""
     last = {p.name: p.name for p in runnable.pipeline.params}
     active = set(roots)
     stages = []
     for number, stage in enumerate(runnable.pipeline.stages):
         plan = runnable.kernels[stage.kernel]
         bound = tuple(zip(plan.signature.parameters, stage.arguments, strict=True))
-        uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, Given))
+        uses = tuple(_use(value, a, last, number) for value, a in bound if isinstance(a, ValueArgument))
         fixed = {value.name: a for value, a in bound if isinstance(a, Fixed)}
         returned = (r for r in plan.signature.results if not r.param)
         makes = tuple(Use(r, name) for r, name in zip(returned, stage.results, strict=True))
@@ -77,13 +77,13 @@ def flow_of(runnable: RunnablePipeline, roots: Collection[str], mode: Mode) -> F
             active |= {u.made for u in uses if u.made and u.value.differentiable}
             active |= {u.version for u in makes if u.value.differentiable}
         stages.append(StageFlow(number, stage, uses, fixed, makes, flows))
-    return Flow(tuple(stages), last, frozenset(active))
+    return GradientFlow(tuple(stages), last, frozenset(active))
 
 
-def _given(stage: Stage) -> Iterator[Given]:
-    return (a for a in stage.arguments if isinstance(a, Given))
+def _given(stage: Stage) -> Iterator[ValueArgument]:
+    return (a for a in stage.arguments if isinstance(a, ValueArgument))
 
 
-def _use(value: Value, argument: Given, last: Mapping[str, str], number: int) -> Use:
+def _use(value: KernelValue, argument: ValueArgument, last: Mapping[str, str], number: int) -> Use:
     version = last[argument.value]
     return Use(value, version, f"{argument.value}@{number}" if value.is_written else "")

@@ -1,10 +1,10 @@
-"""What a device rounds on the way: entry points and a device go in, a note comes out where gradients lose digits."""
+"""Report gradients that lose digits on a device, because doubles are summed in float."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slangad.compiler.emit.model import Mode, ParameterRole, Work
+from slangad.compiler.emit.model import Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import Diagnostic, Severity
 from slangad.compiler.ir.types import DOUBLE
 
@@ -31,8 +31,8 @@ def told_narrowed(entries: Iterable[EntryPoint], device: str) -> str:
 
 
 def _narrowed(entry: EntryPoint, device: str) -> Iterator[str]:
-    """The gradients of doubles that an entry point makes of totals in float."""
-    if entry.mode is not Mode.BACKWARD or entry.work is not Work.SCALARS:
+    """Yield the gradients of doubles that an entry point makes of totals in float."""
+    if entry.mode is not Mode.BACKWARD or entry.work is not ThreadWork.SCALARS:
         return
     exact = any(parameter.is_exact for parameter in entry.parameters)
     for parameter in entry.parameters:

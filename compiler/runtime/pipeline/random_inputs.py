@@ -1,4 +1,4 @@
-"""Inputs nobody gave, drawn at random: for ``slangad run --random``, to try a kernel without a file of arrays."""
+"""Draw missing inputs at random, for ``slangad run --random``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slangad.compiler.emit.model import ParameterRole
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.runtime.arrays.array_keys import wanted
+from slangad.compiler.runtime.arrays.array_keys import array_keys
 from slangad.compiler.runtime.arrays.prepare import InputError
 from slangad.compiler.runtime.device.memory import too_little_memory
 from slangad.compiler.runtime.device.segments import free_memory
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slangad.compiler.errors.diagnostics import Diagnostic
-    from slangad.compiler.runtime.arrays.array_keys import Shape, Wanted
+    from slangad.compiler.runtime.arrays.array_keys import ArrayKey, Shape
     from slangad.compiler.runtime.arrays.modes import RunMode
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
 
 _FLOATS: Final = (-1.0, 1.0)
 _DRAWN: Final = (ParameterRole.INPUT, ParameterRole.UNIFORM, ParameterRole.TANGENT)
@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 1 << 46
 
 
 def draw_missing(
-    signature: Signature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
+    signature: KernelSignature, mode: RunMode, given: Mapping[str, object], domain: Shape | None, seed: int,
     shapes: Mapping[str, Shape] | None = None,
 ) -> dict[str, object]:  # fmt: skip
     """What was given, and a random array for every other input and tangent; cotangents keep their default.
@@ -50,7 +50,7 @@ def draw_missing(
 
     import numpy as np
 
-    places = wanted(signature, mode)
+    places = array_keys(signature, mode)
     shape = domain if domain is not None else given_domain(signature, places, given)
     tensors = [p for p in places if p.value.is_tensor and p.role is ParameterRole.INPUT and p.key in given]
     found = {p.value.name: (_shape(given[p.key]), p.value.axes) for p in tensors}
@@ -70,7 +70,7 @@ def draw_missing(
     return drawn
 
 
-def explain_undrawn(error: InputError, signature: Signature) -> InputError:
+def explain_undrawn(error: InputError, signature: KernelSignature) -> InputError:
     """The same error, with what would have told the shapes of inputs that were not drawn."""
     told = {f"{part.key} is missing": value for value in signature.parameters for part in value.parts}
 
@@ -85,8 +85,8 @@ def explain_undrawn(error: InputError, signature: Signature) -> InputError:
     return InputError([helped(problem) for problem in error.diagnostics])
 
 
-def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mapping[str, object]) -> Shape | None:
-    """The domain as the first array tells it that has one element per thread."""
+def given_domain(signature: KernelSignature, places: tuple[ArrayKey, ...], given: Mapping[str, object]) -> Shape | None:
+    """Return the domain as the first array tells it that has one element per thread."""
     for place in places:
         known = _shape(given[place.key]) if place.value.per_element and place.key in given else None
         if known is not None:
@@ -95,7 +95,7 @@ def given_domain(signature: Signature, places: tuple[Wanted, ...], given: Mappin
 
 
 def _shape(given: object) -> Shape | None:
-    """The shape of what was given; None where it has none, which is told when it is converted."""
+    """Return the shape of what was given; None where it has none, which is told when it is converted."""
     import numpy as np
 
     try:
@@ -104,7 +104,9 @@ def _shape(given: object) -> Shape | None:
         return None
 
 
-def _draw(place: Wanted, shape: tuple[int, ...], stream: np.random.Generator, signature: Signature) -> npt.NDArray[Any]:
+def _draw(
+    place: ArrayKey, shape: tuple[int, ...], stream: np.random.Generator, signature: KernelSignature
+) -> npt.NDArray[Any]:
     if place.value.memory is Memory.OUT_TENSOR:
         import numpy as np
 
@@ -132,7 +134,7 @@ def _floats(
     return drawn.reshape(shape)
 
 
-def _require_memory(place: Wanted, shape: tuple[int, ...]) -> None:
+def _require_memory(place: ArrayKey, shape: tuple[int, ...]) -> None:
     """Refuse what would not fit before anything is taken: a machine may promise more than it has."""
     import numpy as np
 

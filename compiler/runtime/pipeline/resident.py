@@ -1,8 +1,7 @@
-"""A pipeline on a device: every value, gradient and tangent has a buffer that stays there; launches come out.
+"""Keep the values, gradients and tangents of a pipeline in buffers on a device, and plan its launches.
 
-Goes in: a pipeline, what it was given, a device. ``forward``, ``backward`` and ``jvp`` give what is to be submitted, in
-order; nothing is copied between host and device in between. A value that several stages use gets the sum of what they
-send back.
+``forward``, ``backward`` and ``jvp`` return the launches in order; nothing is copied between host and device in
+between. A value that several stages use gets the sum of their gradients.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from slangad.compiler.runtime.arrays.signature import Part, Path, Value
-    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
-    from slangad.compiler.runtime.pipeline.flow import Flow, StageFlow, Use
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelValue, Path
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, KernelLaunch
+    from slangad.compiler.runtime.pipeline.flow import GradientFlow, StageFlow, Use
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.stages import Shapes
     from slangad.compiler.runtime.pipeline.steps import Step
 
     Array = npt.NDArray[Any]
     Place = tuple[str, Path]
-    Planned = Launch | Step
+    Planned = KernelLaunch | Step
 
 Role = ParameterRole
 _ROLES: Final = {Memory.UNIFORM: (Role.UNIFORM,), Memory.TEXTURE2D: (Role.INPUT, Role.TANGENT)}
@@ -62,12 +61,12 @@ class Resident:
     shapes: Shapes
     roots: Collection[str]
     steps: Steps = field(default_factory=Steps)
-    values: dict[Place, Buffer] = field(default_factory=dict)
-    gradients: dict[Place, Buffer] = field(default_factory=dict)
-    tangents: dict[Place, Buffer] = field(default_factory=dict)
-    seeds: dict[Place, Buffer] = field(default_factory=dict)
+    values: dict[Place, DeviceBuffer] = field(default_factory=dict)
+    gradients: dict[Place, DeviceBuffer] = field(default_factory=dict)
+    tangents: dict[Place, DeviceBuffer] = field(default_factory=dict)
+    seeds: dict[Place, DeviceBuffer] = field(default_factory=dict)
     runs: dict[tuple[int, bool], Run] = field(default_factory=dict)
-    scratch: list[Buffer] = field(default_factory=list)
+    scratch: list[DeviceBuffer] = field(default_factory=list)
     stored: set[Place] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -88,7 +87,7 @@ class Resident:
 
     # --- buffers ---
 
-    def buffer(self, scalar: str, count: int, *, fill: float | None = 0.0) -> Buffer:
+    def buffer(self, scalar: str, count: int, *, fill: float | None = 0.0) -> DeviceBuffer:
         """Memory that is given back with everything else."""
         import numpy as np
 
@@ -98,7 +97,7 @@ class Resident:
             made.fill(fill)
         return made
 
-    def _uploaded(self, name: str, part: Part) -> Buffer:
+    def _uploaded(self, name: str, part: ArrayPart) -> DeviceBuffer:
         import numpy as np
 
         given = self.prepared.arrays.get((Role.INPUT, name, part.path))
@@ -110,25 +109,25 @@ class Resident:
         set_to(buffer, given, 0.0)
         return buffer
 
-    def count(self, version: str, part: Part) -> int:
+    def count(self, version: str, part: ArrayPart) -> int:
         """Scalars of a part of a value."""
         return math.prod((*self.shapes.values[version.partition("@")[0]], *part.shape))
 
-    def _value(self, version: str, part: Part, scalar: str) -> Buffer:
+    def _value(self, version: str, part: ArrayPart, scalar: str) -> DeviceBuffer:
         return self._kept(self.values, version, part, scalar)
 
-    def gradient(self, version: str, part: Part) -> Buffer:
+    def gradient(self, version: str, part: ArrayPart) -> DeviceBuffer:
         """What the gradients of a version come together in."""
         return self._kept(self.gradients, version, part, state_scalar(part.scalar.name))
 
-    def add_to_gradient(self, version: str, part: Part, given: Array) -> Step:
-        """Adds what was given; to be submitted after the backward pass."""
+    def add_to_gradient(self, version: str, part: ArrayPart, given: Array) -> Step:
+        """Add what was given; to be submitted after the backward pass."""
         total = self.gradient(version, part)
         added = self.buffer(scalar_name(total), total.count, fill=None)
         set_to(added, given, None)
         return self.steps.add(added, total)
 
-    def _kept(self, where: dict[Place, Buffer], version: str, part: Part, scalar: str) -> Buffer:
+    def _kept(self, where: dict[Place, DeviceBuffer], version: str, part: ArrayPart, scalar: str) -> DeviceBuffer:
         place = (version, part.path)
         if place not in where:
             where[place] = self.buffer(scalar, self.count(version, part))
@@ -137,7 +136,7 @@ class Resident:
     # --- stages ---
 
     def _run(self, stage: StageFlow, *, tangents: bool = False) -> Run:
-        """The stage as a run of its kernel, its scratch memory kept from one time to the next."""
+        """Return the stage as a run of its kernel, its scratch memory kept from one time to the next."""
         if (stage.number, tangents) not in self.runs:
             shape = self.shapes.stages[stage.number]
             prepared = Prepared(shape.domain, shape.extents, dict(self._by_value(stage)))
@@ -158,7 +157,7 @@ class Resident:
                 yield from _constants(value, stage.fixed[value.name].scalars)
 
     def _launches(self, run: Run, mode: Mode) -> Iterator[Planned]:
-        """The launches of a mode, after what has to be zero before them; none over nothing."""
+        """Yield the launches of a mode, after what has to be zero before them; none over nothing."""
         run.launches = []
         run.add(mode)
         if not run.elements:
@@ -169,7 +168,7 @@ class Resident:
         yield from run.launches
 
     def _scalar(self, run: Run, mode: Mode, role: ParameterRole, name: str, path: Path) -> str | None:
-        """The scalar type that entry points have for a slot; None where they have no such slot."""
+        """Return the scalar type that entry points have for a slot; None where they have no such slot."""
         for entry in run.plan.entries.get(mode, ()):
             for p in entry.parameters:
                 if (p.role, p.parameter, p.path) == (role, name, path) and p.access != "texture":
@@ -180,8 +179,8 @@ class Resident:
         parameters = [p for e in run.plan.entries[Mode.BACKWARD] for p in e.parameters]
         return next(p.access for p in parameters if (p.role, p.parameter, p.path) == (role, name, path))
 
-    def _read(self, buffer: Buffer, scalar: str) -> tuple[Buffer, list[Planned]]:
-        """A buffer as entry points want it, converted where it is of another type."""
+    def _read(self, buffer: DeviceBuffer, scalar: str) -> tuple[DeviceBuffer, list[Planned]]:
+        """Return a buffer as entry points want it, converted where it is of another type."""
         if scalar_name(buffer) == scalar:
             return buffer, []
         converted = self.buffer(scalar, buffer.count)
@@ -189,8 +188,8 @@ class Resident:
 
     # --- forward ---
 
-    def forward(self, flow: Flow, *, only: Collection[int] | None = None) -> Iterator[Planned]:
-        """The results of all stages, or of some."""
+    def forward(self, flow: GradientFlow, *, only: Collection[int] | None = None) -> Iterator[Planned]:
+        """Yield the results of all stages, or of some."""
         for stage in flow.stages:
             if only is None or stage.number in only:
                 run = self._run(stage)
@@ -208,7 +207,7 @@ class Resident:
                 if scalar is not None:
                     run.buffers[Role.RESULT, use.value.name, part.path] = self._value(use.version, part, scalar)
 
-    def _input(self, run: Run, use: Use, part: Part, mode: Mode) -> Iterator[Planned]:
+    def _input(self, run: Run, use: Use, part: ArrayPart, mode: Mode) -> Iterator[Planned]:
         name, path = use.value.name, part.path
         scalar = self._scalar(run, mode, Role.INPUT, name, path)
         if scalar is not None and (Role.INPUT, name, path) not in run.buffers:
@@ -222,8 +221,8 @@ class Resident:
 
     # --- backward ---
 
-    def backward(self, flow: Flow) -> Iterator[Planned]:
-        """The gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
+    def backward(self, flow: GradientFlow) -> Iterator[Planned]:
+        """Yield the gradients of the roots, from the seeds; forward has run, except where only sums are wanted."""
         backward: list[Planned] = []
         for stage in reversed(flow.stages):
             if stage.active:
@@ -239,7 +238,7 @@ class Resident:
         )
         yield from backward
 
-    def _stage_backward(self, flow: Flow, stage: StageFlow) -> Iterator[Planned]:
+    def _stage_backward(self, flow: GradientFlow, stage: StageFlow) -> Iterator[Planned]:
         run = self._run(stage)
         yield from self._inputs(run, stage, Mode.BACKWARD)
         for use in stage.makes:
@@ -261,20 +260,20 @@ class Resident:
         yield from self._launches(run, Mode.BACKWARD)
         yield from after
 
-    def _cotangent(self, run: Run, role: ParameterRole, name: str, version: str, part: Part) -> Iterator[Planned]:
+    def _cotangent(self, run: Run, role: ParameterRole, name: str, version: str, part: ArrayPart) -> Iterator[Planned]:
         scalar = self._scalar(run, Mode.BACKWARD, role, name, part.path)
         if scalar is not None:
             buffer, before = self._read(self.gradient(version, part), scalar)
             run.buffers[role, name, part.path] = buffer
             yield from before
 
-    def _is_alone(self, flow: Flow, place: Place) -> bool:
-        """Whether nothing else sends gradient back to a value."""
+    def _is_alone(self, flow: GradientFlow, place: Place) -> bool:
+        """Return True if nothing else sends gradient back to a value."""
         uses = [use for stage in flow.stages if stage.active for use in stage.uses if use.version == place[0]]
         return place not in self.seeds and len(uses) == 1
 
     def _contribution(
-        self, run: Run, flow: Flow, use: Use, part: Part, taken: set[Place]
+        self, run: Run, flow: GradientFlow, use: Use, part: ArrayPart, taken: set[Place]
     ) -> tuple[list[Planned], list[Planned]]:
         """What comes before and after a stage that sends gradient back to a value.
 
@@ -302,8 +301,8 @@ class Resident:
 
     # --- forward mode ---
 
-    def jvp(self, flow: Flow) -> Iterator[Planned]:
-        """The results of all stages and their tangents, from those of the roots."""
+    def jvp(self, flow: GradientFlow) -> Iterator[Planned]:
+        """Yield the results of all stages and their tangents, from those of the roots."""
         for stage in flow.stages:
             run = self._run(stage, tangents=True)
             mode = Mode.JVP if stage.active else Mode.FORWARD
@@ -316,7 +315,7 @@ class Resident:
                     self._bound_tangent(run, Role.RESULT_TANGENT, use.value.name, use.version, part)
             yield from self._launches(run, mode)
 
-    def _tangent(self, run: Run, flow: Flow, use: Use, part: Part) -> Iterator[Planned]:
+    def _tangent(self, run: Run, flow: GradientFlow, use: Use, part: ArrayPart) -> Iterator[Planned]:
         name = use.value.name
         if not use.made:
             if use.version in flow.active:
@@ -329,22 +328,22 @@ class Resident:
                 known = self.tangents.get((use.version, part.path))
                 yield self.steps.zero(made) if known is None else self.steps.copy(known, made)
 
-    def _bound_tangent(self, run: Run, role: ParameterRole, name: str, version: str, part: Part) -> None:
+    def _bound_tangent(self, run: Run, role: ParameterRole, name: str, version: str, part: ArrayPart) -> None:
         scalar = self._scalar(run, Mode.JVP, role, name, part.path)
         if scalar is not None:
             run.buffers[role, name, part.path] = self._kept(self.tangents, version, part, scalar)
 
     # --- what goes in and comes out ---
 
-    def flow(self, mode: Mode) -> Flow:
-        """How gradient (tangents, in forward mode) flows from the roots."""
+    def flow(self, mode: Mode) -> GradientFlow:
+        """Return how gradient (tangents, in forward mode) flows from the roots."""
         return flow_of(self.runnable, self.roots, mode)
 
-    def upload_tangent(self, name: str, part: Part, array: Array | None) -> None:
+    def upload_tangent(self, name: str, part: ArrayPart, array: Array | None) -> None:
         """Set the tangent of a parameter, zero where nothing is given."""
         set_to(self._kept(self.tangents, name, part, part.scalar.name), array, 0.0)
 
-    def seed(self, version: str, part: Part, array: Array | None) -> None:
+    def seed(self, version: str, part: ArrayPart, array: Array | None) -> None:
         """Set what the gradient of a result begins with: ones where nothing is given."""
         buffer = self.buffer(state_scalar(part.scalar.name), self.count(version, part), fill=None)
         set_to(buffer, array, 1.0)
@@ -359,14 +358,14 @@ class Resident:
             self.device.wait()
 
 
-def _device_scalar(part: Part) -> str:
+def _device_scalar(part: ArrayPart) -> str:
     return "uint" if part.scalar.name == "bool" else part.scalar.name
 
 
 def _constants(
-    value: Value, scalars: tuple[int | float | bool, ...]
+    value: KernelValue, scalars: tuple[int | float | bool, ...]
 ) -> Iterator[tuple[tuple[ParameterRole, str, Path], Array]]:
-    """The arrays of a constant argument, from its scalars in memory order."""
+    """Yield the arrays of a constant argument, from its scalars in memory order."""
     import numpy as np
 
     at, role = 0, Role.UNIFORM if value.memory is Memory.UNIFORM else Role.INPUT

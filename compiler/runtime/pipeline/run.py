@@ -1,6 +1,6 @@
-"""Runs a pipeline in a mode on a device: named arrays go in; results, gradients and tangents by key come out.
+"""Run a pipeline in a mode on a device, and return results, gradients and tangents by key.
 
-What a pipeline returns are its results, and so is every tensor that its kernels write, by the parameter's name.
+The results are the values that the pipeline returns, and every tensor that its kernels write, by the parameter's name.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.runtime.arrays.array_keys import Shape
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
-    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
-    from slangad.compiler.runtime.pipeline.flow import Flow
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelSignature, KernelValue
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
+    from slangad.compiler.runtime.pipeline.flow import GradientFlow
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.steps import Step
     from slangad.compiler.toolchain.cache import Cache
@@ -43,7 +43,7 @@ COTANGENT = PREFIXES[ParameterRole.COTANGENT]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PipelineInputs:
     """What a pipeline is run on: its inputs, the shapes that follow, and cotangents by key."""
 
     prepared: Prepared
@@ -51,8 +51,8 @@ class Given:
     cotangents: Mapping[str, Array]
 
 
-def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[Value, str]]:
-    """The results of a pipeline and the values they are; then the tensors that it writes."""
+def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[KernelValue, str]]:
+    """Yield the results of a pipeline and the values they are; then the tensors that it writes."""
     for result in runnable.pipeline.results:
         yield result_value(result.name, result.memory, result.type), result.value
     for value in runnable.signature.parameters:
@@ -60,7 +60,7 @@ def outputs_of(runnable: RunnablePipeline) -> Iterator[tuple[Value, str]]:
             yield value, value.name
 
 
-def signature_of(runnable: RunnablePipeline) -> Signature:
+def signature_of(runnable: RunnablePipeline) -> KernelSignature:
     """What a pipeline takes and gives."""
     results = tuple(value for value, _ in outputs_of(runnable) if not value.is_written)
     return replace(runnable.signature, results=results)
@@ -68,7 +68,7 @@ def signature_of(runnable: RunnablePipeline) -> Signature:
 
 def prepare_pipeline(
     runnable: RunnablePipeline, mode: RunMode, given: Mapping[str, object], domain: Shape | None = None
-) -> Given:
+) -> PipelineInputs:
     """Check and convert what was given.
 
     Raises:
@@ -95,7 +95,7 @@ def prepare_pipeline(
                 problems += wrong.diagnostics
     if problems:
         raise InputError(problems)
-    return Given(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
+    return PipelineInputs(prepared, shapes, cotangents if mode is RunMode.BACKWARD else {})
 
 
 def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
@@ -106,7 +106,7 @@ def _unknown(key: str, wanted: Collection[str]) -> Diagnostic:
     return Diagnostic("SA411", f"there is no {key}", help=help_)
 
 
-def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[Part, str]], shapes: Shapes) -> Array:
+def _cotangent(key: str, given: object, wanted: Mapping[str, tuple[ArrayPart, str]], shapes: Shapes) -> Array:
     part, value = wanted[key]
     array, _ = convert(given, part)
     right = (*shapes.values[value], *part.shape)
@@ -122,7 +122,7 @@ def run_pipeline(
     program: DeviceProgram,
     runnable: RunnablePipeline,
     mode: RunMode,
-    given: Given,
+    given: PipelineInputs,
     cache: Cache | None = None,
 ) -> dict[str, Array]:
     """Run a pipeline and wait for what it gives: arrays by key.
@@ -158,7 +158,7 @@ def _require(runnable: RunnablePipeline, roots: tuple[str, ...], mode: Mode) -> 
 class _Run:
     resident: Resident
     runnable: RunnablePipeline
-    given: Given
+    given: PipelineInputs
     cache: Cache | None
 
     def run(self, mode: RunMode) -> dict[str, Array]:
@@ -185,7 +185,7 @@ class _Run:
                 array = self.given.prepared.arrays.get((ParameterRole.TANGENT, value.name, part.path))
                 self.resident.upload_tangent(value.name, part, array)
 
-    def _seed(self, flow: Flow, *, from_tangents: bool) -> None:
+    def _seed(self, flow: GradientFlow, *, from_tangents: bool) -> None:
         for value, name in outputs_of(self.runnable):
             version = flow.last[name]
             for part in value.parts if version in flow.active else ():
@@ -197,14 +197,14 @@ class _Run:
                     self.resident.seed(version, part, self.given.cotangents.get(f"{COTANGENT}{part.key}"))
 
     def _given_gradients(self) -> Iterator[Step]:
-        """Adds what the caller wants gradients added to."""
+        """Add what the caller wants gradients added to."""
         for value in (v for v in self.runnable.signature.parameters if v.name in self.resident.roots):
             for part in (p for p in value.parts if p.differentiable):
                 given = self.given.prepared.arrays.get((ParameterRole.GRADIENT, value.name, part.path))
                 if given is not None:
                     yield self.resident.add_to_gradient(value.name, part, given)
 
-    def _results(self, flow: Flow, mode: RunMode) -> Iterator[tuple[str, Array]]:
+    def _results(self, flow: GradientFlow, mode: RunMode) -> Iterator[tuple[str, Array]]:
         resident = self.resident
         for value, name in outputs_of(self.runnable):
             yield from self._read(value, flow.last[name], resident.values, "")
@@ -228,7 +228,7 @@ class _Run:
                 yield key, array.reshape((*run.prepared.domain, *parameter.shape))
 
     def _read(
-        self, value: Value, version: str, where: Mapping[tuple[str, Any], Buffer], prefix: str
+        self, value: KernelValue, version: str, where: Mapping[tuple[str, Any], DeviceBuffer], prefix: str
     ) -> Iterator[tuple[str, Array]]:
         shape = self.given.shapes.values[version.partition("@")[0]]
         for part in value.parts:

@@ -1,7 +1,7 @@
-"""Runs a kernel in a mode on a device: prepared arrays go in, results and gradients by key come out.
+"""Run a kernel in a mode on a device, and return results and gradients by key.
 
-Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product sends
-the results' tangents back as cotangents from where they lie, so nothing leaves the device in between.
+Every slot of the entry points gets a buffer; docs/decisions/memory.md has the contract. The Gauss-Newton product uses
+the results' tangents as cotangents in place, so nothing is copied to the host in between.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, Work
+from slangad.compiler.emit.model import EXACT_WORDS, GROUPS_A_ROW, Mode, ParameterRole, ThreadWork
 from slangad.compiler.errors.diagnostics import CompileError, Diagnostic
 from slangad.compiler.ir.nodes import Memory
 from slangad.compiler.runtime.arrays.array_keys import PREFIXES, shape_of
 from slangad.compiler.runtime.arrays.signature import DTYPES
 from slangad.compiler.runtime.arrays.uniforms import uniform_value
 from slangad.compiler.runtime.device.memory import too_little_memory
-from slangad.compiler.runtime.device.model import Launch, Sliced
+from slangad.compiler.runtime.device.model import KernelLaunch, Sliced
 from slangad.compiler.runtime.device.tensors import (
     borrowed_buffer,
     buffer_on,
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.array_keys import Slot
     from slangad.compiler.runtime.arrays.modes import RunMode
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Part, Signature, Value
+    from slangad.compiler.runtime.arrays.signature import ArrayPart, KernelSignature, KernelValue
     from slangad.compiler.runtime.arrays.uniforms import FieldNames
-    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
 
     Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ _MOST_WORDS: Final = (1 << 32) // _BYTES
 class KernelPlan:
     """A kernel as it is run: what it takes and gives, its entry points by mode, its structs' fields in the Slang."""
 
-    signature: Signature
+    signature: KernelSignature
     entries: Mapping[Mode, tuple[EntryPoint, ...]]
     fields: FieldNames
 
@@ -85,7 +85,7 @@ class KernelPlan:
         return ", ".join(mode.value for mode in self.entries if self.entries[mode])
 
     def entry_names(self, mode: RunMode) -> tuple[str, ...]:
-        """The entry points that a mode may launch."""
+        """Return the entry points that a mode may launch."""
         return tuple(entry.name for step in mode.steps for entry in self.entries.get(step, ()))
 
 
@@ -123,11 +123,11 @@ class Run:
     program: DeviceProgram
     plan: KernelPlan
     prepared: Prepared
-    buffers: dict[Slot, Buffer] = field(default_factory=dict)
+    buffers: dict[Slot, DeviceBuffer] = field(default_factory=dict)
     moved: dict[Slot, Slot] = field(default_factory=dict)
     textures: dict[Slot, Any] = field(default_factory=dict)
     probes: dict[str, EntryParameter] = field(default_factory=dict)
-    launches: list[Launch] = field(default_factory=list)
+    launches: list[KernelLaunch] = field(default_factory=list)
 
     def __enter__(self) -> Run:
         return self
@@ -147,14 +147,14 @@ class Run:
     def add(self, mode: Mode) -> None:
         """Plan the launches of a mode."""
         for entry in self.plan.entries[mode]:
-            if entry.work is Work.SCALARS and self._is_direct(entry.parameters[-1].parameter):
+            if entry.work is ThreadWork.SCALARS and self._is_direct(entry.parameters[-1].parameter):
                 continue
             bindings: dict[str, object] = {}
             for parameter in entry.parameters:
                 if parameter.name not in bindings:
                     bindings[parameter.name] = self._binding(parameter, entry)
             shared = frozenset(parameter.name for parameter in entry.parameters if parameter.shared)
-            self.launches.append(Launch(self.program, entry.name, self._threads(entry), bindings, shared))
+            self.launches.append(KernelLaunch(self.program, entry.name, self._threads(entry), bindings, shared))
 
     def submit(self) -> None:
         """Run what was planned; over no elements there is nothing to run."""
@@ -169,20 +169,20 @@ class Run:
     def _threads(self, entry: EntryPoint) -> tuple[int, int, int]:
         group = math.prod(entry.group_size)
         match entry.work:
-            case Work.STRIDED:
+            case ThreadWork.STRIDED:
                 return self._parts(entry) * group, 1, 1
-            case Work.TOTALS:
+            case ThreadWork.TOTALS:
                 return entry.totals * group, 1, 1
-            case Work.SCALARS:
+            case ThreadWork.SCALARS:
                 return folded(self._scalars(entry.parameters[-1].parameter), group)
-            case Work.ELEMENTS if entry.dims == 1:
+            case ThreadWork.ELEMENTS if entry.dims == 1:
                 return folded(self.elements, group)
-            case Work.ELEMENTS:
+            case ThreadWork.ELEMENTS:
                 return along_axes((*reversed(self.prepared.domain), 1)[:3], entry.group_size)
 
     def _parts(self, entry: EntryPoint) -> int:
-        """Those of the entry point that adds up, for those that make the totals too."""
-        main = next(e for e in self.plan.entries[entry.mode] if e.work is Work.STRIDED)
+        """Return those of the entry point that adds up, for those that make the totals too."""
+        main = next(e for e in self.plan.entries[entry.mode] if e.work is ThreadWork.STRIDED)
         scatters = any(p.role is Role.TOTALS and not p.is_exact for p in main.parameters)
         return self.device.parts(self.elements, math.prod(main.group_size), main.totals, scatters=scatters)
 
@@ -198,18 +198,18 @@ class Run:
         return sum(self._count(value, part) for part in value.parts)
 
     def _is_direct(self, tensor: str) -> bool:
-        """Whether threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
+        """Return True if threads add straight to a tensor's gradient: one copy, of the gradient's own type."""
         gradient = self._summing(tensor)[-1]
         direct = not self.device.host and gradient.scalar.name == "float" and not self._is_exact(tensor)
         return direct and self._copies(tensor) == 1
 
     def _is_exact(self, tensor: str) -> bool:
-        """Whether a tensor's gradient is added up without rounding."""
+        """Return True if a tensor's gradient is added up without rounding."""
         return any(parameter.is_exact for parameter in self._summing(tensor))
 
     def _summing(self, tensor: str) -> tuple[EntryParameter, ...]:
         """What the entry point that adds up the copies of a tensor's gradient takes."""
-        entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is Work.SCALARS)
+        entries = (e.parameters for e in self.plan.entries[Mode.BACKWARD] if e.work is ThreadWork.SCALARS)
         return next(parameters for parameters in entries if parameters[-1].parameter == tensor)
 
     # --- what is bound ---
@@ -217,7 +217,7 @@ class Run:
     def _binding(self, parameter: EntryParameter, entry: EntryPoint) -> object:
         name = parameter.parameter
         match parameter.role:
-            case Role.DOMAIN if entry.work is Work.SCALARS:
+            case Role.DOMAIN if entry.work is ThreadWork.SCALARS:
                 return self._scalars(name)
             case Role.DOMAIN:
                 return _value_of(self.prepared.domain)
@@ -226,10 +226,10 @@ class Run:
             case Role.PARTS:
                 return self._parts(entry)
             case Role.COPIES:
-                return 1 if self.device.host and entry.work is not Work.SCALARS else self._copies(name)
+                return 1 if self.device.host and entry.work is not ThreadWork.SCALARS else self._copies(name)
             case Role.UNIFORM:
                 return uniform_value(parameter, entry, self.plan.signature, self.prepared.arrays, self.plan.fields)
-            case Role.TOTALS if self.device.host and entry.work is not Work.SCALARS:
+            case Role.TOTALS if self.device.host and entry.work is not ThreadWork.SCALARS:
                 return Sliced(self._buffer(parameter, entry), self._copies(name))
             case Role.SAMPLER:
                 return self.device.sampler(self._texture_of(name))
@@ -244,7 +244,7 @@ class Run:
         return texture
 
     def _texture(self, parameter: EntryParameter) -> object:
-        """The texels that were given, or zeros; three channels get a fourth."""
+        """Return the texels that were given, or zeros; three channels get a fourth."""
         import numpy as np
 
         slot = (parameter.role, parameter.parameter, parameter.path)
@@ -258,7 +258,7 @@ class Run:
             self.textures[slot] = self.device.texture(texels, self._texture_of(parameter.parameter))
         return self.textures[slot]
 
-    def _buffer(self, parameter: EntryParameter, entry: EntryPoint) -> Buffer:
+    def _buffer(self, parameter: EntryParameter, entry: EntryPoint) -> DeviceBuffer:
         slot = self._slot(parameter, entry)
         slot = self.moved.get(slot, slot)
         if slot not in self.buffers:
@@ -280,17 +280,17 @@ class Run:
         return role, name, path
 
     def _sends_back(self, parameter: EntryParameter, source: ParameterRole) -> bool:
-        """Whether a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
+        """Return True if a tangent is there that serves as a cotangent as it is; those of sums of halves are floats."""
         tangent = self.buffers.get((source, parameter.parameter, parameter.path))
         if tangent is None or self._is_plain_input(parameter.parameter, source):
             return False
         return tangent.dtype == DTYPES[parameter.scalar.name]
 
     def _is_plain_input(self, name: str, role: ParameterRole) -> bool:
-        """Whether a tangent is that of a parameter which no thread writes, and so none of a result."""
+        """Return True if a tangent is that of a parameter which no thread writes, and so none of a result."""
         return role is Role.TANGENT and not any(v.name == name and v.is_written for v in self.plan.signature.parameters)
 
-    def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> Buffer:
+    def _filled(self, parameter: EntryParameter, entry: EntryPoint, slot: Slot) -> DeviceBuffer:
         """A buffer with what was given for it: cotangents are 1 otherwise; what isn't written whole starts at 0."""
         import numpy as np
 
@@ -317,13 +317,13 @@ class Run:
         return self.prepared.arrays.get((role, name, path))
 
     def _added(self, slot: Slot) -> Array | None:
-        """The gradient that was given and that launches don't add to, since they store one for each element."""
+        """Return the gradient that was given and that launches don't add to, since they store one for each element."""
         role, name, path = slot
         if role not in (Role.GRADIENT, Role.ADJOINT) or self._value(name).memory not in _STORED:
             return None
         return self.prepared.arrays.get((Role.GRADIENT, name, path))
 
-    def _made(self, buffer: Buffer) -> Array:
+    def _made(self, buffer: DeviceBuffer) -> Array:
         """What a buffer holds after the launches that are planned, which are run for it."""
         self.submit()
         self.launches.clear()
@@ -345,13 +345,13 @@ class Run:
                 value = self._value(parameter.parameter, role)
                 return self._count(value, next(part for part in value.parts if part.path == parameter.path))
 
-    def _value(self, name: str, role: ParameterRole = Role.INPUT) -> Value:
+    def _value(self, name: str, role: ParameterRole = Role.INPUT) -> KernelValue:
         signature = self.plan.signature
         first, second = signature.parameters, signature.results
         values = (*first, *second) if role in _OF_PARAMETERS else (*second, *first)
         return next(value for value in values if value.name == name)
 
-    def _count(self, value: Value, part: Part) -> int:
+    def _count(self, value: KernelValue, part: ArrayPart) -> int:
         return math.prod(shape_of(value, part, self.prepared.domain, self.prepared.extents))
 
     # --- what comes out ---
@@ -364,7 +364,7 @@ class Run:
             found[f"{PREFIXES[Role.PROBE]}{name}"] = array.reshape((*self.prepared.domain, *parameter.shape))
         return found
 
-    def _outputs(self) -> Iterator[tuple[str, Slot, Value, Part]]:
+    def _outputs(self) -> Iterator[tuple[str, Slot, KernelValue, ArrayPart]]:
         for key_role, role, value in self._written():
             for part in value.parts:
                 slot = (role, value.name, part.path)
@@ -373,7 +373,7 @@ class Run:
                 if slot in self.buffers and (kept or role is Role.ADJOINT):
                     yield f"{PREFIXES.get(key_role, '')}{part.key}", slot, value, part
 
-    def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, Value]]:
+    def _written(self) -> Iterator[tuple[ParameterRole, ParameterRole, KernelValue]]:
         """What the key says, the slot's role, and the value of everything that may be there to be read."""
         parameters, results = self.plan.signature.parameters, self.plan.signature.results
         written = tuple(value for value in parameters if value.is_written)
@@ -384,7 +384,7 @@ class Run:
         yield from ((Role.RESULT_TANGENT, Role.RESULT_TANGENT, value) for value in (*results, *written))
         yield from ((Role.RESULT_TANGENT, Role.TANGENT, value) for value in in_place)
 
-    def _read(self, slot: Slot, value: Value, part: Part) -> Array:
+    def _read(self, slot: Slot, value: KernelValue, part: ArrayPart) -> Array:
         array = self.buffers[slot].take()[: self._count(value, part)]
         shape = shape_of(value, part, self.prepared.domain, self.prepared.extents)
         found: Array = plus(typed(array, part.dtype).reshape(shape), self._added(slot))

@@ -1,6 +1,6 @@
-"""Pipelines as things to run: an IR pipeline and its kernels go in; what it takes, gives and trains comes out.
+"""Combine an IR pipeline with its kernels into a ``RunnablePipeline``.
 
-A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either are one piece of code.
+A kernel alone is a pipeline of one stage, so ``run`` of a pipeline and ``train`` of either share their code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slangad.compiler.emit.model import Mode
 from slangad.compiler.ir.nodes import Kernel, Memory, Module, Range
-from slangad.compiler.ir.pipelines import Given, Pipeline, Returned, Stage
+from slangad.compiler.ir.pipelines import Pipeline, Returned, Stage, ValueArgument
 from slangad.compiler.ir.types import Scalar, is_floating
 from slangad.compiler.runtime.arrays.signature import signatures
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from slangad.compiler.ir.pipelines import Optimizer
-    from slangad.compiler.runtime.arrays.signature import Signature
+    from slangad.compiler.runtime.arrays.signature import KernelSignature
     from slangad.compiler.runtime.pipeline.run_kernel import KernelPlan
 
 TRAINED = (Memory.PARAM, Memory.TENSOR)
@@ -36,7 +36,7 @@ class RunnablePipeline:
     """
 
     pipeline: Pipeline
-    signature: Signature
+    signature: KernelSignature
     kernels: Mapping[str, KernelPlan]
     alone: bool = False
 
@@ -46,7 +46,7 @@ class RunnablePipeline:
         return tuple(v.name for v in self.signature.parameters if v.memory in TRAINED and v.differentiable)
 
     def entry_names(self, modes: Collection[Mode] = tuple(Mode)) -> tuple[str, ...]:
-        """The entry points that some modes may launch."""
+        """Return the entry points that some modes may launch."""
         plans = self.kernels.values()
         return tuple(entry.name for plan in plans for mode in modes for entry in plan.entries.get(mode, ()))
 
@@ -63,7 +63,7 @@ class RunnablePipeline:
 
 
 def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dict[str, RunnablePipeline]:
-    """The pipelines of a module by name."""
+    """Return the pipelines of a module by name."""
     made = {}
     for pipeline in module.pipelines:
         own = {stage.kernel: kernels[stage.kernel] for stage in pipeline.stages}
@@ -74,11 +74,11 @@ def runnable_pipelines(module: Module, kernels: Mapping[str, KernelPlan]) -> dic
 def pipeline_of_kernel(
     plan: KernelPlan, kernel: Kernel, optimizer: Optimizer | None, domain: tuple[int, ...] = ()
 ) -> RunnablePipeline:
-    """A kernel as a pipeline of one stage."""
+    """Return a kernel as a pipeline of one stage."""
     taken = {p.name for p in kernel.params}
     own = tuple(r for r in kernel.results if not r.param)
     values = tuple(r.name if r.name not in taken else f"{r.name} of {kernel.name}" for r in own)
-    stage = Stage(kernel.name, tuple(Given(p.name) for p in kernel.params), values, domain, kernel.span)
+    stage = Stage(kernel.name, tuple(ValueArgument(p.name) for p in kernel.params), values, domain, kernel.span)
     results = tuple(Returned(r.name, v, r.memory, r.type) for r, v in zip(own, values, strict=True))
     pipeline = Pipeline(
         kernel.name, kernel.params, (stage,), results, optimizer, fuse=False, doc=kernel.doc, span=kernel.span
@@ -86,7 +86,7 @@ def pipeline_of_kernel(
     return RunnablePipeline(pipeline, replace(plan.signature, results=()), {kernel.name: plan}, alone=True)
 
 
-def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Signature:
+def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> KernelSignature:
     """That of a kernel with the same parameters; ranges are those of the kernels they are passed to."""
     dims = next((dims for _, dims in _each(pipeline, kernels)), 1)
     kernel = Kernel(pipeline.name, "", pipeline.params, (), dims, span=pipeline.span)
@@ -95,12 +95,12 @@ def _signature(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Signatu
 
 
 def _each(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[tuple[str, int]]:
-    """The parameters with one element per thread, and the dimensions of a kernel that takes them so."""
+    """Yield the parameters with one element per thread, and the dimensions of a kernel that takes them so."""
     each = {p.name for p in pipeline.params if p.memory is Memory.EACH}
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if isinstance(argument, Given) and argument.value in each and value.per_element:
+            if isinstance(argument, ValueArgument) and argument.value in each and value.per_element:
                 yield argument.value, signature.dims
 
 
@@ -108,7 +108,7 @@ def _ranges(pipeline: Pipeline, kernels: Mapping[str, KernelPlan]) -> Iterator[R
     for stage in pipeline.stages:
         signature = kernels[stage.kernel].signature
         for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-            if not isinstance(argument, Given):
+            if not isinstance(argument, ValueArgument):
                 continue
             for known in signature.ranges:
                 head, dot, rest = known.path.partition(".")

@@ -1,4 +1,4 @@
-"""Shapes of a pipeline: those of what it is given go in; each stage's domain and every value's shape come out."""
+"""Compute the domain of each stage of a pipeline, and the shape of every value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slangad.compiler.errors.diagnostics import Diagnostic
 from slangad.compiler.errors.exhaustive import assert_never
 from slangad.compiler.ir.nodes import Memory
-from slangad.compiler.ir.pipelines import Computed, Extended, Given
+from slangad.compiler.ir.pipelines import Computed, Extended, ValueArgument
 from slangad.compiler.runtime.arrays.prepare import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from slangad.compiler.ir.pipelines import Size, Stage
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Signature, Value
+    from slangad.compiler.runtime.arrays.signature import KernelSignature, KernelValue
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
 
     Shape = tuple[int, ...]
@@ -39,7 +39,7 @@ class Shapes:
 
 
 def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
-    """The shapes that follow from what was given.
+    """Return the shapes that follow from what was given.
 
     Raises:
         InputError: A stage's arguments don't fit together.
@@ -50,7 +50,7 @@ def shapes_of(runnable: RunnablePipeline, prepared: Prepared) -> Shapes:
         signature = runnable.kernels[stage.kernel].signature
         domain = _domain(stage, signature, known)
         bound = list(zip(signature.parameters, stage.arguments, strict=True))
-        extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, Given)}
+        extents = {v.name: known[a.value] for v, a in bound if v.is_tensor and isinstance(a, ValueArgument)}
         stages.append(StageShape(domain, extents))
         returned = [r for r in signature.results if not r.param]
         known |= {n: domain if r.per_element else () for n, r in zip(stage.results, returned, strict=True)}
@@ -65,7 +65,7 @@ def _given(runnable: RunnablePipeline, prepared: Prepared) -> Iterator[tuple[str
             yield value.name, prepared.domain if value.memory is Memory.EACH else ()
 
 
-def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Shape:
+def _domain(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Shape:
     told = list(_told(stage, signature, known))
     if stage.domain:
         told.insert(0, ("domain=", tuple(size_of(size, known) for size in stage.domain)))
@@ -84,26 +84,26 @@ def _domain(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> S
     return domain
 
 
-def _told(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+def _told(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
     for value, name in _values(stage, signature):
         if value.per_element:
             yield name, known[name]
 
 
-def _written(stage: Stage, signature: Signature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
+def _written(stage: Stage, signature: KernelSignature, known: Mapping[str, Shape]) -> Iterator[tuple[str, Shape]]:
     for value, name in _values(stage, signature):
         if value.is_written:
             yield name, known[name]
 
 
-def _values(stage: Stage, signature: Signature) -> Iterator[tuple[Value, str]]:
+def _values(stage: Stage, signature: KernelSignature) -> Iterator[tuple[KernelValue, str]]:
     for value, argument in zip(signature.parameters, stage.arguments, strict=True):
-        if isinstance(argument, Given):
+        if isinstance(argument, ValueArgument):
             yield value, argument.value
 
 
 def size_of(size: Size, known: Mapping[str, Shape]) -> int:
-    """The number a size is."""
+    """Return the number a size is."""
     match size:
         case int():
             return size

@@ -1,6 +1,6 @@
-"""Launches of the kernels between those of a pipeline: planned first, since which are needed is known only at the end.
+"""Plan launches of generated kernels between those of a pipeline, and compile only the kernels that are needed.
 
-Goes in: buffers. Comes out: steps, which become launches once their module is on the device.
+A step becomes a launch once its module is on the device.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 from slangad.compiler.emit.entry_points.steps import GROUP, emit_steps, entry_name
 from slangad.compiler.emit.model import GROUPS_A_ROW
 from slangad.compiler.runtime.arrays.signature import DTYPES
-from slangad.compiler.runtime.device.model import BuildOptions, Launch
+from slangad.compiler.runtime.device.model import BuildOptions, KernelLaunch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram
     from slangad.compiler.toolchain.cache import Cache
 
 _Wanted = tuple[str, str, str]
@@ -27,7 +27,7 @@ _LOADED: WeakKeyDictionary[Device, dict[frozenset[_Wanted], DeviceProgram]] = We
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
-def scalar_name(buffer: Buffer) -> str:
+def scalar_name(buffer: DeviceBuffer) -> str:
     """What a buffer's scalars are called in Slang."""
     return _NAMES[buffer.dtype.str.lstrip("<=|")]
 
@@ -49,23 +49,23 @@ class Steps:
     program: DeviceProgram | None = None
 
     def step(self, kind: str, scalar: str, count: int, other: str = "", /, **bindings: object) -> Step:
-        """A step of a kind."""
+        """Return a step of a kind."""
         self.wanted[kind, scalar, other] = None
         return Step(entry_name(kind, scalar, other), count, bindings)
 
-    def zero(self, target: Buffer) -> Step:
-        """Sets a buffer to zero."""
+    def zero(self, target: DeviceBuffer) -> Step:
+        """Set a buffer to zero."""
         return self.step("zero", scalar_name(target), target.count, target=target)
 
-    def add(self, source: Buffer, target: Buffer) -> Step:
-        """Adds a buffer to another, of another scalar type maybe."""
+    def add(self, source: DeviceBuffer, target: DeviceBuffer) -> Step:
+        """Add a buffer to another, of another scalar type maybe."""
         return self._between("add", source, target)
 
-    def copy(self, source: Buffer, target: Buffer) -> Step:
-        """Copies a buffer to another, of another scalar type maybe."""
+    def copy(self, source: DeviceBuffer, target: DeviceBuffer) -> Step:
+        """Copy a buffer to another, of another scalar type maybe."""
         return self._between("copy", source, target)
 
-    def _between(self, kind: str, source: Buffer, target: Buffer) -> Step:
+    def _between(self, kind: str, source: DeviceBuffer, target: DeviceBuffer) -> Step:
         return self.step(kind, scalar_name(source), source.count, scalar_name(target), source=source, target=target)
 
     def load(self, device: Device, cache: Cache | None) -> None:
@@ -79,17 +79,17 @@ class Steps:
             loaded[wanted] = device.load(emitted, BuildOptions(cache=cache), names)
         self.program = loaded[wanted]
 
-    def launches(self, planned: Iterable[Launch | Step]) -> list[Launch]:
+    def launches(self, planned: Iterable[KernelLaunch | Step]) -> list[KernelLaunch]:
         """What was planned, ready to be submitted; steps over nothing are left out."""
         return [self._launch(one) if isinstance(one, Step) else one for one in planned if not _is_empty(one)]
 
-    def _launch(self, step: Step) -> Launch:
+    def _launch(self, step: Step) -> KernelLaunch:
         assert self.program is not None  # noqa: S101  (loaded)
         bindings = {"count": step.count, **step.bindings}
-        return Launch(self.program, step.entry, _folded(step.count), bindings)
+        return KernelLaunch(self.program, step.entry, _folded(step.count), bindings)
 
 
-def _is_empty(one: Launch | Step) -> bool:
+def _is_empty(one: KernelLaunch | Step) -> bool:
     return isinstance(one, Step) and one.count == 0
 
 

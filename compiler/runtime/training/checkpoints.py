@@ -1,7 +1,7 @@
-"""Training that can be taken up again: what it is now becomes a file, and the other way round.
+"""Save the state of a training to a file, and restore it.
 
-A checkpoint is an ``.npz`` file: parameters, what the optimizer remembers, every loss so far, and a record of what was
-trained how. It is replaced whole, so a process that is killed leaves the last one or the one before.
+A checkpoint is an ``.npz`` file: parameters, the optimizer's state, every loss, and a record of the program and its
+settings. It is replaced whole, so a process that is killed leaves the last checkpoint or the one before.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def record_of(trainer: Trainer) -> dict[str, object]:
 
 
 def _digest(trainer: Trainer) -> str:
-    """A digest of what is not trained, fields of trained structs that are NoDiff or hold integers among it."""
+    """Return a digest of what is not trained, fields of trained structs that are NoDiff or hold integers among it."""
     digest, trained = hashlib.sha256(), {one.key for one in trainer.trained}
     for (role, name, path), array in sorted(trainer.prepared.arrays.items(), key=repr_of_slot):
         if ".".join((name, *map(str, path))) not in trained:
@@ -70,13 +70,13 @@ def _digest(trainer: Trainer) -> str:
 
 
 def _program(trainer: Trainer) -> str:
-    """A digest of the Slang, without the line that names its file."""
+    """Return a digest of the Slang, without the line that names its file."""
     _, _, text = trainer.resident.program.emitted.text.partition("\n")
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def repr_of_slot(item: tuple[object, object]) -> str:
-    """The order of arrays in a digest."""
+    """Return the order of arrays in a digest."""
     return repr(item[0])
 
 
@@ -152,7 +152,7 @@ def resume(trainer: Trainer, checkpoint: Checkpoint, path: Path) -> list[Diagnos
 
 
 def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
-    """A note if a checkpoint has all the steps that were asked for, or more."""
+    """Return a note if a checkpoint has all the steps that were asked for, or more."""
     if done < steps:
         return []
     message = f"{path} has step {done}: nothing is left of {steps} steps"
@@ -161,7 +161,7 @@ def nothing_left(path: Path, done: int, steps: int) -> list[Diagnostic]:
 
 
 def nothing_to_resume(path: Path) -> Diagnostic:
-    """A note that training begins anew."""
+    """Return a note that training begins anew."""
     return Diagnostic(
         "SA422", f"there is no {path} to continue from: training starts from the beginning", severity=Severity.NOTE
     )

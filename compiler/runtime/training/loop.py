@@ -1,7 +1,7 @@
-"""Runs a training to its end: until its steps are done, its loss is low enough, or somebody asks it to stop.
+"""Run a training until its steps are done, its loss is low enough, or the user stops it.
 
-Goes in: a trainer. Whoever watches is called after each submission; a checkpoint is written now and then and at the
-end. Ctrl+C and SIGTERM are heard between submissions, so that the checkpoint they leave is of a whole step.
+The callback runs after each submission. A checkpoint is written regularly and at the end. Ctrl+C and SIGTERM take
+effect between submissions, so that their checkpoint holds whole steps.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _Keeper:
 
 @contextmanager
 def _heard() -> Iterator[list[Callable[[], None]]]:
-    """Keeps signals that ask to stop: what is yielded gets what the signal would have done. The second one does it."""
+    """Keep signals that ask to stop: what is yielded gets what the signal would have done. The second one does it."""
     asked: list[Callable[[], None]] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked

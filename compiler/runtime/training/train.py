@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.ir.pipelines import Optimizer
     from slangad.compiler.runtime.arrays.prepare import Prepared
-    from slangad.compiler.runtime.arrays.signature import Part
-    from slangad.compiler.runtime.device.model import Buffer, Device, DeviceProgram, Launch
-    from slangad.compiler.runtime.pipeline.flow import Flow
+    from slangad.compiler.runtime.arrays.signature import ArrayPart
+    from slangad.compiler.runtime.device.model import Device, DeviceBuffer, DeviceProgram, KernelLaunch
+    from slangad.compiler.runtime.pipeline.flow import GradientFlow
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
     from slangad.compiler.runtime.pipeline.steps import Step
     from slangad.compiler.toolchain.cache import Cache
@@ -42,7 +42,7 @@ _SLOTS: Final = {"sgd": ("velocity",), "adam": ("mean", "square"), "adamw": ("me
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """How to train.
 
     Attributes:
@@ -63,10 +63,10 @@ class Trained:
     """One array that is trained: its values, gradient, and what the optimizer remembers of it."""
 
     key: str
-    part: Part
-    values: Buffer
-    gradient: Buffer
-    state: Mapping[str, Buffer]
+    part: ArrayPart
+    values: DeviceBuffer
+    gradient: DeviceBuffer
+    state: Mapping[str, DeviceBuffer]
     shape: tuple[int, ...]
 
 
@@ -83,7 +83,7 @@ class Trainer:
     device: Device
     runnable: RunnablePipeline
     prepared: Prepared
-    plan: Plan
+    plan: TrainingPlan
     resident: Resident
     step: int = 0
     losses: list[float] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Trainer:
         program: DeviceProgram,
         runnable: RunnablePipeline,
         prepared: Prepared,
-        plan: Plan,
+        plan: TrainingPlan,
         cache: Cache | None = None,
     ) -> Trainer:
         """Take memory and compile what is needed.
@@ -136,7 +136,7 @@ class Trainer:
         self._body = steps.launches(body)
         steps.launches(dynamic)
 
-    def _forward(self, flow: Flow) -> set[int]:
+    def _forward(self, flow: GradientFlow) -> set[int]:
         """The stages that have to run forward: others make nothing but sums, which their backward pass makes too."""
         needed = set()
         for stage in flow.stages:
@@ -162,8 +162,8 @@ class Trainer:
                 shape = (*resident.shapes.values[value.name], *part.shape)
                 yield Trained(part.key, part, values, resident.gradient(value.name, part), state, shape)
 
-    def _gathered(self) -> Iterator[tuple[Buffer, Buffer, int]]:
-        """All the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
+    def _gathered(self) -> Iterator[tuple[DeviceBuffer, DeviceBuffer, int]]:
+        """Yield all the data on the device, what a batch of it goes to, and the scalars of one element of the batch."""
         if not self.plan.batch:
             return
         import numpy as np
@@ -209,7 +209,7 @@ class Trainer:
             bound = {**settings, **one.state, "gradient": one.gradient, "values": one.values, "stop": self._stop}
             yield self.resident.steps.step(kernel_kind(optimizer), one.part.scalar.name, one.values.count, **bound)
 
-    def _launches(self, count: int) -> Iterator[Launch]:
+    def _launches(self, count: int) -> Iterator[KernelLaunch]:
         resolve = self.resident.steps.launches
         for index in range(count):
             step = self.step + index
@@ -218,7 +218,7 @@ class Trainer:
             yield from resolve([self._record(index), *self._update(step + 1)])
 
     def room(self, count: int) -> int:
-        """How many of so many steps can be submitted at once."""
+        """Return how many of so many steps can be submitted at once."""
         if self.plan.batch:
             count = min(count, self.epoch_steps - self.step % self.epoch_steps)
         return min(count, HISTORY)
@@ -245,7 +245,7 @@ class Trainer:
     # --- what it is now ---
 
     def parameters(self) -> dict[str, Array]:
-        """The trained arrays by key."""
+        """Return the trained arrays by key."""
         return {one.key: typed(one.values.download(), one.part.dtype).reshape(one.shape) for one in self.trained}
 
     def state(self) -> dict[str, Array]:
@@ -268,7 +268,7 @@ def kernel_kind(optimizer: Optimizer) -> str:
 
 
 def optimizer_settings(optimizer: Optimizer, number: int) -> dict[str, object]:
-    """The settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
+    """Return the settings as the optimizer's kernel takes them; ``number`` counts the updates from 1."""
     if optimizer.name == "sgd":
         return {"lr": optimizer["lr"], "momentum": optimizer["momentum"]}
     lr, beta1, beta2 = (optimizer[name] for name in ("lr", "beta1", "beta2"))

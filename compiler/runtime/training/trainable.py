@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slangad.compiler.runtime.arrays.array_keys import Shape
     from slangad.compiler.runtime.arrays.prepare import Prepared
     from slangad.compiler.runtime.pipeline.runnable import RunnablePipeline
-    from slangad.compiler.runtime.training.train import Plan
+    from slangad.compiler.runtime.training.train import TrainingPlan
 
 
 def check_trainable(runnable: RunnablePipeline) -> None:
@@ -66,7 +66,7 @@ def with_optimizer(runnable: RunnablePipeline, name: str | None, lr: float | Non
 
 
 def prepare_training(
-    runnable: RunnablePipeline, given: Mapping[str, object], domain: Shape | None, plan: Plan
+    runnable: RunnablePipeline, given: Mapping[str, object], domain: Shape | None, plan: TrainingPlan
 ) -> tuple[Prepared, list[Diagnostic]]:
     """What training begins with: what was given, and random values for trained parameters that were not.
 

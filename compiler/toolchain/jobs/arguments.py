@@ -1,4 +1,4 @@
-"""One job and some of its targets become slangc's argument list, the same for the library and for an executable."""
+"""Convert a job and some of its targets to slangc's arguments, the same for the library and for an executable."""
 
 from __future__ import annotations
 

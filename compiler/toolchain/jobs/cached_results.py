@@ -1,8 +1,8 @@
-"""Results in the cache, found before anything is compiled although a job's imports are known only afterwards.
+"""Find the results of jobs in the cache before anything is compiled, although imports are known only afterwards.
 
-Two steps: the job's own key leads to the list of files that it depended on last time; that list, with what those
-files hold now, makes the key of the result. The job's key covers text, modules, arguments, compiler, tools, slangad and
-what it does to Slang's output.
+There are two steps. The key of the job finds the list of files that it depended on last time. That list, with the
+present contents of the files, is the key of the result. The key of the job covers text, modules, arguments, compiler,
+tools, slangad, and the changes that slangad makes to Slang's output.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ResultCache:
         self._compiler = fingerprint(compiler)
 
     def get(self, job: CompileJob) -> CompileResult | None:
-        """The result of this job, if it was stored and nothing it depends on changed."""
+        """Return the result of this job, if it was stored and nothing it depends on changed."""
         key = self._job_key(job)
         listed = self._cache.get(key)
         if listed is None:
@@ -92,7 +92,7 @@ def _result_key(key: str, dependencies: Iterable[str], job: CompileJob) -> str:
 
 
 def _shadows(path: Path, job: CompileJob) -> list[Path]:
-    """Places in earlier include folders that would be taken in stead of ``path``."""
+    """Place in earlier include folders that would be taken in stead of ``path``."""
     folders = [Path(folder).resolve() for folder in job.include_dirs]
     owner = next((index for index, folder in enumerate(folders) if path.is_relative_to(folder)), len(folders))
     if owner == len(folders):

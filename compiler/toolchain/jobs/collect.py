@@ -1,4 +1,4 @@
-"""Events of running compiles are gathered, job by job, into results."""
+"""Collect the events of running compiles into results, job by job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slangad.compiler.toolchain.jobs.reflection import corrected
 from slangad.compiler.toolchain.jobs.request import Artefact, CompileJob, CompileResult
 from slangad.compiler.toolchain.jobs.staging import real_dependencies, unstage
 from slangad.compiler.toolchain.messages.messages import SlangMessage, parse_messages
-from slangad.compiler.toolchain.workers.events import Code, Event, Front, Reflection
+from slangad.compiler.toolchain.workers.events import Event, Front, UnitCode, UnitReflection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,9 +40,9 @@ class Collector:
             self._say(event.output, "")
             self._dependencies.update(event.dependencies)
             self._printed = event.output or self._printed
-        elif isinstance(event, Reflection):
+        elif isinstance(event, UnitReflection):
             self._reflection[event.target, event.entry] = corrected(event.target, event.text)
-        elif isinstance(event, Code):
+        elif isinstance(event, UnitCode):
             failed = self._say(event.output, event.target)
             if event.data is not None and not failed:
                 self._code[event.target, event.entry] = finished(event.target, event.data)

@@ -1,8 +1,8 @@
-"""Slang's C++ text goes in, the same with the holes of Slang's C++ prelude filled comes out.
+"""Add the functions that Slang's C++ prelude lacks to emitted C++ text.
 
-Every ``cpp`` artefact begins with that prelude. Some operators and functions that Slang writes calls of are missing
-there, or have a slip, so that right programs would be no C++. All corrections stay within their line: the lines of
-what follows are those that Slang gave. A prelude in which a hole is filled already keeps what it has.
+Every ``cpp`` artefact begins with that prelude. It lacks, or misspells, some operators and functions that Slang's code
+calls, so correct programs would not compile. All corrections stay within their line, so line numbers do not change. A
+prelude that already has a function keeps it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def with_whole_prelude(code: bytes) -> bytes:
 
 
 def _missing(functions: tuple[tuple[str, str], ...], prelude: bytes) -> bytes:
-    """The text of those of several functions, by head and body, that the prelude does not have."""
+    """Return the text of those of several functions, by head and body, that the prelude does not have."""
     texts = [(f"SLANG_FORCE_INLINE {head}", body) for head, body in functions]
     lacking = [(head, body) for head, body in texts if f"{head.partition('(')[0]}(".encode() not in prelude]
     return "".join(f"{head} {{ {body} }} " for head, body in lacking).encode()

@@ -1,4 +1,4 @@
-"""What Slang leaves to its own drivers is written into the artefact, so that the artefact is complete by itself."""
+"""Add to an artefact the text that Slang leaves to its own drivers, so that the artefact is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HALF = b"#define SLANG_CUDA_ENABLE_HALF 1\n"
 
 
 def finished(target: str, code: bytes) -> bytes:
-    """The artefact's final bytes.
+    """Return the artefact's final bytes.
 
     CUDA code that uses half needs a macro, which Slang defines only when it calls NVRTC itself. C++ code
     needs what Slang's prelude lacks. WGSL tables must not be made of other tables, which Slang shares between rows
@@ -28,7 +28,7 @@ def finished(target: str, code: bytes) -> bytes:
 
 
 def _spelled_out(code: bytes) -> bytes:
-    """The code with the entries of a table instead of its name wherever another table's start has the name."""
+    """Return the code with the entries of a table instead of its name wherever another table's start has the name."""
     tables: dict[bytes, bytes] = {}
 
     def start(found: re.Match[bytes]) -> bytes:

@@ -1,6 +1,6 @@
-"""Runs tasks on several back ends at once, and sees to it that a crash or hang costs only the unit that caused it.
+"""Run tasks on several back ends at once, and limit a crash or hang to the unit that caused it.
 
-Goes in: tasks and a collector for each job. What happened ends up in the collectors: code, messages, failures.
+Code, messages and failures are stored in the collector of each job.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.messages.messages import is_about_one_unit, parse_messages
-from slangad.compiler.toolchain.workers.events import Begin, Code, Event, Front
+from slangad.compiler.toolchain.workers.events import Begin, Event, Front, UnitCode
 from slangad.compiler.toolchain.workers.processes import ProcessDiedError
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from slangad.compiler.toolchain.jobs.collect import Collector
     from slangad.compiler.toolchain.jobs.request import CompileJob
-    from slangad.compiler.toolchain.jobs.tasks import Task, Unit
+    from slangad.compiler.toolchain.jobs.tasks import CompileTask, Unit
     from slangad.compiler.toolchain.workers.backends import Backend
-    from slangad.compiler.toolchain.workers.events import Work
+    from slangad.compiler.toolchain.workers.events import CompilerCall
 
 _PATIENCE = 0.5
 _INTERVAL = 0.02
@@ -55,7 +55,7 @@ class Pool:
 
     def run(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[CompileTask],
         collectors: Mapping[CompileJob, Collector],
         progress: Callable[[int], None],
     ) -> None:
@@ -67,7 +67,7 @@ class Pool:
             progress: Called with the number of units that ended since it was called last.
         """
 
-        def step(task: Task) -> None:
+        def step(task: CompileTask) -> None:
             collector = collectors[task.job]
             todo = [task]
             while todo and not self._closed:
@@ -85,7 +85,7 @@ class Pool:
             self.close()
             raise
 
-    def call(self, work: Work, limit: float) -> bool:
+    def call(self, work: CompilerCall, limit: float) -> bool:
         """Run one call for its effect; whether Slang accepted it."""
         backend = self._borrow()
         try:
@@ -110,12 +110,12 @@ class Pool:
         for backend in tuple(self._backends):
             backend.close()
 
-    def _run(self, task: Task, collector: Collector) -> list[Task]:
+    def _run(self, task: CompileTask, collector: Collector) -> list[CompileTask]:
         """Run one task; return what has to be run instead or again."""
         backend = self._borrow()
         done: list[Unit] = []
         current: Unit | None = None
-        instead: list[Task] = []
+        instead: list[CompileTask] = []
         try:
             for event in backend.run(task.work(), task.job.time_limit):
                 if _concerns_one_of_many(event, task):
@@ -123,7 +123,7 @@ class Pool:
                     continue
                 if isinstance(event, Begin):
                     current = (event.target, event.entry)
-                elif isinstance(event, Code):
+                elif isinstance(event, UnitCode):
                     done.append((event.target, event.entry))
                 with self._lock:
                     collector.add(event)
@@ -134,8 +134,8 @@ class Pool:
         return instead
 
     def _after(
-        self, death: ProcessDiedError, task: Task, collector: Collector, done: list[Unit], current: Unit | None
-    ) -> list[Task]:
+        self, death: ProcessDiedError, task: CompileTask, collector: Collector, done: list[Unit], current: Unit | None
+    ) -> list[CompileTask]:
         """Blame the unit in progress, and go on with the rest.
 
         Slang that crashed while checking would do so again, so all units share the blame. Where the time limit struck,
@@ -165,7 +165,7 @@ class Pool:
         return backend
 
 
-def _concerns_one_of_many(event: Event, task: Task) -> bool:
+def _concerns_one_of_many(event: Event, task: CompileTask) -> bool:
     """Whether checking failed over something that may be wrong with one unit only, such as a target's abilities."""
     if not isinstance(event, Front) or event.ok or len(task.units) == 1:
         return False

@@ -1,8 +1,7 @@
-"""Library modules that many jobs import, kept in Slang's binary form, which parses in a tenth of the time.
+"""Keep library modules that many jobs import in Slang's binary form, which parses in a tenth of the time.
 
-Goes in: the modules of the jobs to come. Comes out: those worth having, as bytes, from memory, from the cache, or built
-now. Building takes as long as two uses of the text, so a module is built only when it is clear that it is used again:
-by several jobs of a call, or in a later call after this one. Code made from the binary form is the same, byte for byte.
+A build takes as long as two uses of the text. So a module is built only if it is certain to be used again: by several
+jobs of a call, or in a later call. Code made from the binary form is the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class ModuleStore:
         self._seen: set[str] = set()
 
     def ready(self, jobs: Iterable[CompileJob], build: Build) -> dict[tuple[str, str], bytes]:
-        """The modules of these jobs that are to be used in binary form: name and text, and the bytes.
+        """Return the modules of these jobs that are to be used in binary form: name and text, and the bytes.
 
         Args:
             jobs: What is about to be compiled.
@@ -74,7 +73,7 @@ class ModuleStore:
         return self._cache.get(key) if self._cache else None
 
     def _used_before(self, key: str) -> bool:
-        """Whether this module was asked for already, by this process or one before it; from now on it was."""
+        """Return True if this module was asked for already, by this process or one before it; from now on it was."""
         mark = hashlib.sha256(f"{key} was used".encode()).hexdigest()
         before = key in self._seen or self._read(mark) is not None
         self._seen.add(key)

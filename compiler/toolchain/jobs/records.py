@@ -1,4 +1,4 @@
-"""Results as bytes and back, for the cache: a JSON head with everything small, then the code of each artefact."""
+"""Convert results to bytes and back, for the cache: a JSON head, then the code of each artefact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LENGTH_BYTES = 8
 
 
 def pack_result(result: CompileResult) -> bytes:
-    """A successful result as bytes; it has no diagnostics to keep."""
+    """Return a successful result as bytes; it has no diagnostics to keep."""
     head = json.dumps(
         {
             "artefacts": [(a.target, a.entry, len(a.data)) for a in result.artefacts],
@@ -26,7 +26,7 @@ def pack_result(result: CompileResult) -> bytes:
 
 
 def unpack_result(data: bytes) -> CompileResult:
-    """The result that ``pack_result`` was given, marked as cached."""
+    """Return the result that ``pack_result`` was given, marked as cached."""
     start = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     head = json.loads(data[_LENGTH_BYTES:start])
     artefacts = []

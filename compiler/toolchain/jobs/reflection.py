@@ -1,8 +1,8 @@
-"""Slang's reflection JSON, put right: the bindings it gives for entry-point parameters become those of the code.
+"""Correct Slang's reflection JSON: the bindings of entry-point parameters become those of the code.
 
-Slang counts an entry point's bindings from zero, although plain global uniforms (gathered in one block) and, in an
-artefact of several entry points, the entry points before it take theirs first. It also keeps silent on where the block
-that holds an entry point's plain uniforms is bound; that becomes ``uniformBlock``.
+Slang counts the bindings of an entry point from zero. In the code, global uniforms and, in an artefact of several entry
+points, the earlier entry points come first. Slang also omits the binding of the block with an entry point's uniforms;
+it is added as ``uniformBlock``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENTRY_BLOCK = {**_GLOBAL_BLOCK, **dict.fromkeys(("spirv", "spirv-asm", "glsl"),
 
 
 def corrected(target: str, text: str) -> str:
-    """The reflection JSON of an artefact for this target, with the bindings its code has."""
+    """Return the reflection JSON of an artefact for this target, with the bindings its code has."""
     if not text or target not in _GLOBAL_BLOCK:
         return text
     reflection = json.loads(text)
@@ -59,6 +59,6 @@ def _has_uniforms(of: Json) -> bool:
 
 
 def _parameters(of: Json) -> list[Json]:
-    """Those of a program or an entry point; Slang has no word of them where there are none."""
+    """Return those of a program or an entry point; Slang has no word of them where there are none."""
     parameters: list[Json] = of.get("parameters", [])
     return parameters

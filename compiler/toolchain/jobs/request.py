@@ -1,6 +1,6 @@
-"""What the toolchain takes and gives: a job (Slang text, entry points, targets) and its result, as plain values.
+"""Define the input and output of the toolchain as plain values: a job (Slang text, entry points, targets), its result.
 
-Jobs are compared and hashed by the cache, sent to workers, and never changed.
+The cache compares and hashes jobs. Jobs are sent to workers and never changed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CompileJob:
     time_limit: float = field(default=DEFAULT_TIME_LIMIT, compare=False)
 
     def units(self) -> tuple[tuple[str, str], ...]:
-        """Every (target, entry) to be produced; the entry is empty for a whole-program artefact."""
+        """Return every (target, entry) to be produced; the entry is empty for a whole-program artefact."""
         entries = ("",) if self.whole else self.entry_points
         units = ((target, entry) for target in self.targets for entry in entries)
         return tuple(unit for unit in units if unit not in self.without)
@@ -93,7 +93,7 @@ class CompileResult:
     cached: bool = False
 
     def artefact(self, target: str, entry: str = "") -> Artefact | None:
-        """The code for one target and entry point, if it was produced."""
+        """Return the code for one target and entry point, if it was produced."""
         return next((a for a in self.artefacts if a.target == target and a.entry == entry), None)
 
     def reflection_text(self, target: str, entry: str = "") -> str | None:
@@ -102,5 +102,5 @@ class CompileResult:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing went wrong: no error from Slang, none around it."""
+        """Return True if nothing went wrong: no error from Slang, none around it."""
         return not self.diagnostics and not any(message.is_error for message in self.messages)

@@ -1,8 +1,8 @@
-"""Sources that exist only in memory are written where Slang can read them, and its file names are mapped back.
+"""Write the sources of a job to a private folder for Slang, and map Slang's file names back.
 
-Goes in: a job. Comes out: a private folder with the job's text and modules, removed at the end. Nothing of the folder's
-name may reach users: messages get the job's own file names, dependencies inside such folders are dropped. Binary
-modules remember the folder they were made in, so every folder of this kind counts, not just the job's own.
+The folder is removed at the end. Its name never reaches users: messages have the file names of the job, and
+dependencies inside such folders are dropped. Binary modules remember the folder they were made in, so every folder of
+this kind counts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Staging:
         return path
 
     def _folder(self) -> Path:
-        """One more folder, empty."""
+        """Return one more folder, empty."""
         self._count += 1
         folder = self._root.path / str(self._count) / _STAGED
         folder.mkdir(parents=True)
@@ -90,7 +90,7 @@ class Staging:
 
 
 def real_dependencies(paths: Iterable[str]) -> tuple[str, ...]:
-    """The files that lie on the user's disk, absolute and sorted."""
+    """Return the files that lie on the user's disk, absolute and sorted."""
     full = {os.path.realpath(path) for path in paths if not _is_staged(Path(path))}
     return tuple(sorted(path for path in full if Path(path).is_file()))
 

@@ -1,4 +1,4 @@
-"""How jobs are cut into calls of the compiler: enough pieces to keep all workers busy, few enough to parse seldom."""
+"""Divide jobs into calls of the compiler: enough to keep all workers busy, few enough to parse seldom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.jobs.arguments import macros_of, slangc_arguments
-from slangad.compiler.toolchain.workers.events import Work
+from slangad.compiler.toolchain.workers.events import CompilerCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,38 +23,38 @@ Unit = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CompileTask:
     """Some units of a job, to be produced by one call."""
 
     job: CompileJob
     staged: Path
     units: tuple[Unit, ...]
 
-    def work(self) -> Work:
-        """The call: arguments for just the targets and entry points that the units need."""
+    def work(self) -> CompilerCall:
+        """Return the call: arguments for just the targets and entry points that the units need."""
         targets = tuple(dict.fromkeys(target for target, _ in self.units))
         wanted = {entry for _, entry in self.units}
         entries = tuple(entry for entry in self.job.entry_points if self.job.whole or entry in wanted)
         units = tuple((targets.index(t), -1 if self.job.whole else entries.index(e)) for t, e in self.units)
         arguments = slangc_arguments(self.job, self.staged, entries, targets)
-        return Work(arguments, targets, entries, units, self.job.declarations)
+        return CompilerCall(arguments, targets, entries, units, self.job.declarations)
 
-    def only(self, units: Iterable[Unit]) -> Task:
+    def only(self, units: Iterable[Unit]) -> CompileTask:
         """The same for some of its units."""
-        return Task(self.job, self.staged, tuple(units))
+        return CompileTask(self.job, self.staged, tuple(units))
 
-    def split(self) -> list[Task]:
-        """One task for each unit."""
+    def split(self) -> list[CompileTask]:
+        """Return one task for each unit."""
         return [self.only([unit]) for unit in self.units]
 
 
 def worker_count(jobs: Sequence[CompileJob], limit: int) -> int:
-    """How many workers these jobs can keep busy, at most ``limit``."""
+    """Return how many workers these jobs can keep busy, at most ``limit``."""
     units = sum(len(job.units()) for job in jobs)
     return max(1, min(limit, -(-units // MIN_UNITS)))
 
 
-def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) -> list[Task]:
+def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) -> list[CompileTask]:
     """Cut jobs into tasks.
 
     Args:
@@ -65,11 +65,13 @@ def cut(jobs: Sequence[tuple[CompileJob, Path]], workers: int, *, singly: bool) 
     total = sum(len(job.units()) for job, _ in jobs)
     rounds = 1 if len(jobs) == 1 else 2
     size = 1 if singly else max(MIN_UNITS, -(-total // (workers * rounds)))
-    return [Task(job, staged, part) for job, staged in jobs for units in _alike(job) for part in _parts(units, size)]
+    return [
+        CompileTask(job, staged, part) for job, staged in jobs for units in _alike(job) for part in _parts(units, size)
+    ]
 
 
 def _alike(job: CompileJob) -> list[tuple[Unit, ...]]:
-    """The units of a job, those together whose targets have the same macros."""
+    """Return the units of a job, those together whose targets have the same macros."""
     groups: dict[tuple[str, ...], list[Unit]] = {}
     for unit in job.units():
         groups.setdefault(macros_of(job, unit[0]), []).append(unit)

@@ -1,4 +1,4 @@
-"""Diagnostics about what stands around Slang: a missing or failing tool, a crash, a time limit. One function each."""
+"""Define the diagnostics about a missing or failing tool, a crash, or a time limit: one function each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAID: Final = {
 
 
 def failed(code: str, message: str, help: str = "", notes: tuple[str, ...] = ()) -> ToolchainError:  # noqa: A002  (as in Diagnostic)
-    """An error of one diagnostic without a place, ready to be raised."""
+    """Return an error of one diagnostic without a place, ready to be raised."""
     return ToolchainError([Diagnostic(code, message, help=help, notes=notes)])
 
 
@@ -44,7 +44,7 @@ def temporary_files() -> Iterator[None]:
 
 
 def no_temporary_files(error: OSError) -> ToolchainError:
-    """A temporary file can't be made or written."""
+    """Return a temporary file can't be made or written."""
     try:
         place = f" in {tempfile.gettempdir()}"
     except OSError:  # which says where it looked

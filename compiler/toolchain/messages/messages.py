@@ -1,8 +1,8 @@
-"""What Slang prints becomes ``SlangMessage`` values, and those become diagnostics at the user's places.
+"""Parse the messages that Slang prints, and convert them to diagnostics at the user's locations.
 
 With ``-enable-machine-readable-diagnostics`` each printed line holds code, severity, file, line, column, end line, end
-column and text between tabs. Lines of severity ``note`` and ``span`` belong to the message before them; the first span
-says in particular what the message says in general.
+column and text between tabs. Lines of severity ``note`` and ``span`` belong to the message before them. The first span
+gives the details of the message.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SlangMessage:
 
     @property
     def is_error(self) -> bool:
-        """Whether it stops the compile."""
+        """Return True if it stops the compile."""
         return self.severity not in {"warning", "note", "span"}
 
     @property
@@ -80,7 +80,7 @@ def parse_messages(output: str) -> tuple[SlangMessage, ...]:
 
 
 def is_about_one_unit(message: SlangMessage) -> bool:
-    """Whether another target or entry point of the same text may be fine."""
+    """Return True if another target or entry point of the same text may be fine."""
     return message.is_error and message.code in _UNIT_CODES
 
 
@@ -97,7 +97,7 @@ def to_diagnostics(messages: Iterable[SlangMessage], locate: Locate) -> list[Dia
 
 
 def _only_follows(message: SlangMessage) -> bool:
-    """Whether a message only says that there were errors before it."""
+    """Return True if a message only says that there were errors before it."""
     return message.code == _CEASED or (message.is_error and _FAILED_IMPORT.match(message.text) is not None)
 
 

@@ -1,4 +1,4 @@
-"""Slang's diagnostics in the words of slangad's users: its code goes in, slangad's code, message and help come out."""
+"""Translate Slang's diagnostics to the words of slangad's users: code, message and help."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where a call of the compiler runs: in a worker process that holds the library, or in an external slangc's process.
+"""Run a call of the compiler in a worker process that holds the library, or in a process of an external slangc.
 
-A back end runs one call at a time, can be closed from another thread, and starts anew for the next call.
+A back end runs one call at a time, can be closed from another thread, and restarts for the next call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from slangad.compiler.toolchain.messages.failures import failed, temporary_files
 from slangad.compiler.toolchain.targets import TARGETS
 from slangad.compiler.toolchain.temporary import TemporaryFolder
 from slangad.compiler.toolchain.workers.deadlines import deadline, kill
-from slangad.compiler.toolchain.workers.events import Begin, Broken, Code, End, Event, Front, Reflection, Work
+from slangad.compiler.toolchain.workers.events import (
+    Begin,
+    CompilerCall,
+    CompilerUnusable,
+    End,
+    Event,
+    Front,
+    UnitCode,
+    UnitReflection,
+)
 from slangad.compiler.toolchain.workers.processes import Child, ProcessDiedError, cause
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ class Backend(Protocol):
     def start(self) -> None:
         """Begin what takes time before the first call; may be left out."""
 
-    def run(self, work: Work, limit: float) -> Iterator[Event]:
+    def run(self, work: CompilerCall, limit: float) -> Iterator[Event]:
         """Run one call. Raises ``ProcessDiedError`` when the process ends early or ``limit`` seconds pass."""
 
     def close(self) -> None:
@@ -49,7 +58,7 @@ class LibraryBackend:
         """Start the worker unless it runs."""
         self._started()
 
-    def run(self, work: Work, limit: float) -> Iterator[Event]:
+    def run(self, work: CompilerCall, limit: float) -> Iterator[Event]:
         """Send the call to the worker and pass on what it reports."""
         ended = False
         try:
@@ -58,7 +67,7 @@ class LibraryBackend:
                     if isinstance(event, End):
                         ended = True
                         return
-                    if isinstance(event, Broken):
+                    if isinstance(event, CompilerUnusable):
                         raise failed("SA244", f"the Slang library can't be used: {event.reason}", help=_REINSTALL)
                     yield cast("Event", event)
         finally:
@@ -87,7 +96,7 @@ class SlangcBackend:
     def start(self) -> None:
         """Nothing to prepare."""
 
-    def run(self, work: Work, limit: float) -> Iterator[Event]:
+    def run(self, work: CompilerCall, limit: float) -> Iterator[Event]:
         """Run slangc and report the files it wrote as events."""
         (unit,) = work.units
         target, entry = work.names(unit)
@@ -100,8 +109,8 @@ class SlangcBackend:
             status, output = self._call([os.fspath(self._slangc), *work.arguments, *files], limit)
             yield Front(status == 0 and code.is_file(), output, _read_depfile(depfile))
             if reflection.is_file():
-                yield Reflection(target, entry, reflection.read_text(encoding="utf-8"))
-            yield Code(target, entry, code.read_bytes() if code.is_file() else None, "")
+                yield UnitReflection(target, entry, reflection.read_text(encoding="utf-8"))
+            yield UnitCode(target, entry, code.read_bytes() if code.is_file() else None, "")
 
     def close(self) -> None:
         """Kill slangc."""
@@ -134,7 +143,7 @@ class SlangcBackend:
 
 
 def _read_depfile(path: Path) -> tuple[str, ...]:
-    """The prerequisites of the one rule slangc writes."""
+    """Return the prerequisites of the one rule slangc writes."""
     if not path.is_file():
         return ()
     _, _, files = path.read_text(encoding="utf-8").partition(": ")

@@ -1,6 +1,6 @@
-"""Time limits of processes: one thread watches all of them and kills those whose time is up.
+"""Limit the time of processes: one thread watches all of them and kills those whose time is up.
 
-Goes in: a process and how long it may take. A limit costs a launch of a few microseconds next to nothing.
+A limit adds almost nothing to a call of a few microseconds.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class _Walk:
         self.structs: dict[str, Json] = {}
 
     def names(self, module: int) -> Iterator[str]:
-        """The names a module declares at its top."""
+        """Yield the names a module declares at its top."""
         for child in self._children(module):
             name = self._name(child)
             if self._is_file(child):
@@ -122,7 +122,7 @@ class _Walk:
                 yield name
 
     def functions(self, parent: int, path: tuple[str, ...], owner: str) -> Iterator[Json]:
-        """The differentiable functions below a declaration: those of namespaces and structs too.
+        """Yield the differentiable functions below a declaration: those of namespaces and structs too.
 
         ``path`` leads to it, with ``<>`` behind what is generic; ``owner`` is the full name of the struct that it is,
         if it is one and nothing on the path is generic.
@@ -159,7 +159,7 @@ class _Walk:
         return int(self._library.spReflectionGeneric_GetInnerDecl(generic) or 0)
 
     def _is_file(self, decl: int) -> bool:
-        """Whether a declaration is another file of the module (``__include``).
+        """Return True if a declaration is another file of the module (``__include``).
 
         Reflection has no kind for it, nor for classes and interfaces; but a file begins with ``implementing``, a
         declaration without a kind and a name.
@@ -171,7 +171,7 @@ class _Walk:
         return bool(first) and not self._kind(first) and not self._name(first)
 
     def find(self, text: str) -> list[Json]:
-        """The functions a name stands for: none, one, or several overloads, in the order of the text."""
+        """Return the functions a name stands for: none, one, or several overloads, in the order of the text."""
         library = self._library
         found = library.spReflection_FindFunctionByName(self._layout, text.encode())
         if not found:
@@ -239,7 +239,7 @@ class _Walk:
         return {"kind": "scalar", "scalar": scalar}
 
     def _scalar(self, type_: int, kind: int) -> str | None:
-        """The scalar that a scalar, vector or matrix is made of, if slangad knows it."""
+        """Return the scalar that a scalar, vector or matrix is made of, if slangad knows it."""
         if kind not in (_IS_SCALAR, _IS_VECTOR, _IS_MATRIX):
             return None
         return _SCALARS.get(self._library.spReflectionType_GetScalarType(type_))
@@ -270,13 +270,13 @@ class _Walk:
         return True
 
     def _inherits(self, type_: int) -> bool:
-        """Whether a struct has a base struct: a field of its layout that is not among its fields."""
+        """Return True if a struct has a base struct: a field of its layout that is not among its fields."""
         layout = self._library.spReflection_GetTypeLayout(self._layout, type_, 0)
         fields = self._library.spReflectionTypeLayout_GetFieldCount(layout) if layout else 0
         return bool(fields > self._library.spReflectionType_GetFieldCount(type_))
 
     def _differential(self, type_: int, name: str) -> list[str] | None:
-        """The fields of a struct's Differential; none if it is not differentiable."""
+        """Return the fields of a struct's Differential; none if it is not differentiable."""
         library = self._library
         if not library.spReflection_isSubType(self._layout, type_, self._differentiable):
             return None

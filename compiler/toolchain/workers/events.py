@@ -1,4 +1,6 @@
-"""What a running compile reports, in order: one ``Front``, then ``Begin``, ``Reflection`` and ``Code`` for each unit.
+"""Define the events of a running compile: one ``Front``, then three for each unit.
+
+The three are ``Begin``, ``UnitReflection`` and ``UnitCode``.
 
 Both back ends (the library in a worker, an external slangc) speak it. ``Begin`` comes before the work, so that when a
 worker dies the last one names the culprit. Kept free of dataclasses: workers should start fast.
@@ -24,7 +26,7 @@ class Begin(NamedTuple):
     entry: str
 
 
-class Reflection(NamedTuple):
+class UnitReflection(NamedTuple):
     """Slang's reflection of one unit, as JSON."""
 
     target: str
@@ -32,7 +34,7 @@ class Reflection(NamedTuple):
     text: str
 
 
-class Code(NamedTuple):
+class UnitCode(NamedTuple):
     """One unit ended: its code, or ``None`` when Slang refused; ``output`` is what Slang said meanwhile."""
 
     target: str
@@ -41,7 +43,7 @@ class Code(NamedTuple):
     output: str
 
 
-class Broken(NamedTuple):
+class CompilerUnusable(NamedTuple):
     """The compiler itself could not be used, and why; nothing follows."""
 
     reason: str
@@ -51,10 +53,10 @@ class End(NamedTuple):
     """The call is over."""
 
 
-Event = Union[Front, Begin, Reflection, Code, Broken, End]  # noqa: UP007  (a value: Python 3.10 needs Union)
+Event = Union[Front, Begin, UnitReflection, UnitCode, CompilerUnusable, End]  # noqa: UP007  (a value: Python 3.10 needs Union)
 
 
-class Work(NamedTuple):
+class CompilerCall(NamedTuple):
     """One call of the compiler: slangc's arguments, and the units to produce from it.
 
     ``targets`` and ``entries`` are in the order of the arguments. ``units`` holds indices into both; the entry index is
@@ -69,6 +71,6 @@ class Work(NamedTuple):
     declarations: tuple[str, ...] | None = None
 
     def names(self, unit: tuple[int, int]) -> tuple[str, str]:
-        """The target and entry point of a unit; the entry is empty when the artefact holds all."""
+        """Return the target and entry point of a unit; the entry is empty when the artefact holds all."""
         target, entry = unit
         return self.targets[target], self.entries[entry] if entry >= 0 else ""

@@ -13,7 +13,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_uint3
 from typing import TYPE_CHECKING
 
 from slangad.compiler.toolchain.workers.declarations import DeclarationReader
-from slangad.compiler.toolchain.workers.events import Begin, Code, Event, Front, Reflection, Work
+from slangad.compiler.toolchain.workers.events import Begin, CompilerCall, Event, Front, UnitCode, UnitReflection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ class SlangSession:
         """Slang's own version, such as ``2026.12``."""
         return str(self._library.spGetBuildTagString().decode())
 
-    def compile(self, work: Work) -> Iterator[Event]:
+    def compile(self, work: CompilerCall) -> Iterator[Event]:
         """Run one call of the compiler and report as it goes."""
         library = self._library
         with ExitStack() as stack:
@@ -73,8 +73,8 @@ class SlangSession:
             for target, entry in work.units if ok else ():
                 yield Begin(work.targets[target], _entry_name(work, entry))
                 if work.declarations is not None:
-                    yield Reflection(work.targets[target], "", self._declarations(request, work.declarations))
-                    yield Code(work.targets[target], "", b"", "")
+                    yield UnitReflection(work.targets[target], "", self._declarations(request, work.declarations))
+                    yield UnitCode(work.targets[target], "", b"", "")
                     continue
                 if entry not in programs:
                     programs[entry] = self._link(request, entry)
@@ -102,7 +102,7 @@ class SlangSession:
         return tuple(_text(self._library.spGetDependencyFilePath(request, index)) for index in range(count))
 
     def _link(self, request: int, entry: int) -> tuple[int, str]:
-        """The linked program of one entry point, or of all, with what Slang said."""
+        """Return the linked program of one entry point, or of all, with what Slang said."""
         part, program, output = c_void_p(), c_void_p(), c_void_p()
         if entry < 0:
             self._library.spCompileRequest_getProgramWithEntryPoints(request, byref(part))
@@ -112,20 +112,20 @@ class SlangSession:
         _release(part.value or 0)
         return program.value or 0, _take_text(output)
 
-    def _generate(self, work: Work, linked: tuple[int, str], target: int, entry: int) -> Iterator[Event]:
+    def _generate(self, work: CompilerCall, linked: tuple[int, str], target: int, entry: int) -> Iterator[Event]:
         program, said = linked
         name = work.targets[target], _entry_name(work, entry)
         if not program:
-            yield Code(*name, None, said)
+            yield UnitCode(*name, None, said)
             return
-        yield Reflection(*name, self._reflect(program, target))
+        yield UnitReflection(*name, self._reflect(program, target))
         code, output = c_void_p(), c_void_p()
         outputs = (_OUT, byref(code)), (_OUT, byref(output))
         if entry < 0:
             _call(program, _COMPONENT_TARGET_CODE, c_int, (c_ssize_t, target), *outputs)
         else:
             _call(program, _COMPONENT_ENTRY_CODE, c_int, (c_ssize_t, 0), (c_ssize_t, target), *outputs)
-        yield Code(*name, _take(code), said + _take_text(output))
+        yield UnitCode(*name, _take(code), said + _take_text(output))
 
     def _reflect(self, program: int, target: int) -> str:
         output, json = c_void_p(), c_void_p()
@@ -137,7 +137,7 @@ class SlangSession:
         return _take_text(json)
 
 
-def _entry_name(work: Work, entry: int) -> str:
+def _entry_name(work: CompilerCall, entry: int) -> str:
     return work.entries[entry] if entry >= 0 else ""
 
 

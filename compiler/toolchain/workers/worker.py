@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from slangad.compiler.toolchain.workers.events import Broken, End, Work
+from slangad.compiler.toolchain.workers.events import CompilerCall, CompilerUnusable, End
 from slangad.compiler.toolchain.workers.frames import private_stdout, requests, send
 from slangad.compiler.toolchain.workers.library import SlangSession
 
@@ -20,10 +20,10 @@ def main() -> None:
         try:
             session = SlangSession(sys.argv[1])
         except (OSError, AttributeError) as error:
-            send(pipe, Broken(str(error)))
+            send(pipe, CompilerUnusable(str(error)))
             return
         for work in incoming:
-            if isinstance(work, Work):
+            if isinstance(work, CompilerCall):
                 for event in session.compile(work):
                     send(pipe, event)
             send(pipe, End())

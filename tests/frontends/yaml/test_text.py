@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slangad.compiler.errors.diagnostics import CompileError
 from slangad.compiler.frontends.yaml.compose import compose
-from slangad.compiler.frontends.yaml.locations import text_places
+from slangad.compiler.frontends.yaml.locations import text_locations
 from slangad.compiler.frontends.yaml.nodes import ScalarNode
 from slangad.compiler.frontends.yaml.text import character_ranges
 
@@ -30,7 +30,7 @@ def check(document: str) -> ScalarNode:
             assert written == character or (node.style == "double" and written.startswith("\\")) or written == "''"
     starts = [start for start, _ in ranges]
     assert starts == sorted(starts)
-    places = text_places(found.source, node)
+    places = text_locations(found.source, node)
     assert len(places.starts) == len(node.text) + 1
     return node
 
@@ -80,7 +80,7 @@ def test_places__of_a_text_with_escapes__give_columns_of_the_file() -> None:
     document = compose("x.yaml", 'k: "a\\n\\u0062 + cc"\n')
     node = document.root.get("k")
     assert isinstance(node, ScalarNode)
-    places = text_places(document.source, node)
+    places = text_locations(document.source, node)
     assert places.text == "a\nb + cc"
     b, cc = places.point(2, 1), places.point(2, 5, 2)
     assert (b.line, b.column, b.end_column) == (1, 8, 14)
@@ -91,5 +91,5 @@ def test_places__of_characters_beyond_ascii__count_characters() -> None:
     document = compose("x.yaml", "ключ: é\nk: größe + 𝛿\n")
     node = document.root.get("k")
     assert isinstance(node, ScalarNode)
-    span = text_places(document.source, node).point(1, 9)
+    span = text_locations(document.source, node).point(1, 9)
     assert (span.line, span.column, span.end_column) == (2, 12, 13)

@@ -47,7 +47,7 @@ def with_races(failures: Sequence[Failure], reach: object, rows: Floats) -> list
 
 def _races(reach: LaunchRunner, rows: Floats) -> Iterator[str]:
     """Yield pairs of threads that store to one element, in words."""
-    alone = [replace(reach, alone=thread).reach(rows) for thread in range(reach.threads)]
+    alone = [replace(reach, alone=thread).index_ranges(rows) for thread in range(reach.threads)]
     written = (Memory.OUT_TENSOR, Memory.INOUT_TENSOR)
     for name in (param.name for param in reach.kernel.params if param.memory in written):
         axes = [k for k, (owner, _) in enumerate(axes_of(reach.kernel)) if owner == name]

@@ -1,4 +1,4 @@
-"""Chooses between ``v * s`` and ``v * float3(s)``: Slang is wrong or crashes on the short form in several places.
+"""Replace ``v * float3(s)`` by ``v * s`` where Slang compiles the short form correctly.
 
 Front ends spread every scalar that meets a vector: ``float3(s)``. Slang understands ``v * s`` too, but in a function
 that is differentiated and branches or loops, the compiler crashes or the gradient is zero; with matrices it is wrong
@@ -27,7 +27,7 @@ _MIXED: Final = frozenset({"+", "-", "*", "/"})
 
 
 def unspread_scalars(module: Module) -> Module:
-    """Takes back the spreading of scalars where Slang's mixed arithmetic is right."""
+    """Take back the spreading of scalars where Slang's mixed arithmetic is right."""
     return map_functions(module, _function)
 
 
@@ -60,7 +60,7 @@ def _expr(expr: Expr, *, left: bool, right: bool) -> Expr:
 
 
 def _spread(expr: Expr, *, free: bool) -> Expr | None:
-    """The scalar that an operand spreads, when it may stand alone."""
+    """Return the scalar that an operand spreads, when it may stand alone."""
     match expr:
         case Construct(args=(arg,), type=type_) if is_scalar(arg.type) and arg.type != type_:
             literal = isinstance(arg, Const) or (isinstance(arg, Unary) and isinstance(arg.operand, Const))

@@ -1,4 +1,4 @@
-"""The outcome of a comparison of numbers, and of several comparisons as one."""
+"""Numbers that a leg compares, and several comparisons as one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Numbers:
         return np.asarray(~(np.abs(self.actual - self.expected) <= self.slack))
 
 
-def outcome(
+def compared_numbers(
     leg: Leg,
     numbers: Numbers,
     certain: Bools,
