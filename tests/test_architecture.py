@@ -59,6 +59,8 @@ ONLY_IN = {
 
 RECURSIVE = {
     "frontends.lowering": "expressions contain calls, which contain expressions; loops contain statements",
+    "lang.execution": "a function that runs calls others, and its derivatives run it",
+    "lang.types": "values contain values: arrays of vectors, structs of arrays, parts that are values again",
 }
 """Folders whose files may import each other, with the reason. Nowhere else is there a cycle of files."""
 

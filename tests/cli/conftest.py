@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
+
+from slangad.cli.main import cli
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,13 +63,21 @@ class Project:
         return self.write(f"{name}.py", KERNEL.format(library=library, kernel=kernel or name))
 
     def run(self, *words: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run ``slangad`` there, in this process, which saves the imports, and check its exit code."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            runner = CliRunner(env=self.environment | environment)
+            found = runner.invoke(cli, words, prog_name="slangad")
+        ended = subprocess.CompletedProcess(words, found.exit_code, found.stdout, found.stderr)
+        return _checked(ended, code)
+
+    def run_apart(self, *words: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run ``slangad`` there, as a process of its own, and check its exit code."""
         command = [sys.executable, "-m", "slangad.cli", *words]
         ended = subprocess.run(
             command, cwd=self.folder, env=self.environment | environment, capture_output=True, text=True, check=False
         )
-        assert code is None or ended.returncode == code, f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
-        return ended
+        return _checked(ended, code)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -82,6 +93,11 @@ class Project:
         """A manifest, read."""
         value: dict[str, Any] = json.loads((self.folder / name).read_text(encoding="utf-8"))
         return value
+
+
+def _checked(ended: subprocess.CompletedProcess[str], code: int | None) -> subprocess.CompletedProcess[str]:
+    assert code is None or ended.returncode == code, f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    return ended
 
 
 @pytest.fixture

@@ -196,7 +196,7 @@ def _parts(ctx: Context, target: ast.expr, value: Expr, node: ast.expr) -> tuple
         before.append(stmt)
     if isinstance(value.type, Tuple):
         return [Member(value, f"item{i}", t, value.span) for i, t in enumerate(value.type.elements)], before
-    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (told above)
+    assert isinstance(value.type, (Vector, Array))  # noqa: S101  (checked above)
     element = value.type.element
     if isinstance(value.type, Array):
         indices = (Const(i, INT, value.span) for i in range(value.type.size))

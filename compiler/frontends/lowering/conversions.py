@@ -118,7 +118,7 @@ def fits(found: Type, wanted: Type) -> bool:
     if found == wanted:
         return True
     if is_scalar(found) and isinstance(wanted, Scalar):
-        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (told by is_scalar)
+        assert isinstance(found, (Scalar, Weak))  # noqa: S101  (checked by is_scalar)
         return join_scalars(found, wanted) == wanted
     return False
 

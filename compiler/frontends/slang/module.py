@@ -51,7 +51,7 @@ def load_slang(path: Path, setting: SlangSetting) -> Module:
     """
     text = setting.text
     if text is None:
-        text = decode(read_bytes(path), "utf-8", path)  # of other bytes Slang takes some to eat those that follow
+        text = decode(read_bytes(path), "utf-8", path)  # Slang misreads the bytes after a wrong one
     scan = scan_text(text.replace("\r\n", "\n"), str(path))
     if scan.is_part:
         raise _rejected("SA082", f"this file is a part of the module '{scan.begins[1]}'", scan, _PART_HELP)

@@ -12,7 +12,7 @@ from slangad.compiler.lang.intrinsics.model import IntrinsicRow as Row
 from slangad.compiler.lang.intrinsics.rules import product, reduce_numbers, square, transposed, vectors
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-# ruff: noqa: ANN001, ANN202  (the parameters are numpy arrays or traced values, told apart at run time)
+# ruff: noqa: ANN001, ANN202  (the parameters are numpy arrays or traced values, distinguished at run time)
 
 
 def _dot(f, a, b):

@@ -15,7 +15,7 @@ _LN2, _LN10, _DEGREE = math.log(2.0), math.log(10.0), math.pi / 180.0
 _UNIT = Interval(-1.0, 1.0, low_open=True, high_open=True)
 
 
-def over_square(f: Any, a: Any, b: Any) -> Any:  # noqa: ANN401  (arrays or traced values, told apart at run time)
+def over_square(f: Any, a: Any, b: Any) -> Any:  # noqa: ANN401  (arrays or traced values, distinguished at run time)
     """Return a / (a * a + b * b), zero at the origin."""
     square = a * a + b * b
     return f.where(square == 0.0, 0.0, a / square)

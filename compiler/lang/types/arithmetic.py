@@ -24,7 +24,7 @@ def _unary(symbol: str, a: object) -> object:
 
 
 # mypy: disable-error-code="return-value"
-# (the operators give a value of the type of their operands, which only their tables know)
+# (the operators return the type of their operands, which only their tables know)
 
 
 class Arithmetic(Generic[S, M]):

@@ -170,7 +170,7 @@ def _wide(value: object, type_: Type) -> Any:  # noqa: ANN401  (integers)
 def _integral_result(result: Any, type_: Type) -> object:  # noqa: ANN401  (exact integers)
     """Return exact integers as a value: ``uint`` wraps, ``int`` must fit."""
     element = element_of(type_)
-    assert element is not None  # noqa: S101  (told by the caller)
+    assert element is not None  # noqa: S101  (checked by the caller)
     if element == UINT:
         result = result & 0xFFFFFFFF
     low, high = LIMITS[element.name]

@@ -38,11 +38,12 @@ def _read(path: Path) -> dict[str, Array]:
     import numpy as np
 
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            raise _unreadable(path, "it holds one array without a key", "save it with numpy.savez(file, x=array)")
-        with loaded:
-            return {key: loaded[key] for key in loaded.files}
+        with path.open("rb") as file:  # numpy leaves a file open that is damaged
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                raise _unreadable(path, "it holds one array without a key", "save it with numpy.savez(file, x=array)")
+            with loaded:
+                return {key: loaded[key] for key in loaded.files}
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
     except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
